@@ -1,0 +1,79 @@
+"""Bayesian hierarchical meta-d′: how much of what an observer knows reaches its confidence.
+
+From trials to a verdict in four calls: `count_trials`, `fit`, `contrast`, `decide`. Importing
+the package imports nothing else; each name brings in what it needs when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hmetad.bayes.fit import fit
+    from hmetad.bayes.model import build_model
+    from hmetad.bayes.predict import predict
+    from hmetad.bayes.spec import ModelSpec, Prior, load_model
+    from hmetad.compare.contrasts import contrast
+    from hmetad.compare.decisions import Decisions, decide, decide_normal
+    from hmetad.counts.binning import bin_confidence
+    from hmetad.counts.notices import Notice, notices
+    from hmetad.counts.table import count_trials, from_nr, to_nr
+    from hmetad.errors import InputError
+    from hmetad.measures.sdt import sdt, z_test
+    from hmetad.report.report import Report
+    from hmetad.simulate.simulate import simulate_counts, simulate_trials
+
+__all__ = [
+    "Decisions",
+    "InputError",
+    "ModelSpec",
+    "Notice",
+    "Prior",
+    "Report",
+    "bin_confidence",
+    "build_model",
+    "contrast",
+    "count_trials",
+    "decide",
+    "decide_normal",
+    "fit",
+    "from_nr",
+    "load_model",
+    "notices",
+    "predict",
+    "sdt",
+    "simulate_counts",
+    "simulate_trials",
+    "to_nr",
+    "z_test",
+]
+
+HOMES = {
+    "bayes.fit": ("fit",),
+    "bayes.model": ("build_model",),
+    "bayes.predict": ("predict",),
+    "bayes.spec": ("ModelSpec", "Prior", "load_model"),
+    "compare.contrasts": ("contrast",),
+    "compare.decisions": ("Decisions", "decide", "decide_normal"),
+    "counts.binning": ("bin_confidence",),
+    "counts.notices": ("Notice", "notices"),
+    "counts.table": ("count_trials", "from_nr", "to_nr"),
+    "errors": ("InputError",),
+    "measures.sdt": ("sdt", "z_test"),
+    "report.report": ("Report",),
+    "simulate.simulate": ("simulate_counts", "simulate_trials"),
+}
+HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Bring in a public name when it is first used."""
+    if name not in HOME_OF:
+        raise AttributeError(f"module 'hmetad' has no attribute {name!r}")
+    value = getattr(import_module(HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names, for completion."""
+    return __all__

@@ -1,0 +1,138 @@
+"""Fitting a model card to counts: the one place of the package that samples a posterior.
+
+Count table and model card → DataTree with labelled cells, checked.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from hmetad.bayes.checks import convergence_notices
+from hmetad.bayes.model import build_model
+from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_priors
+from hmetad.counts.notices import Notice, notices, with_notices
+
+__all__ = ["fit"]
+
+RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
+LIKELY_NEGATIVE = 0.01
+DEFAULT_DRAWS = 1000
+DEFAULT_CHAINS = 4
+
+
+def fit(
+    counts: xr.DataArray,
+    model: str | ModelSpec = "individual",
+    *,
+    priors: Mapping[str, Prior] | None = None,
+    **sample_kwargs: Any,
+) -> xr.DataTree:
+    """Sample the posterior of a model card.
+
+    All cells are fitted in one model and one run. Counts are never expanded to trials: a
+    thousand trials cost what a million do.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, dims (cell, stimulus, response, rating).
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned.
+    priors : mapping of str to Prior, optional
+        Priors to use in place of the card's, by parameter.
+    **sample_kwargs
+        Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
+        progressbar, nuts_sampler (nutpie unless named), and so on.
+
+    Returns
+    -------
+    DataTree
+        Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
+        log_m, meta_c and criteria, with the cells' coordinates. attrs: spec, versions, seed,
+        sampler and notices, read with `notices`.
+
+    Raises
+    ------
+    InputError
+        If the card or the priors are wrong, or the counts cannot be modelled.
+    KeyboardInterrupt
+        If sampling was interrupted; truncated chains are never returned.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> counts = simulate_counts([1.5, 2.0], m_ratio=[0.6, 0.9], trials=50_000, seed=1)
+    >>> draws = fit(counts, draws=500, chains=2, random_seed=1, progressbar=False, quiet=True)
+    >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
+    [0.6, 0.9]
+    """
+    spec = load_model(model) if not isinstance(model, ModelSpec) else model
+    spec = with_priors(spec, priors or {})
+    options = {"draws": DEFAULT_DRAWS, "chains": DEFAULT_CHAINS, **sample_kwargs}
+    options["random_seed"] = recorded_seed(options.get("random_seed"))
+    with build_model(counts, spec):
+        tree = pm.sample(**options)
+    refuse_truncated(tree, options["draws"])
+    tree = labelled(tree, counts)
+    tree.attrs = fit_attributes(spec, options["random_seed"], tree)
+    found = [*notices(counts), *convergence_notices(tree), *sign_notices(tree)]
+    return with_notices(tree, found)
+
+
+def recorded_seed(given: Any) -> Any:
+    """Seed to use: the one given, else a fresh one that can be read back from the result."""
+    return int(np.random.default_rng().integers(2**31)) if given is None else given
+
+
+def refuse_truncated(tree: xr.DataTree, draws: int) -> None:
+    """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
+    sampled = tree["posterior"]["criteria"]
+    if sampled.sizes["draw"] < draws or bool(sampled.isnull().any()):
+        raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
+
+
+def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
+    """Copy of the fit, with the cells' coordinates in every group that has cells."""
+    per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
+    groups = {
+        name: group.to_dataset().assign_coords(per_cell)
+        if "cell" in group.dims
+        else group.to_dataset()
+        for name, group in tree.children.items()
+    }
+    return xr.DataTree.from_dict(groups)
+
+
+def fit_attributes(spec: ModelSpec, seed: Any, tree: xr.DataTree) -> dict[str, str]:
+    """What the result has to say of itself, as text."""
+    sampler = tree["posterior"].attrs.get("inference_library", "pymc")
+    return {
+        "model": spec.name,
+        "spec": spec.to_json(),
+        "meta_criterion": spec.meta_criterion,
+        "seed": str(seed),
+        "sampler": str(sampler),
+        "versions": json.dumps({name: version(name) for name in RECORDED_PACKAGES}),
+    }
+
+
+def sign_notices(tree: xr.DataTree) -> list[Notice]:
+    """Cells where d′ or meta-d′ may not be positive, so that M loses its meaning."""
+    posterior = tree["posterior"].to_dataset()
+    found = []
+    sentences = {
+        "dprime": "d′ may be zero or negative: M-ratio divides by it and is not interpretable; "
+        "compare meta_d, or use type-2 measures.",
+        "meta_d": "meta-d′ may be negative: log M does not exist there; compare meta_d.",
+    }
+    for name, sentence in sentences.items():
+        share = (posterior[name] <= 0).mean(["chain", "draw"])
+        cells = tuple(map(str, share["cell"].values[(share > LIKELY_NEGATIVE).values]))
+        if cells:
+            found.append(Notice(f"{name}-sign", "warning", sentence, cells))
+    return found

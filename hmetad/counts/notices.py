@@ -1,0 +1,184 @@
+"""What a result says about itself, in words that travel with it.
+
+DataArray, Dataset or DataTree → list of Notice, and back: a result with more notices.
+The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and zarr keep.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import xarray as xr
+
+from hmetad.errors import InputError
+
+__all__ = ["Notice", "Severity", "name_cells", "notice_where", "notices", "with_notices"]
+
+Severity = Literal["info", "warning", "error"]
+
+NAMED_CELLS = 5
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing that a reader of a result has to know.
+
+    Parameters
+    ----------
+    code : str
+        Short stable name, such as ``"few-trials"``.
+    severity : {"info", "warning", "error"}
+        ``"error"``: the result must not be used for a verdict.
+    message : str
+        A sentence for a reader.
+    cells : tuple of str, optional
+        Labels of the cells concerned; empty when it concerns the whole result.
+    source : str, optional
+        Where the rule comes from.
+
+    Raises
+    ------
+    InputError
+        If the severity is none of the three words.
+
+    Examples
+    --------
+    >>> Notice("few-trials", "warning", "12 trials.", ("GPT-5 | A",), "Rahnev 2025").cells
+    ('GPT-5 | A',)
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    cells: tuple[str, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.severity not in get_args(Severity):
+            raise InputError("severity", repr(self.severity), "'info', 'warning' or 'error'")
+
+
+def notices(counts_or_fit: xr.DataArray | xr.Dataset | xr.DataTree) -> list[Notice]:
+    """Notices that a count table or a result carries, in the order they were raised.
+
+    Parameters
+    ----------
+    counts_or_fit : DataArray, Dataset or DataTree
+        Any object of this package; any shape.
+
+    Returns
+    -------
+    list of Notice
+        Empty when there are none.
+
+    Raises
+    ------
+    InputError
+        If the object has no attrs to read.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> notices(xr.Dataset())
+    []
+    """
+    text = attributes(counts_or_fit).get("notices", "[]")
+    return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in json.loads(text)]
+
+
+def with_notices[Labelled: (xr.DataArray, xr.Dataset, xr.DataTree)](
+    obj: Labelled, new: Iterable[Notice]
+) -> Labelled:
+    """Shallow copy of the object that carries the new notices after its own.
+
+    Parameters
+    ----------
+    obj : DataArray, Dataset or DataTree
+        Any object of this package; it is not changed.
+    new : iterable of Notice
+        What to append; an exact duplicate is skipped.
+
+    Returns
+    -------
+    DataArray, Dataset or DataTree
+        Same type and same data as `obj`.
+
+    Raises
+    ------
+    InputError
+        If the object has no attrs to write to.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> table = xr.Dataset()
+    >>> warned = with_notices(table, [Notice("ceiling", "warning", "All correct.")])
+    >>> [notice.code for notice in notices(warned)], notices(table)
+    (['ceiling'], [])
+    """
+    # dict.fromkeys keeps the order and drops exact duplicates.
+    together = list(dict.fromkeys([*notices(obj), *new]))
+    copy = obj.copy(deep=False)
+    if together:
+        text = json.dumps([asdict(notice) for notice in together], ensure_ascii=False)
+        copy.attrs = {**obj.attrs, "notices": text}
+    return copy
+
+
+def notice_where(
+    mask: xr.DataArray, code: str, severity: Severity, message: str, source: str = ""
+) -> list[Notice]:
+    """One notice for all the cells where `mask` holds; none where it holds nowhere.
+
+    Parameters
+    ----------
+    mask : DataArray of bool
+        Dims start with cell, or there is no cell dim (the notice then names no cell).
+    code, severity, source : str
+        As in `Notice`.
+    message : str
+        A sentence in which ``{}`` stands for the cells.
+
+    Returns
+    -------
+    list of Notice
+        One or none, ready for `with_notices`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> mask = xr.DataArray([True, False], coords={"cell": ["A", "B"]})
+    >>> notice_where(mask, "ceiling", "warning", "All correct in {}.")[0].message
+    'All correct in A.'
+    """
+    if not mask.any():
+        return []
+    if "cell" not in mask.dims:
+        return [Notice(code, severity, message.format("this table"), (), source)]
+    by_cell = mask.any([dim for dim in mask.dims if dim != "cell"])
+    where = tuple(map(str, by_cell["cell"].to_numpy()[by_cell.to_numpy()]))
+    return [Notice(code, severity, message.format(name_cells(where)), where, source)]
+
+
+def name_cells(cells: Iterable[str]) -> str:
+    """Cell labels for a sentence: the first few, then how many more.
+
+    Examples
+    --------
+    >>> name_cells(["a", "b"])
+    'a; b'
+    >>> name_cells("abcdefg")
+    'a; b; c; d; e and 2 more'
+    """
+    labels = list(cells)
+    text = "; ".join(labels[:NAMED_CELLS])
+    return text if len(labels) <= NAMED_CELLS else f"{text} and {len(labels) - NAMED_CELLS} more"
+
+
+def attributes(obj: object) -> Mapping[Any, Any]:
+    """Attrs of a labelled object, or an error that says what came."""
+    if not isinstance(obj, xr.DataArray | xr.Dataset | xr.DataTree):
+        allowed = "a count table or a result (DataArray, Dataset or DataTree)"
+        raise InputError("counts_or_fit", type(obj).__name__, allowed)
+    return obj.attrs

@@ -1,0 +1,53 @@
+"""What a user gave, and why it cannot be used.
+
+The one error of the package that is meant for its user. It knows no other room, so that
+every room can raise it.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["InputError", "nearest"]
+
+
+class InputError(ValueError):
+    """Raised when an argument or a file cannot be used; its text names the next step.
+
+    Parameters
+    ----------
+    argument : str
+        The argument, column, option or file at fault.
+    got : str
+        What came.
+    allowed : str
+        What is allowed.
+    next_step : str, optional
+        What to do now, as a sentence.
+
+    Examples
+    --------
+    >>> print(InputError("rope", "(0.1, -0.1)", "lower < upper", "Swap the two ends."))
+    rope: got (0.1, -0.1), allowed is lower < upper. Swap the two ends.
+    """
+
+    def __init__(self, argument: str, got: str, allowed: str, next_step: str = "") -> None:
+        self.argument, self.got, self.allowed, self.next_step = argument, got, allowed, next_step
+        sentence = f"{argument}: got {got}, allowed is {allowed}."
+        super().__init__(f"{sentence} {next_step}".rstrip())
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Sentence that suggests the most similar of the legal words, or lists them.
+
+    Examples
+    --------
+    >>> nearest("respone", ["stimulus", "response"])
+    "Did you mean 'response'?"
+    >>> nearest("x", ["stimulus", "response"])
+    "There are: 'response', 'stimulus'."
+    """
+    candidates = sorted(map(str, words))
+    close = get_close_matches(word, candidates, n=1)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"There are: {', '.join(map(repr, candidates))}."

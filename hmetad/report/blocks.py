@@ -1,0 +1,272 @@
+"""The blocks that a report is made of.
+
+Words, numbers and figures → frozen blocks, checked when they are made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError, nearest
+from hmetad.report.cells import format_cell
+
+__all__ = ["Alerts", "Block", "Cell", "Figure", "Prose", "Table", "table_from_frame"]
+
+type Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Paragraphs under a heading.
+
+    Parameters
+    ----------
+    heading : str
+        Opens a section of the report; empty continues the section before.
+    paragraphs : tuple of str
+        Plain text. Nothing in it is read as markup.
+
+    Raises
+    ------
+    InputError
+        When `paragraphs` is one text instead of a tuple of texts.
+
+    Examples
+    --------
+    >>> Prose("Question", ("Do the models know when they are right?",)).heading
+    'Question'
+    """
+
+    heading: str
+    paragraphs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _refuse_text("paragraphs", self.paragraphs)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names its rows.
+
+    Parameters
+    ----------
+    caption : str
+        What the table shows.
+    columns : tuple of str
+        Column headings.
+    rows : tuple of tuple
+        One tuple per row; a cell is text, a number, True or False, or None for "no value".
+    note : str, optional
+        Printed under the table.
+    name : str, optional
+        Stem of the CSV file beside a Markdown or LaTeX report; the default is the table's number.
+    formats : tuple of (column, format specification), optional
+        How numbers of a column are written; the default is three decimals, and whole numbers as
+        they are.
+
+    Raises
+    ------
+    InputError
+        When a row has another length than `columns`, or a format does not fit its column.
+
+    Examples
+    --------
+    >>> Table("Efficiency", ("model", "m_ratio"), (("GPT-5", 0.8563),)).rows
+    (('GPT-5', 0.8563),)
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    name: str = ""
+    formats: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_text("columns", self.columns)
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"rows (row {number})",
+                    f"{len(row)} cells",
+                    f"{len(self.columns)}, one per column",
+                    "Give None where there is no value.",
+                )
+        for column, spec in self.formats:
+            _check_format(self, column, spec)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, with words for those who do not see it.
+
+    Parameters
+    ----------
+    caption : str
+        What the figure shows, printed under it.
+    alt : str
+        The figure in words, for screen readers; see `hmetad.report.plots.describe_intervals`.
+    draw : matplotlib.figure.Figure or str
+        The figure, or a finished SVG document as text.
+    name : str, optional
+        Stem of the file beside a Markdown or LaTeX report; the default is the figure's number.
+
+    Raises
+    ------
+    InputError
+        When `draw` is neither a matplotlib figure nor SVG text, or `alt` is empty.
+
+    Examples
+    --------
+    >>> Figure("A line.", "A line from left to right.", "<svg><path d='M0 0H9'/></svg>").name
+    ''
+    """
+
+    caption: str
+    alt: str
+    draw: Any
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        is_svg = isinstance(self.draw, str) and "<svg" in self.draw
+        if not is_svg and not hasattr(self.draw, "savefig"):
+            raise InputError(
+                "draw",
+                type(self.draw).__name__,
+                "a matplotlib Figure or SVG text",
+                "For axes `ax`, give `ax.figure`.",
+            )
+        if not self.alt.strip():
+            raise InputError("alt", "no text", "the figure in words", "Say what it shows.")
+
+
+@dataclass(frozen=True)
+class Alerts:
+    """What a reader must know before trusting the numbers.
+
+    Parameters
+    ----------
+    heading : str
+        Opens a section of the report; empty continues the section before.
+    items : tuple of (severity, sentence, cells)
+        Severity is one word such as "info", "warning" or "error"; cells are the labels concerned.
+
+    Raises
+    ------
+    InputError
+        When an item is not a triple, or its cells are one text.
+
+    Examples
+    --------
+    >>> Alerts("Notices", (("warning", "Ratings 1 and 5 are never used.", ("GPT-5 | A",)),)).heading
+    'Notices'
+    """
+
+    heading: str
+    items: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+    def __post_init__(self) -> None:
+        for item in self.items:
+            if len(item) != 3:
+                raise InputError(
+                    "items", f"{len(item)} parts", "(severity, sentence, cells)", "Give () for all."
+                )
+            _refuse_text("cells", item[2])
+
+
+type Block = Prose | Table | Figure | Alerts
+
+
+def table_from_frame(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    formats: Mapping[str, str] | None = None,
+    note: str = "",
+    name: str = "",
+) -> Table:
+    """Table of a data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Its columns become the table's; the index is left out.
+    caption : str
+        What the table shows.
+    columns : mapping of column to heading, optional
+        The columns wanted, in this order, and their headings; the default is all, as named.
+    formats : mapping of column to format specification, optional
+        Such as ``{"p_direction": ".4f"}``, by the names in `frame`.
+    note, name : str, optional
+        As in `Table`.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        When `columns` or `formats` names a column that the frame does not have.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model": ["GPT-5"], "m_ratio": [0.8563], "n": [20000]})
+    >>> headings = {"model": "Model", "m_ratio": "M-ratio"}
+    >>> table = table_from_frame(frame, "Efficiency", columns=headings)
+    >>> table.columns, table.rows
+    (('Model', 'M-ratio'), (('GPT-5', 0.8563),))
+    """
+    headings = dict(columns) if columns is not None else {c: str(c) for c in frame.columns}
+    for argument, named in (("columns", headings), ("formats", formats or {})):
+        for column in named:
+            if column not in frame.columns:
+                raise InputError(
+                    argument, repr(column), "a column of the frame", nearest(column, frame.columns)
+                )
+    values = [[_plain(value) for value in frame[column]] for column in headings]
+    return Table(
+        caption,
+        tuple(headings.values()),
+        tuple(zip(*values, strict=True)),
+        note,
+        name,
+        tuple((headings[c], spec) for c, spec in (formats or {}).items() if c in headings),
+    )
+
+
+def _plain(value: object) -> Cell:
+    """Python's own value of a data frame's cell; None where it is missing."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, (str, float, int, bool)) else str(value)
+
+
+def _refuse_text(argument: str, value: object) -> None:
+    """Raise where one text came for a tuple of texts: it would be read letter by letter."""
+    if isinstance(value, str):
+        raise InputError(
+            argument, f"the text {value[:40]!r}", "a tuple of texts", "Put it into a tuple."
+        )
+
+
+def _check_format(table: Table, column: str, spec: str) -> None:
+    """Raise unless `spec` can write every number of the column."""
+    if column not in table.columns:
+        raise InputError(
+            "formats", repr(column), "a column of the table", nearest(column, table.columns)
+        )
+    place = table.columns.index(column)
+    for row in table.rows:
+        try:
+            format_cell(row[place], spec)
+        except ValueError as error:
+            raise InputError(
+                f"formats[{column!r}]",
+                f"{spec!r} for {row[place]!r}",
+                "a format specification for numbers such as '.2f'",
+            ) from error

@@ -1,0 +1,87 @@
+"""How a value is written in a table.
+
+Cell → text for a reader, or text for a CSV file.
+"""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+
+__all__ = ["csv_value", "format_cell", "is_number"]
+
+MISSING = "–"
+LARGE = 1e7
+
+
+def is_number(value: object) -> bool:
+    """Whether a cell is a number; True and False are not.
+
+    Examples
+    --------
+    >>> is_number(3), is_number(True), is_number("3")
+    (True, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def format_cell(value: object, spec: str = "") -> str:
+    """Text of a cell for a reader: true minus sign, en dash for no value.
+
+    Parameters
+    ----------
+    value : str, float, int, bool or None
+        The cell. NaN counts as no value.
+    spec : str, optional
+        Format specification for numbers; the default is three decimals, or scientific notation
+        from ten million, and whole numbers as they are.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        When `spec` cannot write the number.
+
+    Examples
+    --------
+    >>> format_cell(-0.85634), format_cell(5), format_cell(None), format_cell(True)
+    ('−0.856', '5', '–', 'yes')
+    >>> format_cell(0.85634, ".1%")
+    '85.6%'
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if not isinstance(value, Real):
+        return str(value)
+    if math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if float(value) > 0 else "−∞"
+    return format(value, spec or _default_format(value)).replace("-", "−")
+
+
+def csv_value(value: object) -> object:
+    """Cell for a CSV file: full precision; text that a spreadsheet would run gets an apostrophe.
+
+    Examples
+    --------
+    >>> csv_value(0.1), csv_value(None), csv_value("=HYPERLINK(0)"), csv_value("−")
+    (0.1, '', "'=HYPERLINK(0)", '−')
+    """
+    if value is None or (is_number(value) and math.isnan(value)):  # type: ignore[arg-type]
+        return ""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
+
+
+def _default_format(value: Real) -> str:
+    """Three decimals without a negative zero; large numbers in scientific notation."""
+    if isinstance(value, Integral):
+        return "d"
+    return "z.3f" if abs(float(value)) < LARGE else ".3e"

@@ -1,0 +1,248 @@
+"""Raw text made harmless for the format it goes into.
+
+Text from outside → Markdown, LaTeX, file names, and the visible text that all formats start from.
+HTML is escaped by jinja2 itself.
+"""
+
+import re
+import unicodedata
+
+__all__ = ["Safe", "latex", "markdown", "opening", "shorten", "slug", "visible"]
+
+LINE_SPACE = re.compile("[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")
+DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+BREAK = "\u200b"
+LIGATURE = re.compile("([-,])(?=\\1)")
+LONG_RUN = re.compile(r"[^\s\u200b]{31,}")
+
+MARKDOWN_SIGNS = re.compile(r"[\\`*_{}\[\]#|$~^@]")
+MARKDOWN_OPENING = re.compile(r"^(?:[-+=:]|\d+(?=[.)](?:\s|$)))")
+MARKDOWN_LINK = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
+
+# T1 fonts have these; the rest of Latin Extended-A is missing from some installations.
+LATIN = frozenset(
+    "¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¸¹º»¼½¾¿×÷"
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ"
+    "ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž"
+)
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    # In braces, for after \\ they would be its optional argument or its star.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "\u00a0": "~",
+    BREAK: r"\allowbreak{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "‘": r"\textquoteleft{}",
+    "’": r"\textquoteright{}",
+    "“": r"\textquotedblleft{}",
+    "”": r"\textquotedblright{}",
+    "…": r"\dots{}",
+    "•": r"\textbullet{}",
+    "€": r"\texteuro{}",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "™": r"\texttrademark{}",
+    "‰": r"\textperthousand{}",
+    "\u2009": r"\,",
+    "\u202f": r"\,",
+    "\u00ad": r"\-",
+}
+MATH_SIGNS = {
+    "−": "-",
+    "′": "'",
+    "″": "''",
+    "≤": r"\leq",
+    "≥": r"\geq",
+    "≠": r"\neq",
+    "≈": r"\approx",
+    "≡": r"\equiv",
+    "∞": r"\infty",
+    "→": r"\rightarrow",
+    "←": r"\leftarrow",
+    "↑": r"\uparrow",
+    "↓": r"\downarrow",
+    "∈": r"\in",
+    "∂": r"\partial",
+    "∑": r"\sum",
+    "∏": r"\prod",
+    "√": r"\surd",
+    "∼": r"\sim",
+    "∝": r"\propto",
+    "⋅": r"\cdot",
+    "²": "^2",
+    "³": "^3",
+    "¹": "^1",
+    "ϵ": r"\epsilon",
+    "ϕ": r"\phi",
+    "ϑ": r"\vartheta",
+    "ς": r"\varsigma",
+    "ο": "o",
+    "Φ": r"\Phi",
+    "φ": r"\varphi",
+    "ε": r"\varepsilon",
+}
+GREEK = "alpha beta gamma delta zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon"
+GREEK += " chi psi omega"
+GREEK_WITH_CAPITAL = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Psi Omega"
+GREEK_LIKE_LATIN = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True))
+
+
+class Safe(str):
+    """Text that is already in the language of its format."""
+
+    __slots__ = ()
+
+
+def visible(text: object) -> str:
+    r"""Text on one line, in which control and direction marks show themselves.
+
+    Examples
+    --------
+    >>> visible("two\nlines, a bell \x07")
+    'two lines, a bell [U+0007]'
+    """
+    line = LINE_SPACE.sub(" ", unicodedata.normalize("NFC", str(text))).strip()
+    return "".join(_code(sign) if _hides(sign) else sign for sign in line)
+
+
+def markdown(text: object) -> str:
+    r"""Text in Markdown (CommonMark with tables), where nothing of it is markup.
+
+    Examples
+    --------
+    >>> print(markdown("a|b $x_1$ [x](javascript:y) <b>"))
+    a\|b \$x\_1\$ \[x\](javascript:y) &lt;b&gt;
+    """
+    line = MARKDOWN_SIGNS.sub(lambda sign: "\\" + sign[0], visible(text))
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = MARKDOWN_LINK.sub(lambda sign: "\\" + sign[0], line)
+    return MARKDOWN_OPENING.sub(_escape_opening, line)
+
+
+def latex(text: object) -> str:
+    r"""Text in LaTeX, where nothing of it is a command.
+
+    Signs that pdfLaTeX cannot set are written by their code, such as [U+5B50].
+
+    Examples
+    --------
+    >>> print(latex(r"\input{x} 100% d′"))
+    \textbackslash{}input\{x\} 100\% d\ensuremath{'}
+    >>> print(latex("Müller & 子"))
+    Müller \& {[}U+5B50{]}
+    """
+    line = LONG_RUN.sub(lambda run: BREAK.join(_pieces(run[0], 8)), visible(text))
+    return LIGATURE.sub(r"\1{}", "".join(_latex_sign(sign) for sign in line))
+
+
+def shorten(text: object, length: int = 40) -> str:
+    """Visible text of at most `length` signs, its middle left out.
+
+    Examples
+    --------
+    >>> shorten("a model whose name never seems to end", 20)
+    'a model wh…ms to end'
+    """
+    line = visible(text)
+    if len(line) <= length:
+        return line
+    tail = (length - 1) // 2
+    return f"{line[: length - 1 - tail]}…{line[-tail:]}"
+
+
+def opening(text: object, length: int = 56) -> str:
+    """First sentence of a text, cut after a word where it is long.
+
+    Examples
+    --------
+    >>> opening("Accuracy by rating. Markers grow with trials."), opening("one two three", 9)
+    ('Accuracy by rating', 'one two…')
+    """
+    sentence = re.split(r"\.(?:\s|$)", visible(text), maxsplit=1)[0] or visible(text)
+    if len(sentence) <= length:
+        return sentence
+    words = sentence[:length].rpartition(" ")[0] or sentence[: length - 1]
+    return f"{words.rstrip(' ,;')}…"
+
+
+def slug(text: object, default: str) -> str:
+    """File stem or anchor of small ASCII letters, digits and hyphens.
+
+    Examples
+    --------
+    >>> slug("../M-ratio, by Müller", "figure-1")
+    'm-ratio-by-muller'
+    >>> slug("子", "figure-1")
+    'figure-1'
+    """
+    ascii_text = unicodedata.normalize("NFKD", str(text)).encode("ascii", "ignore").decode()
+    return re.sub("[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:60].strip("-") or default
+
+
+def _hides(sign: str) -> bool:
+    """Whether a sign would be invisible or turn the direction of what follows."""
+    return unicodedata.category(sign) in ("Cc", "Cs") or sign in DIRECTION_MARKS
+
+
+def _code(sign: str) -> str:
+    """Code point in words."""
+    return f"[U+{ord(sign):04X}]"
+
+
+def _pieces(run: str, length: int) -> list[str]:
+    """Cut a long run where a line may break."""
+    return [run[start : start + length] for start in range(0, len(run), length)]
+
+
+def _escape_opening(match: re.Match[str]) -> str:
+    """Keep a list mark or an underline at the start of a line from being one."""
+    return match[0] + "\\" if match[0].isdigit() else "\\" + match[0]
+
+
+def _latex_math() -> dict[str, str]:
+    """Every sign that LaTeX sets in mathematics, and its command."""
+    greek = {unicodedata.lookup(f"GREEK SMALL LETTER {_unicode_name(n)}"): n for n in GREEK.split()}
+    capital = {
+        unicodedata.lookup(f"GREEK CAPITAL LETTER {_unicode_name(n)}"): n
+        for n in GREEK_WITH_CAPITAL.split()
+    }
+    commands = {sign: f"\\{name}" for sign, name in (greek | capital).items()}
+    latin = {sign: rf"\mathrm{{{letter}}}" for sign, letter in GREEK_LIKE_LATIN.items()}
+    return commands | latin | MATH_SIGNS
+
+
+def _unicode_name(name: str) -> str:
+    """Unicode's spelling of a Greek letter."""
+    return "LAMDA" if name.lower() == "lambda" else name.upper()
+
+
+MATH = _latex_math()
+
+
+def _latex_sign(sign: str) -> str:
+    """One sign in LaTeX."""
+    if sign in LATEX_SIGNS:
+        return LATEX_SIGNS[sign]
+    if sign in MATH:
+        return rf"\ensuremath{{{MATH[sign]}}}"
+    if sign.isascii() or sign in LATIN:
+        return sign
+    return "".join(LATEX_SIGNS.get(part, part) for part in _code(sign))

@@ -1,0 +1,147 @@
+"""Drawings as bytes that are the same every time.
+
+matplotlib figure or SVG text → SVG for a page, SVG and PDF files.
+"""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from xml.etree import ElementTree
+
+from matplotlib import rc_context
+
+from hmetad.errors import InputError
+from hmetad.report.blocks import Figure
+
+__all__ = ["figure_pdf", "figure_svg", "inline_svg"]
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+DRAWN = {
+    *("svg", "g", "defs", "path", "use", "clipPath", "mask", "text", "tspan", "title", "desc"),
+    *("rect", "circle", "ellipse", "line", "polyline", "polygon", "pattern", "marker", "symbol"),
+    *("linearGradient", "radialGradient", "stop", "image"),
+}
+# What matplotlib says in a style sheet, which on a page would style every other drawing too.
+STROKES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+REFERENCE = re.compile(r"url\(\s*['\"]?#([^)'\"]+)['\"]?\s*\)")
+OUTSIDE = re.compile(r"url\(\s*['\"]?(?!#)[^)]*\)|@import|expression\(|\\", re.IGNORECASE)
+DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*\Z")
+
+
+def inline_svg(figure: Figure, prefix: str) -> str:
+    """SVG element for the inside of an HTML page, without background.
+
+    Every id starts with `prefix`, so that several drawings on one page do not share ids. Scripts,
+    style sheets and references to the outside are left out.
+
+    Parameters
+    ----------
+    figure : Figure
+    prefix : str
+        Unique on the page.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> drawing = '<svg viewBox="0 0 9 9"><script>x()</script><path id="a" d="M0 0H9"/></svg>'
+    >>> print(inline_svg(Figure("A line.", "A line.", drawing), "figure-1"))
+    <svg viewBox="0 0 9 9" stroke-linejoin="round" ...><path id="figure-1-a" d="M0 0H9" /></svg>
+    """
+    root = _cleaned(_svg_text(figure, facecolor="none"), prefix)
+    for name, value in {**STROKES, "aria-hidden": "true", "focusable": "false"}.items():
+        root.set(name, value)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def figure_svg(figure: Figure) -> bytes:
+    """SVG file on white, cleaned as for a page."""
+    root = _cleaned(_svg_text(figure, facecolor="white"), "")
+    root.set("xmlns", SVG)
+    for name, value in STROKES.items():
+        root.set(name, value)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def figure_pdf(figure: Figure) -> bytes | None:
+    """PDF file of a matplotlib figure; None for one that came as SVG."""
+    if isinstance(figure.draw, str):
+        return None
+    content = io.BytesIO()
+    with _steady(figure):
+        dates = {"CreationDate": None, "Creator": None, "Producer": None}
+        figure.draw.savefig(content, format="pdf", facecolor="white", metadata=dates)
+    return content.getvalue()
+
+
+def _svg_text(figure: Figure, facecolor: str) -> str:
+    """SVG document of a figure, as matplotlib writes it or as it came."""
+    if isinstance(figure.draw, str):
+        return figure.draw
+    content = io.StringIO()
+    with _steady(figure):
+        figure.draw.savefig(content, format="svg", facecolor=facecolor, metadata={"Date": None})
+    return content.getvalue()
+
+
+@contextmanager
+def _steady(figure: Figure) -> Iterator[None]:
+    """Give the same bytes for the same figure, whatever the user's own settings."""
+    settings = {
+        "svg.hashsalt": f"hmetad {figure.name}",
+        "svg.fonttype": "path",
+        "pdf.fonttype": 42,
+        "text.usetex": False,
+        "savefig.bbox": None,
+        "savefig.dpi": "figure",
+    }
+    with rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
+        yield
+
+
+def _cleaned(text: str, prefix: str) -> ElementTree.Element:
+    """Root of an SVG document with only what draws, names without their space."""
+    try:
+        root = ElementTree.fromstring(text[text.index("<svg") :])
+    except ElementTree.ParseError as error:
+        raise InputError(
+            "draw", f"SVG that cannot be read ({error})", "one well-formed SVG element"
+        ) from error
+    _keep_drawing(root, prefix)
+    return root
+
+
+def _keep_drawing(element: ElementTree.Element, prefix: str) -> None:
+    """Drop, from an element and all below, what does not draw; prefix ids and references."""
+    element.tag = element.tag.split("}")[-1]
+    attributes = [(name.split("}")[-1], value) for name, value in element.attrib.items()]
+    element.attrib.clear()
+    for name, value in attributes:
+        kept = _kept_value(name, value, f"{prefix}-" if prefix else "")
+        if kept is not None:
+            element.set(name, kept)
+    for child in list(element):
+        if not isinstance(child.tag, str) or child.tag.split("}")[-1] not in DRAWN:
+            element.remove(child)
+        else:
+            _keep_drawing(child, prefix)
+
+
+def _kept_value(name: str, value: str, prefix: str) -> str | None:
+    """Attribute's value with prefixed ids, or None where it acts or points outside."""
+    if name.lower().startswith("on"):
+        return None
+    if name == "id":
+        return prefix + value
+    if name == "href":
+        inside = value.startswith("#")
+        return f"#{prefix}{value[1:]}" if inside else value if DATA_IMAGE.match(value) else None
+    if OUTSIDE.search(value):
+        return None
+    return REFERENCE.sub(rf"url(#{prefix}\1)", value)

@@ -1,0 +1,168 @@
+"""A document in the language of its reader.
+
+Title, meta and blocks → HTML, Markdown, LaTeX, through the templates.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hmetad.report.blocks import Block
+from hmetad.report.escape import Safe, latex, markdown, opening, visible
+from hmetad.report.figures import inline_svg
+from hmetad.report.layout import FigureView, TableView, View, arrange
+
+__all__ = ["Document", "render_html", "render_latex", "render_markdown"]
+
+LATEX_DELIMITERS = {
+    "block_start_string": "((*",
+    "block_end_string": "*))",
+    "variable_start_string": "(((",
+    "variable_end_string": ")))",
+    "comment_start_string": "((=",
+    "comment_end_string": "=))",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """Entry of the table of contents."""
+
+    anchor: str
+    text: str
+    parts: list[TableView | FigureView] = field(default_factory=list)
+
+
+class Document(Protocol):
+    """What can be rendered."""
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+
+    @property
+    def subtitle(self) -> str:
+        """A line under the title."""
+
+    @property
+    def meta(self) -> tuple[tuple[str, str], ...]:
+        """Names and values: data, model, seed, versions."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its content, in order."""
+
+
+def render_html(document: Document, *, embedded: bool = False) -> str:
+    """HTML page that needs nothing from outside, or a part of a page when `embedded`."""
+    prefix = _embedded_prefix(document) if embedded else ""
+    views = arrange(document.blocks, prefix)
+    drawings = {
+        view.anchor: Markup(inline_svg(view.figure, view.anchor))
+        for view in views
+        if isinstance(view, FigureView)
+    }
+    template = _html_environment().get_template("report.html.jinja")
+    return template.render(
+        _head(document),
+        views=views,
+        contents=_contents(views),
+        opening=opening,
+        drawings=drawings,
+        embedded=embedded,
+        prefix=prefix,
+    )
+
+
+def render_markdown(document: Document, stem: str) -> str:
+    """Markdown (CommonMark with tables) that refers to files in folders named after `stem`."""
+    template = _plain_environment(markdown).get_template("report.md.jinja")
+    folder = quote(stem)
+    text = template.render(
+        _head(document),
+        views=arrange(document.blocks),
+        figures=Safe(f"{folder}_figures"),
+        tables=Safe(f"{folder}_tables"),
+        safe=Safe,
+    )
+    return f"{text.rstrip()}\n"
+
+
+def render_latex(document: Document, stem: str) -> str:
+    """LaTeX article that refers to figures in a folder named after `stem`."""
+    template = _plain_environment(latex, **LATEX_DELIMITERS).get_template("report.tex.jinja")
+    return template.render(
+        _head(document),
+        views=arrange(document.blocks),
+        figures=Safe(f"{stem}_figures"),
+        safe=Safe,
+    )
+
+
+def _head(document: Document) -> dict[str, object]:
+    """Title, subtitle and meta, visible."""
+    return {
+        "title": visible(document.title),
+        "subtitle": visible(document.subtitle),
+        "meta": [(visible(name), visible(value)) for name, value in document.meta],
+    }
+
+
+def _contents(views: tuple[View, ...]) -> list[Section]:
+    """Table of contents: sections, each with the tables and figures in it."""
+    contents: list[Section] = []
+    for view in views:
+        if isinstance(view, (TableView, FigureView)):
+            if not contents:
+                contents.append(Section("", ""))
+            contents[-1].parts.append(view)
+        elif view.heading:
+            contents.append(Section(view.anchor, view.heading))
+    return contents
+
+
+def _embedded_prefix(document: Document) -> str:
+    """Start of every id of a report inside another page, from its words."""
+    words = repr((document.title, document.subtitle, document.meta, len(document.blocks)))
+    return f"hmetad-{hashlib.sha256(words.encode('utf-8', 'replace')).hexdigest()[:8]}-"
+
+
+def _loader() -> PackageLoader:
+    """Templates beside this file."""
+    return PackageLoader("hmetad.report", "templates")
+
+
+@cache
+def _html_environment() -> Environment:
+    """Environment that escapes every value for HTML."""
+    return Environment(
+        loader=_loader(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _plain_environment(escape: Callable[[object], str], **delimiters: str) -> Environment:
+    """Environment that escapes every value with `escape` unless it is `Safe`."""
+
+    def finalize(value: object) -> str:
+        return str(value) if isinstance(value, Safe) else escape(value)
+
+    return Environment(
+        loader=_loader(),
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **delimiters,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,190 @@
+"""A report: blocks of words, numbers and figures for a reader.
+
+Blocks → HTML, Markdown, LaTeX, as text or as files. It renders; what the numbers mean is decided
+before.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hmetad.errors import InputError
+from hmetad.report.blocks import Alerts, Block, Cell, Figure, Prose, Table, table_from_frame
+from hmetad.report.figures import figure_pdf, figure_svg
+from hmetad.report.files import write_together
+from hmetad.report.layout import FigureView, TableView, arrange
+from hmetad.report.render import render_html, render_latex, render_markdown
+
+__all__ = [
+    "Alerts",
+    "Block",
+    "Cell",
+    "Figure",
+    "Prose",
+    "Report",
+    "Table",
+    "table_from_frame",
+]
+
+
+@dataclass(frozen=True)
+class Report:
+    r"""A document that can be shown, written and printed.
+
+    Every text in it is plain text: nothing is read as markup, in any format.
+
+    Parameters
+    ----------
+    title : str
+        Its name.
+    blocks : tuple of Prose, Table, Figure or Alerts
+        Its content, in order.
+    subtitle : str, optional
+        A line under the title.
+    meta : tuple of (name, value), optional
+        What was used: data, model, seed, versions.
+
+    Raises
+    ------
+    InputError
+        When `blocks` holds something else.
+
+    Examples
+    --------
+    >>> table = Table("Efficiency", ("model", "m_ratio"), (("GPT-5", 0.8563),))
+    >>> report = Report("Metacognition", (Prose("Result", ("Below one.",)), table))
+    >>> print(report.markdown())
+    # Metacognition
+    <BLANKLINE>
+    ## Result
+    <BLANKLINE>
+    Below one.
+    <BLANKLINE>
+    **Table 1.** Efficiency ([CSV](report_tables/table-1.csv))
+    <BLANKLINE>
+    | model | m\_ratio |
+    | :--- | ---: |
+    | GPT-5 | 0.856 |
+    <BLANKLINE>
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    subtitle: str = ""
+    meta: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for number, block in enumerate(self.blocks, start=1):
+            if not isinstance(block, (Prose, Table, Figure, Alerts)):
+                raise InputError(
+                    f"blocks (number {number})",
+                    type(block).__name__,
+                    "Prose, Table, Figure or Alerts",
+                    "For a data frame, use table_from_frame.",
+                )
+
+    def html(self) -> str:
+        """HTML page that needs nothing from outside: figures and styles are in it."""
+        return render_html(self)
+
+    def markdown(self) -> str:
+        """Markdown that refers to figures and tables beside it, as `save` writes them."""
+        return render_markdown(self, "report")
+
+    def latex(self) -> str:
+        """LaTeX article that refers to figures beside it, as `save` writes them."""
+        return render_latex(self, "report")
+
+    def _repr_html_(self) -> str:
+        """Part of a page, for a notebook; its styles touch nothing else there."""
+        return render_html(self, embedded=True)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report, in the format that the suffix of the path names.
+
+        Markdown and LaTeX come with `<stem>_figures/` (SVG, PDF) and `<stem>_tables/` (CSV) beside.
+        Nothing is written before everything is rendered, and a file that is there stays whole
+        until the new one replaces it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .html, .md or .tex.
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Raises
+        ------
+        InputError
+            When the suffix is another one, or the folder does not exist.
+        """
+        path = Path(path)
+        files = _formats().get(path.suffix.lower())
+        if files is None:
+            raise InputError(
+                "path", repr(str(path)), "a name that ends in .html, .md or .tex", "Add a suffix."
+            )
+        if not path.parent.is_dir() or path.is_dir():
+            raise InputError(
+                "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
+            )
+        write_together(files(self, path))
+        return path
+
+
+def _formats() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
+    """Find the writer of each suffix."""
+    return {".html": _html_files, ".md": _markdown_files, ".tex": _latex_files}
+
+
+def _html_files(report: Report, path: Path) -> dict[Path, bytes]:
+    """Render the page alone."""
+    return {path: report.html().encode()}
+
+
+def _markdown_files(report: Report, path: Path) -> dict[Path, bytes]:
+    """Render figures as SVG and tables as CSV, then the text."""
+    stem = _folder_stem(path)
+    figures = {
+        path.parent / f"{stem}_figures" / f"{view.name}.svg": figure_svg(view.figure)
+        for view in arrange(report.blocks)
+        if isinstance(view, FigureView)
+    }
+    return figures | _csv_files(report, path) | {path: render_markdown(report, stem).encode()}
+
+
+def _latex_files(report: Report, path: Path) -> dict[Path, bytes]:
+    """Render figures as PDF (as SVG where they came so) and tables as CSV, then the text."""
+    stem, figures = _folder_stem(path), {}
+    for view in arrange(report.blocks):
+        if isinstance(view, FigureView):
+            beside = path.parent / f"{stem}_figures" / view.name
+            pdf = figure_pdf(view.figure)
+            if pdf is None:
+                figures[beside.with_name(f"{view.name}.svg")] = figure_svg(view.figure)
+            else:
+                figures[beside.with_name(f"{view.name}.pdf")] = pdf
+    return figures | _csv_files(report, path) | {path: render_latex(report, stem).encode()}
+
+
+def _csv_files(report: Report, path: Path) -> dict[Path, bytes]:
+    """Every table with its values in full precision."""
+    files = {}
+    for view in arrange(report.blocks):
+        if isinstance(view, TableView):
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(view.values)
+            folder = path.parent / f"{_folder_stem(path)}_tables"
+            files[folder / f"{view.name}.csv"] = text.getvalue().encode("utf-8", "replace")
+    return files
+
+
+def _folder_stem(path: Path) -> str:
+    """Start of the names of the folders beside, without signs that LaTeX would act upon."""
+    return re.sub(r"[^\w. -]", "-", path.stem)

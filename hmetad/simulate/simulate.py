@@ -1,0 +1,146 @@
+"""Data whose truth is known: count tables and trials drawn from the meta-d′ model.
+
+Parameters → count table (cell, stimulus, response, rating), or → trials (pandas).
+Source: the model of `hmetad.likelihood.theory`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from hmetad.counts.table import from_nr
+from hmetad.errors import InputError
+from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
+
+__all__ = ["simulate_counts", "simulate_trials"]
+
+
+def simulate_counts(
+    dprime: ArrayLike,
+    c: ArrayLike = 0.0,
+    m_ratio: ArrayLike = 1.0,
+    *,
+    trials: ArrayLike = 1000,
+    gaps: ArrayLike | None = None,
+    ratings: int = 4,
+    meta_criterion: str = "relative",
+    s: ArrayLike = 1.0,
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    seed: int | np.random.Generator | None = None,
+) -> xr.DataArray:
+    """Draw a count table from the meta-d′ model, one cell for each parameter set.
+
+    Parameters
+    ----------
+    dprime, c, m_ratio, s : float or array, shape (cells,)
+        Type-1 sensitivity and criterion, meta-d′/d′, and σ_S1/σ_S2 (1: equal variance);
+        broadcast against each other.
+    trials : int or array, shape (cells,) or (cells, 2)
+        Trials of a cell, split as evenly as possible, or those of S1 and of S2.
+    gaps : array, shape (..., 2, K - 1), optional
+        Distances between type-2 criteria, per response, outward from κ; ½ each by default.
+    ratings : int
+        K, where `gaps` does not say it.
+    meta_criterion : {"relative", "absolute"}
+        κ = M·c or κ = c.
+    coords : mapping of str to sequence, optional
+        Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``.
+    seed : int or Generator, optional
+        The same seed gives the same table.
+
+    Returns
+    -------
+    DataArray
+        Count table, dims (cell, stimulus, response, rating).
+
+    Raises
+    ------
+    InputError
+        If gaps are not positive, K < 1, or trials are negative or not whole.
+
+    Examples
+    --------
+    >>> counts = simulate_counts([1.0, 2.0], m_ratio=0.8, trials=200, seed=1)
+    >>> counts.sum("rating").values.tolist()
+    [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
+    """
+    gaps = default_gaps(ratings) if gaps is None else np.asarray(gaps, dtype=float)
+    if gaps.ndim < 2 or gaps.shape[-2] != 2 or not (gaps > 0).all():
+        raise InputError("gaps", f"shape {gaps.shape}", "(..., 2, K - 1) with every gap positive")
+    totals = trials_per_stimulus(trials)
+    given = (np.asarray(x, dtype=float) for x in (dprime, c, m_ratio, s))
+    d, c, m_ratio, s, *_ = np.broadcast_arrays(*given, totals[:, 0], np.zeros(gaps.shape[:-2]))
+    kappa = meta_criterion_value(c, m_ratio, meta_criterion)
+    log_p = log_joint_probabilities(d, c, (m_ratio * d)[:, None], kappa[:, None], gaps, s)
+    outcomes = log_p.reshape(*log_p.shape[:-2], -1)
+    drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
+    return from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
+
+
+def simulate_trials(
+    dprime: ArrayLike,
+    c: ArrayLike = 0.0,
+    m_ratio: ArrayLike = 1.0,
+    *,
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    seed: int | np.random.Generator | None = None,
+    **design: Any,
+) -> pd.DataFrame:
+    """Draw single trials from the meta-d′ model, in random order.
+
+    Parameters
+    ----------
+    dprime, c, m_ratio, coords, seed
+        As in `simulate_counts`.
+    **design
+        The other arguments of `simulate_counts`.
+
+    Returns
+    -------
+    DataFrame
+        One row per trial: the columns of `coords` ("cell" if there are none and several
+        cells), then stimulus and response ("S1", "S2") and confidence (1..K).
+
+    Examples
+    --------
+    >>> trials = simulate_trials(1.5, trials=100, seed=1)
+    >>> list(trials.columns), len(trials)
+    (['stimulus', 'response', 'confidence'], 100)
+    """
+    rng = np.random.default_rng(seed)
+    counts = simulate_counts(dprime, c, m_ratio, coords=coords, seed=rng, **design)
+    outcomes = counts.to_series().reset_index()
+    names = list(coords or ([] if counts.sizes["cell"] == 1 else ["cell"]))
+    for name in coords or ():
+        outcomes[name] = counts[name].sel(cell=outcomes["cell"].to_numpy()).to_numpy()
+    rows = np.repeat(np.arange(len(outcomes)), outcomes["counts"])
+    trials = outcomes.iloc[rng.permutation(rows)].rename(columns={"rating": "confidence"})
+    return trials[[*names, "stimulus", "response", "confidence"]].reset_index(drop=True)
+
+
+def default_gaps(ratings: int) -> NDArray[np.float64]:
+    """Gaps of one half standard deviation."""
+    if ratings < 1:
+        raise InputError("ratings", str(ratings), "a whole number of at least 1")
+    return np.full((2, ratings - 1), 0.5)
+
+
+def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
+    """Trials of S1 and S2, shape (cells, 2) or (1, 2); an odd one goes to S1."""
+    given = np.asarray(trials)
+    if not np.issubdtype(given.dtype, np.integer) or (given < 0).any() or given.ndim > 2:
+        raise InputError("trials", repr(trials), "whole numbers of at least 0")
+    if given.ndim == 2:
+        return given
+    given = np.atleast_1d(given)
+    return np.stack([given - given // 2, given // 2], axis=-1)
+
+
+def classic_order(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Columns response S1 rating 1..K, S2 1..K → S1 K..1, S2 1..K."""
+    levels = outcomes.shape[-1] // 2
+    return np.concatenate([outcomes[..., levels - 1 :: -1], outcomes[..., levels:]], axis=-1)

@@ -1,0 +1,140 @@
+"""Posteriors agree with JAGS, carry their labels, and say what is wrong with them."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from hmetad.bayes.fit import fit, refuse_truncated
+from hmetad.bayes.predict import predict
+from hmetad.bayes.spec import Prior, load_model
+from hmetad.counts.notices import notices
+from hmetad.counts.table import from_nr
+from hmetad.errors import InputError
+
+A = ([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
+QUIET = {"progressbar": False, "quiet": True}
+
+
+@pytest.fixture(scope="module")
+def two_cells():
+    """A cell with d′ near 1.5, and one whose d′ is below zero."""
+    backwards = [30, 20, 15, 10, 12, 13, 25, 40], [35, 25, 15, 12, 12, 14, 22, 30]
+    counts = from_nr(*zip(A, backwards, strict=True), model=["good", "poor"], size=[7, 70])
+    return fit(counts, draws=1000, tune=500, chains=4, random_seed=1, **QUIET)
+
+
+def test_the_estimated_hmetad_posterior_is_that_of_jags():
+    draws = fit(from_nr(*A), "hmetad_single", draws=4000, random_seed=1, **QUIET)
+    posterior = draws["posterior"].to_dataset().squeeze("cell")
+    mean, sd = posterior.mean(["chain", "draw"]), posterior.std(["chain", "draw"])
+    # JAGS, 3 × 10,000 draws and more; .02 is some ten Monte Carlo errors of either run.
+    jags = {"meta_d": 1.578, "dprime": 1.533, "c": -0.008, "m_ratio": 1.038}
+    for name, value in jags.items():
+        assert float(mean[name]) == pytest.approx(value, abs=0.015), name
+    for name, value in {"meta_d": 0.207, "dprime": 0.139, "c": 0.069, "m_ratio": 0.166}.items():
+        assert float(sd[name]) == pytest.approx(value, rel=0.05), name
+    bounds = posterior["meta_d"].quantile([0.025, 0.975])
+    np.testing.assert_allclose(bounds, [1.169, 1.979], atol=0.03)
+    criteria = [[-0.502, -0.973, -1.4225], [0.498, 0.982, 1.530]]
+    np.testing.assert_allclose(mean["criteria"], criteria, atol=0.01)
+    assert notices(draws) == []
+
+
+def test_the_plugged_in_hmetad_posterior_is_that_of_jags():
+    spec = load_model("hmetad_single", type1="plug_in")
+    draws = fit(from_nr(*A), spec, draws=4000, random_seed=1, **QUIET)
+    posterior = draws["posterior"].to_dataset().squeeze("cell")
+    mean = posterior.mean(["chain", "draw"])
+    assert float(mean["meta_d"]) == pytest.approx(1.577, abs=0.015)
+    assert float(posterior["meta_d"].std()) == pytest.approx(0.2065, rel=0.05)
+    bounds = posterior["meta_d"].quantile([0.025, 0.975])
+    np.testing.assert_allclose(bounds, [1.169, 1.977], atol=0.03)
+    criteria = [[-0.496, -0.968, -1.419], [0.502, 0.985, 1.532]]
+    np.testing.assert_allclose(mean["criteria"], criteria, atol=0.01)
+    assert np.ptp(posterior["dprime"].values) == 0
+
+
+def test_every_parameter_is_there_for_every_cell(two_cells):
+    posterior = two_cells["posterior"]
+    for name in ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c"):
+        assert posterior[name].dims == ("chain", "draw", "cell"), name
+    assert posterior["criteria"].dims == ("chain", "draw", "cell", "response", "criterion")
+    np.testing.assert_allclose(
+        posterior["meta_d"], posterior["m_ratio"] * posterior["dprime"], rtol=1e-12
+    )
+
+
+def test_cells_keep_their_coordinates_in_every_group(two_cells):
+    for group in ("posterior", "observed_data"):
+        assert two_cells[group]["model"].values.tolist() == ["good", "poor"]
+        assert two_cells[group]["size"].values.tolist() == [7, 70]
+
+
+def test_the_fit_says_how_it_was_made(two_cells):
+    attrs = two_cells.attrs
+    assert json.loads(attrs["spec"])["name"] == "individual"
+    assert "pymc" in json.loads(attrs["versions"])
+    assert (attrs["seed"], attrs["sampler"], attrs["meta_criterion"]) == ("1", "nutpie", "relative")
+    assert all(isinstance(value, str) for value in attrs.values())
+
+
+def test_a_negative_dprime_is_said_with_what_it_does_to_m(two_cells):
+    found = {notice.code: notice for notice in notices(two_cells)}
+    assert found["dprime-sign"].cells == ("poor | 70",)
+    assert "M-ratio divides by it" in found["dprime-sign"].message
+
+
+def test_a_fit_survives_the_disk(two_cells, tmp_path):
+    path = tmp_path / "fit.nc"
+    two_cells.to_netcdf(path, engine="h5netcdf")
+    with xr.open_datatree(path, engine="h5netcdf") as loaded:
+        xr.testing.assert_identical(
+            loaded["posterior"].to_dataset().load(), two_cells["posterior"].to_dataset()
+        )
+        assert notices(loaded) == notices(two_cells)
+
+
+def test_the_same_seed_gives_the_same_draws():
+    counts = from_nr(*A)
+    options = {"draws": 20, "tune": 50, "chains": 2, "random_seed": 4, **QUIET}
+    one, same = (fit(counts, **options)["posterior"]["m_ratio"].values for _ in range(2))
+    np.testing.assert_array_equal(one, same)
+
+
+def test_a_seed_that_was_not_given_can_be_read_back():
+    options = {"draws": 20, "tune": 50, "chains": 2, **QUIET}
+    first = fit(from_nr(*A), **options)
+    again = fit(from_nr(*A), **options, random_seed=int(first.attrs["seed"]))
+    np.testing.assert_array_equal(first["posterior"]["c"], again["posterior"]["c"])
+
+
+def test_too_few_draws_are_an_error_notice():
+    short = fit(from_nr(*A), draws=30, tune=30, chains=2, random_seed=1, **QUIET)
+    severities = {notice.code: notice.severity for notice in notices(short)}
+    assert severities["ess"] == "error"
+
+
+def test_a_prior_of_the_caller_is_used_and_recorded():
+    tight = {"log_m": Prior("Normal", mu=-1, sigma=0.001)}
+    options = {"draws": 50, "tune": 200, "chains": 2, "random_seed": 1, **QUIET}
+    draws = fit(from_nr(*A), priors=tight, **options)
+    assert float(draws["posterior"]["log_m"].mean()) == pytest.approx(-1, abs=0.01)
+    assert json.loads(draws.attrs["spec"])["priors"]["log_m"]["mu"] == -1
+
+
+def test_truncated_chains_are_an_interruption(two_cells):
+    with pytest.raises(KeyboardInterrupt):
+        refuse_truncated(two_cells, draws=1001)
+
+
+def test_predict_gives_the_cells_asked_for(two_cells):
+    only = predict(two_cells, ["good | 7"])
+    assert only["cell"].values.tolist() == ["good | 7"]
+    assert set(only.data_vars) >= {"dprime", "c", "meta_d", "m_ratio", "log_m"}
+    np.testing.assert_array_equal(
+        only["m_ratio"], two_cells["posterior"]["m_ratio"].sel(cell=["good | 7"])
+    )
+    with pytest.raises(InputError, match="Did you mean"):
+        predict(two_cells, ["good | 8"])

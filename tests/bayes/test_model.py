@@ -1,0 +1,111 @@
+"""The PyMC model of a card has the densities that its paper says."""
+
+from math import factorial
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.stats import kstest, norm, truncnorm
+
+from hmetad.bayes.model import build_model, sorted_normal_random
+from hmetad.bayes.spec import load_model
+from hmetad.counts.table import from_nr
+from hmetad.errors import InputError
+from hmetad.likelihood.kernel import log_likelihood_and_gradient
+
+COUNTS = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
+
+
+def log_densities(model, values):
+    """Log density of each variable at a point that names free variables."""
+    point = {**model.initial_point(), **{k: np.asarray(v, float) for k, v in values.items()}}
+    return dict(
+        zip(values, model.compile_logp([model[k] for k in values], sum=False)(point), strict=True)
+    )
+
+
+def test_the_observed_counts_have_the_kernels_density():
+    model = build_model(COUNTS, load_model("individual"))
+    log_gap = np.log([[[0.5, 0.4, 0.6], [0.3, 0.5, 0.7]]])
+    values = {"dprime": [1.5], "c": [0.2], "log_m": [np.log(0.8)], "log_gap": log_gap}
+    ours = model.compile_logp([model["counts"]])(values)
+    kernels = log_likelihood_and_gradient(
+        COUNTS.values.astype(float),
+        np.array([1.5]),
+        np.array([0.2]),
+        np.full((1, 2), 1.2),
+        np.full((1, 2), 0.16),
+        np.exp(log_gap),
+        np.ones(1),
+    ).value
+    np.testing.assert_allclose(ours, kernels[0], rtol=1e-12)
+
+
+def test_the_absolute_criterion_is_c_itself():
+    for rule, expected in (("relative", 0.16), ("absolute", 0.2)):
+        model = build_model(COUNTS, load_model("individual", meta_criterion=rule))
+        point = {model["c"]: [0.2], model["log_m"]: [np.log(0.8)]}
+        kappa = model["meta_c"].eval(point, on_unused_input="ignore")
+        np.testing.assert_allclose(kappa, [expected])
+
+
+def test_sorted_criteria_have_the_density_of_ordered_truncated_normals():
+    model = build_model(COUNTS, load_model("hmetad_single"))
+    gaps = np.array([[0.4, 0.5, 0.6], [0.3, 0.2, 0.9]])
+    c, sd = 0.3, np.sqrt(0.5)
+    log_density = log_densities(model, {"c": [c], "log_gap": [np.log(gaps)]})["log_gap"]
+    expected = 0.0
+    for side, row in zip((-1, 1), gaps, strict=True):
+        criteria = c + side * np.cumsum(row)
+        start, scores = side * c / sd, side * criteria / sd
+        expected += np.sum(truncnorm.logpdf(scores, start, np.inf) - np.log(sd))
+        expected += np.log(factorial(3)) + np.sum(np.log(row))
+    # PyTensor's erfc, in the share beyond κ, is good to some 1e-8.
+    np.testing.assert_allclose(log_density, [expected], rtol=1e-7)
+
+
+def test_sorted_criteria_are_drawn_from_that_density():
+    mu, sigma = np.zeros((2, 1)), np.full((2, 1), 0.7)
+    kappa = np.full(4000, 0.3)
+    gaps = np.exp(sorted_normal_random(kappa, mu, sigma, np.random.default_rng(1)))[..., 0]
+    for side, gap in zip((-1, 1), gaps.T, strict=True):
+        above = truncnorm(side * 0.3 / 0.7, np.inf, scale=0.7)
+        assert kstest(side * 0.3 + gap, above.cdf).pvalue > 1e-3
+
+
+def test_plugged_in_type1_parameters_are_those_of_padded_counts():
+    model = build_model(COUNTS, load_model("hmetad_single", type1="plug_in"))
+    assert [v.name for v in model.free_RVs] == ["meta_d_offset", "log_gap"]
+    hits, false_alarms = (156 + 0.5) / 201, (44 + 0.5) / 201
+    expected = norm.ppf(hits) - norm.ppf(false_alarms)
+    assert float(model["dprime"].eval()[0]) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
+def test_new_counts_have_the_observed_numbers_of_trials():
+    model = build_model(COUNTS, load_model("individual"))
+    drawn = pm.sample_prior_predictive(20, model=model, random_seed=1)
+    trials = drawn["prior_predictive"]["counts"].sum(["response", "rating"])
+    assert (trials == 200).all()
+
+
+def test_the_size_of_the_model_does_not_depend_on_the_trials():
+    shapes = []
+    for factor in (1, 1000):
+        model = build_model(COUNTS * factor, load_model("individual"))
+        shapes.append(model.rvs_to_values[model["counts"]].data.shape)
+    assert shapes[0] == shapes[1] == COUNTS.shape
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (from_nr([30, 10], [8, 32]), "at least two"),
+        (from_nr([30, 10, 5, 5], [0, 0, 0, 0]), "never shown in all"),
+        (xr.DataArray(np.ones((1, 2, 3)), dims=("cell", "correct", "rating")), "type-2"),
+    ],
+)
+def test_tables_without_the_information_are_refused_with_the_reason(counts, message):
+    with pytest.raises(InputError, match=message):
+        build_model(counts, load_model("individual"))

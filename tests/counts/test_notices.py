@@ -1,0 +1,95 @@
+"""Notices travel with the object, in a form that files keep."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+import xarray as xr
+
+from hmetad.counts.notices import Notice, name_cells, notice_where, notices, with_notices
+from hmetad.errors import InputError
+
+FEW = Notice("few-trials", "warning", "12 trials in d′ | A.", ("d′ | A",), "Rahnev 2025")
+EMPTY = Notice("empty-ratings", "info", "Rating 3 is empty.")
+
+OBJECTS = {
+    "array": xr.DataArray([1.0, 2.0], dims="cell", attrs={"kept": 1}),
+    "dataset": xr.Dataset({"dprime": ("cell", [1.0])}, attrs={"kept": 1}),
+    "tree": xr.DataTree(xr.Dataset(attrs={"kept": 1}), children={"posterior": xr.DataTree()}),
+}
+
+
+@pytest.fixture(params=OBJECTS.values(), ids=OBJECTS.keys())
+def labelled(request):
+    return request.param
+
+
+def test_an_object_without_notices_has_none(labelled):
+    assert notices(labelled) == []
+
+
+def test_what_is_put_in_comes_out_in_order(labelled):
+    assert notices(with_notices(with_notices(labelled, [FEW]), [EMPTY])) == [FEW, EMPTY]
+
+
+def test_the_input_is_not_changed_and_other_attrs_stay(labelled):
+    before = dict(labelled.attrs)
+    warned = with_notices(labelled, [FEW])
+    assert labelled.attrs == before
+    assert warned.attrs["kept"] == 1
+    assert type(warned) is type(labelled)
+
+
+def test_a_tree_keeps_its_children():
+    assert list(with_notices(OBJECTS["tree"], [FEW]).children) == ["posterior"]
+
+
+def test_an_exact_duplicate_is_skipped(labelled):
+    assert notices(with_notices(labelled, [FEW, FEW, EMPTY, FEW])) == [FEW, EMPTY]
+
+
+def test_the_same_code_about_another_cell_is_not_a_duplicate(labelled):
+    other = Notice("few-trials", "warning", "9 trials in B.", ("B",), "Rahnev 2025")
+    assert notices(with_notices(labelled, [FEW, other])) == [FEW, other]
+
+
+def test_nothing_to_say_leaves_no_attr(labelled):
+    assert "notices" not in with_notices(labelled, []).attrs
+
+
+@pytest.mark.parametrize("kind", ["array", "dataset", "tree"])
+def test_notices_survive_netcdf_even_when_they_are_long(kind, tmp_path):
+    # 64 KiB is the limit of an HDF5 attribute stored in the object header.
+    long = Notice("few-trials", "warning", "x" * 100_000, tuple(map(str, range(20_000))))
+    warned = with_notices(OBJECTS[kind], [FEW, long])
+    warned.to_netcdf(tmp_path / "object.nc", engine="h5netcdf")
+    read = {"array": xr.load_dataarray, "dataset": xr.load_dataset, "tree": xr.load_datatree}[kind]
+    assert notices(read(tmp_path / "object.nc", engine="h5netcdf")) == [FEW, long]
+
+
+def test_a_notice_cannot_be_edited():
+    with pytest.raises(FrozenInstanceError):
+        FEW.message = "all is well"
+
+
+def test_a_fourth_severity_is_refused():
+    with pytest.raises(InputError, match="'fatal', allowed is 'info', 'warning' or 'error'"):
+        Notice("few-trials", "fatal", "12 trials.")
+
+
+def test_an_object_without_attrs_is_refused_by_name():
+    with pytest.raises(InputError, match="counts_or_fit: got dict"):
+        notices({"notices": "[]"})
+    with pytest.raises(InputError, match="counts_or_fit: got list"):
+        with_notices([1, 2], [FEW])
+
+
+def test_many_cells_are_named_by_the_first_few():
+    assert name_cells(f"s{i}" for i in range(8)) == "s0; s1; s2; s3; s4 and 3 more"
+
+
+def test_a_mask_becomes_one_notice_for_all_its_cells():
+    mask = xr.DataArray([[True, False], [False, False], [False, True]], dims=["cell", "rating"])
+    mask = mask.assign_coords(cell=["a", "b", "c"])
+    (notice,) = notice_where(mask, "empty-ratings", "info", "Empty in {}.", "Rule")
+    assert notice == Notice("empty-ratings", "info", "Empty in a; c.", ("a", "c"), "Rule")
+    assert notice_where(~mask & mask, "empty-ratings", "info", "Empty in {}.") == []

@@ -1,0 +1,114 @@
+"""The compiled likelihood against the readable one and against mpmath."""
+
+import mp_reference
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import erfcx
+
+from hmetad.likelihood import theory
+from hmetad.likelihood.kernel import log_likelihood_and_gradient, mills
+
+NAMES = ("d", "c", "m", "kappa", "gaps", "s")
+STEP = mp.mpf(10) ** -20
+
+
+def random_cells(rng, cells, ratings, spread):
+    """Counts, some of them zero, and parameters that reach |z| of some 12·spread."""
+    counts = rng.poisson(5, (cells, 2, 2, ratings)).astype(float)
+    counts[rng.random(counts.shape) < 0.2] = 0
+    return counts, {
+        "d": spread * rng.normal(1, 1, cells),
+        "c": spread * rng.normal(0, 1, cells),
+        "m": spread * rng.normal(1, 1, (cells, 2)),
+        "kappa": spread * rng.normal(0, 1, (cells, 2)),
+        "gaps": spread * np.exp(rng.normal(-1, 1, (cells, 2, ratings - 1))),
+        "s": np.exp(rng.normal(0, 0.3, cells)),
+    }
+
+
+def mp_gradient(counts, parameters, name, index):
+    """Central difference in 60 digits, for one cell's parameter."""
+    values = []
+    for sign in (1, -1):
+        moved = {k: np.array(v, dtype=object) for k, v in parameters.items()}
+        moved[name][index] += sign * STEP
+        one = {k: v[()] if v.ndim == 0 else v for k, v in moved.items()}
+        values.append(mp_reference.log_likelihood(counts, **one))
+    return (values[0] - values[1]) / (2 * STEP)
+
+
+def test_mills_ratio_is_that_of_scipy():
+    y = np.concatenate([np.linspace(0, 40, 401), [1e3, 1e8]])
+    expected = np.sqrt(np.pi / 2) * erfcx(y / np.sqrt(2))
+    np.testing.assert_allclose([mills(v) for v in y], expected, rtol=2e-14)
+
+
+@pytest.mark.parametrize("ratings", [2, 4, 11])
+@pytest.mark.parametrize("spread", [0.3, 1, 5])
+def test_value_is_that_of_the_readable_likelihood(ratings, spread):
+    counts, p = random_cells(np.random.default_rng(ratings), 200, ratings, spread)
+    log_p = theory.log_joint_probabilities(*(p[name] for name in NAMES))
+    value = log_likelihood_and_gradient(counts, **p).value
+    np.testing.assert_allclose(value, theory.log_likelihood(counts, log_p), rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), spread=st.sampled_from([0.1, 1.0, 3.0, 8.0]))
+def test_value_and_gradient_agree_with_mpmath(seed, spread):
+    counts, p = random_cells(np.random.default_rng(seed), 1, 3, spread)
+    result = log_likelihood_and_gradient(counts, **p)
+    one = {name: values[0] for name, values in p.items()}
+    exact = float(mp_reference.log_likelihood(counts[0], **one))
+    assert result.value[0] == pytest.approx(exact, rel=1e-12)
+    for name in NAMES:
+        gradient = getattr(result, name)[0]
+        for index in np.ndindex(np.shape(one[name])):
+            expected = float(mp_gradient(counts[0], one, name, index))
+            # Terms of either sign add up, each exact to 1e-13 of its size, at most |ℓ|·|z|.
+            assert gradient[index] == pytest.approx(expected, rel=1e-9, abs=1e-10 * abs(exact))
+
+
+@pytest.mark.parametrize("gap", [1e-9, 1e-5, 5e-4, 1.5e-3, 0.1])
+@pytest.mark.parametrize("kappa", [-30.0, -3.0, -1e-4, 0.0, 2.0, 30.0])
+def test_narrow_intervals_keep_value_and_gradient(gap, kappa):
+    counts = np.ones((1, 2, 2, 2))
+    p = {
+        "d": np.ones(1),
+        "c": np.zeros(1),
+        "m": np.ones((1, 2)),
+        "kappa": np.full((1, 2), kappa),
+        "gaps": np.full((1, 2, 1), gap),
+        "s": np.ones(1),
+    }
+    one = {name: values[0] for name, values in p.items()}
+    result = log_likelihood_and_gradient(counts, **p)
+    exact = float(mp_reference.log_likelihood(counts[0], **one))
+    assert result.value[0] == pytest.approx(exact, rel=1e-12)
+    for name, index in (("m", (0,)), ("kappa", (1,)), ("gaps", (0, 0)), ("gaps", (1, 0))):
+        expected = float(mp_gradient(counts[0], one, name, index))
+        assert getattr(result, name)[0][index] == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_a_rating_that_nobody_used_and_a_stimulus_never_shown_are_finite():
+    counts, p = random_cells(np.random.default_rng(3), 3, 4, 1)
+    counts[0, :, :, 2] = 0
+    counts[1, 0] = 0
+    counts[2] = 0
+    result = log_likelihood_and_gradient(counts, **p)
+    assert all(np.isfinite(part).all() for part in result)
+    assert result.value[2] == 0
+    assert not result.m[2].any()
+
+
+def test_cells_do_not_touch_each_other():
+    counts, p = random_cells(np.random.default_rng(4), 5, 4, 1)
+    together = log_likelihood_and_gradient(counts, **p)
+    for i in range(5):
+        alone = log_likelihood_and_gradient(
+            counts[i : i + 1], **{k: v[i : i + 1] for k, v in p.items()}
+        )
+        for whole, part in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(whole[i], part[0])

@@ -1,0 +1,98 @@
+"""Hostile labels, a small report, and a browser to look at it."""
+
+import html
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from hostile_labels import HOSTILE, VERDICTS
+
+from hmetad.report.plots import describe_intervals, plot_forest
+from hmetad.report.report import Alerts, Figure, Prose, Report, table_from_frame
+
+
+@pytest.fixture
+def hostile_frame():
+    size = len(HOSTILE)
+    return pd.DataFrame(
+        {
+            "label": HOSTILE,
+            "mean": np.linspace(-0.5, 0.5, size),
+            "lower": np.linspace(-0.7, 0.3, size),
+            "upper": np.linspace(-0.3, 0.7, size),
+            "n": range(size),
+            "verdict": [VERDICTS[place % 4] for place in range(size)],
+        }
+    )
+
+
+@pytest.fixture
+def hostile_report(hostile_frame):
+    """Every kind of block, with hostile text in every place that takes text."""
+    everything = " ".join(HOSTILE)
+    forest = plot_forest(hostile_frame, xlabel=HOSTILE[3]).figure
+    second = plot_forest(hostile_frame.head(3), reference=0.0, rope=(-0.1, 0.1)).figure
+    return Report(
+        HOSTILE[0],
+        (
+            *(Prose(label, (label, everything)) for label in HOSTILE),
+            Alerts("Notices", tuple((label, label, (label, everything)) for label in HOSTILE)),
+            table_from_frame(hostile_frame, everything, note=everything, name="../../etc"),
+            table_from_frame(
+                hostile_frame, "Renamed", columns=dict(zip(hostile_frame, HOSTILE, strict=False))
+            ),
+            Figure(everything, describe_intervals(hostile_frame), forest, name="a/b"),
+            Figure("Second", everything, second, name="a/b"),
+        ),
+        subtitle=everything,
+        meta=tuple((label, label) for label in HOSTILE),
+    )
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Return a function that opens a file in headless chromium and gives the resulting DOM."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        if os.environ.get("HMETAD_TEST_ALL") == "1":
+            pytest.fail("chromium is not installed")
+        pytest.skip("chromium is not installed")
+    profile = tmp_path_factory.mktemp("profile")
+    switches = (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        "--virtual-time-budget=5000",
+    )
+
+    def dump(path, *more):
+        command = [program, *switches, f"--user-data-dir={profile}", *more, "--dump-dom"]
+        done = subprocess.run(
+            [*command, path.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        )
+        return done.stdout
+
+    return dump
+
+
+@pytest.fixture
+def measured_in_frame(browser, tmp_path):
+    """Return a function that gives a JavaScript value of a page shown at a width in pixels."""
+
+    def measure(page, expression, width, *more):
+        wrapper = tmp_path / "wrapper.html"
+        wrapper.write_text(
+            f"<!doctype html><body><iframe style='width:{width}px;height:900px;border:0' "
+            f'srcdoc="{html.escape(page)}"></iframe><pre id="out"></pre><script>'
+            "const frame = document.querySelector('iframe');"
+            "frame.onload = () => { const w = frame.contentWindow, d = frame.contentDocument;"
+            f"document.getElementById('out').textContent = String({expression}); }};"
+            "</script>",
+            encoding="utf-8",
+        )
+        dom = browser(wrapper, *more)
+        return html.unescape(dom.rpartition('<pre id="out">')[2].partition("</pre>")[0])
+
+    return measure

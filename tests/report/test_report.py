@@ -1,0 +1,503 @@
+"""Reports in three formats, as text and as files."""
+
+import csv
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from hostile_labels import HOSTILE, VERDICTS
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from matplotlib.figure import Figure as Drawing
+
+from hmetad.errors import InputError
+from hmetad.report import report as report_module
+from hmetad.report.blocks import Alerts, Figure, Prose, Table, table_from_frame
+from hmetad.report.cells import format_cell
+from hmetad.report.escape import LATEX_SIGNS, LATIN, MATH, latex, markdown, slug, visible
+from hmetad.report.figures import figure_pdf, figure_svg, inline_svg
+from hmetad.report.report import Report
+
+SUFFIXES = (".html", ".md", ".tex")
+
+
+class Page(HTMLParser):
+    """Tags, attributes and words of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self.styles = [], [], []
+        self._in_style = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._in_style = tag == "style"
+
+    def handle_endtag(self, tag):
+        self._in_style = self._in_style and tag != "style"
+
+    def handle_data(self, data):
+        (self.styles if self._in_style else self.words).append(data)
+
+    def named(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def small_report():
+    drawing = Drawing(figsize=(2, 1))
+    drawing.add_subplot().plot([0, 1], [1, 0], clip_on=True)
+    return Report(
+        "A report",
+        (
+            Prose("Question", ("Why?",)),
+            Alerts("Notices", (("warning", "Look out.", ("GPT-5 | A",)),)),
+            Table("Estimates", ("model", "value"), (("A", 0.5), ("B", None)), name="estimates"),
+            Figure("A line.", "A line that falls.", drawing, name="line"),
+        ),
+        subtitle="In short",
+        meta=(("Seed", "1"),),
+    )
+
+
+# HTML
+
+
+def test_html_loads_nothing_from_outside(hostile_report):
+    page = Page(hostile_report.html())
+    for _, attrs in page.tags:
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href", "action", "data", "srcset", "poster"):
+                assert value.startswith("#")
+            assert not re.search(r"url\((?!#)", value or "")
+    styles = "".join(page.styles)
+    assert "url(" not in styles
+    assert "@import" not in styles
+
+
+def test_html_has_no_script_and_a_policy_that_allows_none(hostile_report):
+    page = Page(hostile_report.html())
+    assert not page.named("script")
+    assert page.named("meta")[1] == {
+        "http-equiv": "Content-Security-Policy",
+        "content": "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    }
+
+
+def test_hostile_labels_are_words_in_html(hostile_report):
+    words = "".join(Page(hostile_report.html()).words)
+    for label in HOSTILE:
+        assert visible(label) in words
+
+
+def test_html_has_landmarks_and_a_way_past_them():
+    page = Page(small_report().html())
+    assert page.named("html") == [{"lang": "en"}]
+    assert all(len(page.named(tag)) == 1 for tag in ("main", "nav", "footer", "header", "h1"))
+    assert page.named("a")[0] == {"class": "skip", "href": "#content"}
+
+
+def test_html_table_says_what_its_headings_head():
+    page = Page(small_report().html())
+    assert len(page.named("caption")) == 1
+    assert [th["scope"] for th in page.named("th")] == ["col", "col", "row", "row"]
+
+
+def test_html_figure_says_itself_in_words():
+    page = Page(small_report().html())
+    [image] = [attrs for _, attrs in page.tags if attrs.get("role") == "img"]
+    assert image["aria-label"] == "A line that falls."
+    assert len(page.named("figcaption")) == 1
+
+
+def test_contents_link_to_every_section_table_and_figure():
+    links = [a["href"] for a in Page(small_report().html()).named("a")][1:]
+    assert links == ["#section-1", "#section-2", "#table-1", "#figure-1"]
+
+
+def test_numeric_columns_are_marked_and_text_columns_are_not():
+    page = Page(small_report().html())
+    assert [td.get("class") for td in page.named("td")] == ["numeric", "numeric"]
+    assert "class" not in page.named("th")[0]
+
+
+def test_verdicts_differ_in_more_than_colour():
+    rows = tuple((f"pair {word}", word) for word in VERDICTS)
+    page = Page(Report("R", (Table("T", ("label", "verdict"), rows),)).html())
+    badges = [span["class"] for span in page.named("span") if "verdict" in span.get("class", "")]
+    assert badges == [f"verdict {word}" for word in VERDICTS]
+    assert set(VERDICTS) <= set(page.words)
+
+
+def test_a_label_that_is_a_verdict_word_is_no_verdict():
+    report = Report("R", (Table("T", ("model", "verdict"), (("different", "negligible"),)),))
+    assert report.html().count('<span class="verdict') == 1
+
+
+def luminance(colour):
+    digits = colour[1:] if len(colour) == 7 else "".join(sign * 2 for sign in colour[1:])
+    channels = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+@pytest.mark.parametrize("ground", ["paper", "faint"])
+@pytest.mark.parametrize("words", ["ink", "soft", "link", "mark"])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_words_stand_out_as_wcag_aa_asks(mode, words, ground):
+    css = files("hmetad.report").joinpath("templates/report.css").read_text()
+    light, _, dark = css.partition("prefers-color-scheme: dark")
+    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", light))
+    if mode == "dark":
+        colours |= dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", dark.partition("@media")[0]))
+    bright, dim = sorted((luminance(colours[words]), luminance(colours[ground])), reverse=True)
+    assert (bright + 0.05) / (dim + 0.05) >= 4.5
+
+
+def test_notebook_view_is_part_of_a_page_and_shares_no_ids(hostile_report):
+    first, second = hostile_report._repr_html_(), small_report()._repr_html_()
+    assert not re.search(r"<(html|head|body|main|meta)\b", first)
+    ids = [[a["id"] for _, a in Page(part).tags if "id" in a] for part in (first, second)]
+    assert not set(ids[0]) & set(ids[1])
+
+
+# Markdown
+
+
+def rendered(text):
+    return MarkdownIt("commonmark").enable("table").render(text)
+
+
+@given(st.text(max_size=60))
+def test_markdown_of_any_text_reads_as_that_text(text):
+    words = "".join(Page(rendered(markdown(text))).words)
+    assert words.strip() == visible(text).strip()
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_hostile_label_stays_in_its_cell_in_markdown(label):
+    table = Table("T", ("label", "value"), ((label, 1),))
+    page = Page(rendered(Report("R", (table,)).markdown()))
+    assert len(page.named("td")) == 2
+    assert visible(label) in "".join(page.words)
+    assert [a["href"] for a in page.named("a")] == ["report_tables/table-1.csv"]
+
+
+@pytest.mark.parametrize("opening", ["# x", "- x", "+ x", "1. x", "12) x", "===", "---", "> x"])
+def test_no_paragraph_becomes_another_block_in_markdown(opening):
+    assert {tag for tag, _ in Page(rendered(markdown(opening))).tags} == {"p"}
+
+
+# LaTeX
+
+
+@given(st.text(max_size=60))
+def test_latex_of_any_text_has_known_commands_and_balanced_braces(text):
+    source = latex(text)
+    bare = re.sub(r"\\[{}$&#_%,-]", "", source)
+    commands = set(re.findall(r"\\([A-Za-z]*)", bare))
+    assert "" not in commands
+    assert not commands & {"input", "write", "def", "include", "catcode", "csname"}
+    assert not re.search(r"[%#&$_]", bare)
+    assert re.sub(r"\\ensuremath\{\^[123]\}", "", bare).count("^") == 0
+    assert bare.count("{") == bare.count("}")
+
+
+def test_latex_command_from_outside_is_printed_not_run():
+    assert latex(r"\input{x} % # & _ ^ ~") == (
+        r"\textbackslash{}input\{x\} \% \# \& \_ \textasciicircum{} \textasciitilde{}"
+    )
+
+
+def test_latex_sets_the_notation_of_the_field_and_spells_what_fonts_lack():
+    assert latex("d′ −1 ± α ≥ Müller") == (
+        r"d\ensuremath{'} \ensuremath{-}1 ± \ensuremath{\alpha} \ensuremath{\geq} Müller"
+    )
+    assert latex("子") == "{[}U+5B50{]}"
+
+
+def test_latex_breaks_what_has_no_place_to_break():
+    assert max(map(len, re.split(r"\\allowbreak\{\}", latex("x" * 300)))) <= 8
+
+
+def test_latex_keeps_hyphens_apart():
+    assert latex("a--b---c") == "a-{}-b-{}-{}-c"
+
+
+def compiled(path):
+    """Size of the PDF that pdfLaTeX makes of a file; an error of LaTeX is an error."""
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-jobname=out", path.name]
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=path.parent, stdout=subprocess.PIPE, encoding="latin-1", timeout=120
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+    return (path.parent / "out.pdf").stat().st_size
+
+
+needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+
+
+@needs_latex
+@pytest.mark.parametrize("stem", ["out", "my_report %1 #{}"])
+def test_latex_compiles_with_hostile_labels(stem, hostile_report, tmp_path):
+    source = hostile_report.save(tmp_path / f"{stem}.tex")
+    assert compiled(source.rename(tmp_path / "renamed.tex")) > 30_000
+
+
+@needs_latex
+def test_latex_compiles_every_sign_that_it_lets_pass(tmp_path):
+    signs = "".join([*LATEX_SIGNS, *MATH, *sorted(LATIN), *map(chr, range(32, 127))])
+    table = Table(signs, tuple(signs[:20]), (tuple(signs[20:40]),), note=signs)
+    report = Report(
+        signs, (Prose(signs, (signs,)), Alerts(signs, ((signs, signs, (signs,)),)), table)
+    )
+    assert compiled(report.save(tmp_path / "signs.tex")) > 10_000
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_save_writes_the_format_its_suffix_names(suffix, tmp_path):
+    path = small_report().save(str(tmp_path / f"out{suffix}"))
+    assert path == tmp_path / f"out{suffix}"
+    assert "A report" in path.read_text(encoding="utf-8")
+
+
+def test_markdown_and_latex_come_with_figures_and_tables(tmp_path):
+    for suffix in (".md", ".tex"):
+        small_report().save(tmp_path / f"out{suffix}")
+    beside = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert beside == {
+        "out.md",
+        "out.tex",
+        "out_figures/line.svg",
+        "out_figures/line.pdf",
+        "out_tables/estimates.csv",
+    }
+
+
+def test_html_is_one_file(tmp_path):
+    small_report().save(tmp_path / "out.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
+
+
+def test_every_file_that_a_text_refers_to_is_there(hostile_report, tmp_path):
+    text = hostile_report.save(tmp_path / "my report.md").read_text(encoding="utf-8")
+    page = Page(rendered(text))
+    links = [a["href"] for a in page.named("a")] + [i["src"] for i in page.named("img")]
+    assert len(links) == 4
+    assert all((tmp_path / link.replace("%20", " ")).is_file() for link in links)
+    source = hostile_report.save(tmp_path / "my report.tex").read_text(encoding="utf-8")
+    drawings = re.findall(r"\\reportfigure\{([^}]*)\}\{", source)
+    assert len(drawings) == 2
+    assert all((tmp_path / f"{name}.pdf").is_file() for name in drawings)
+
+
+def test_names_from_outside_stay_in_their_folder(hostile_report, tmp_path):
+    hostile_report.save(tmp_path / "out.md")
+    assert {p.name for p in tmp_path.rglob("*.*")} == {
+        "out.md",
+        "etc.csv",
+        "table-2.csv",
+        "a-b.svg",
+        "a-b-2.svg",
+    }
+
+
+def test_csv_has_full_precision_and_nothing_a_spreadsheet_would_run(tmp_path):
+    table = Table("T", ("label", "value"), (("=1+1", 1 / 3), ("a,b", None)))
+    Report("R", (table,)).save(tmp_path / "out.md")
+    with (tmp_path / "out_tables" / "table-1.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [["label", "value"], ["'=1+1", str(1 / 3)], ["a,b", ""]]
+
+
+@pytest.mark.parametrize("name", ["out.docx", "out", "out.html.bak"])
+def test_other_suffix_is_refused_with_the_legal_ones(name, tmp_path):
+    with pytest.raises(InputError, match=r"\.html, \.md or \.tex"):
+        small_report().save(tmp_path / name)
+
+
+def test_missing_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match="folder that exists"):
+        small_report().save(tmp_path / "none" / "out.html")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_error_while_rendering_leaves_everything_as_it_was(suffix, error, tmp_path, monkeypatch):
+    path = tmp_path / f"out{suffix}"
+    path.write_text("old")
+
+    def fail(*_, **__):
+        raise error
+
+    drawing = small_report().blocks[3].draw
+    monkeypatch.setattr(drawing, "savefig", fail)
+    report = Report("R", (Figure("F", "F", drawing),))
+    with pytest.raises(error):
+        report.save(path)
+    assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [(path.name, "old")]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+@pytest.mark.parametrize("when", [1, 2, 3])
+def test_error_while_writing_leaves_everything_as_it_was(when, error, tmp_path, monkeypatch):
+    path = tmp_path / "out.md"
+    path.write_text("old")
+    calls = iter(range(1, 10))
+
+    def fail(_):
+        if next(calls) == when:
+            raise error
+
+    monkeypatch.setattr("hmetad.report.files.os.fsync", fail)
+    with pytest.raises(error):
+        small_report().save(path)
+    assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [("out.md", "old")]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_saving_twice_gives_the_same_bytes(suffix, hostile_report, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        hostile_report.save(folder / f"out{suffix}")
+    names = sorted(p.relative_to(first) for p in first.rglob("*.*"))
+    assert names == sorted(p.relative_to(second) for p in second.rglob("*.*"))
+    assert all((first / n).read_bytes() == (second / n).read_bytes() for n in names)
+
+
+# Figures
+
+
+def test_equal_figures_give_equal_bytes_without_a_date():
+    one, two = (small_report().blocks[3] for _ in range(2))
+    assert figure_svg(one) == figure_svg(two)
+    assert figure_pdf(one) == figure_pdf(two)
+    assert b"CreationDate" not in figure_pdf(one)
+    assert b"<metadata" not in figure_svg(one)
+
+
+def test_figures_of_a_page_share_no_ids():
+    figure = small_report().blocks[3]
+    ids = [set(re.findall(r'\bid="([^"]+)"', inline_svg(figure, p))) for p in ("a", "b")]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+
+
+def test_references_in_a_figure_follow_its_ids():
+    svg = inline_svg(small_report().blocks[3], "figure-1")
+    ids = set(re.findall(r'\bid="([^"]+)"', svg))
+    targets = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    assert targets
+    assert targets <= ids
+
+
+def test_drawing_from_outside_loses_what_acts_or_loads():
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        'onload="x()"><script>x()</script><style>@import "http://e.org"</style>'
+        '<image href="http://e.org/a.png"/><use xlink:href="http://e.org/#a"/>'
+        '<rect id="r" style="fill:url(http://e.org/#b)"/><foreignObject><b/></foreignObject>'
+        '<a href="javascript:x()"><text>t</text></a>'
+        '<image href="data:image/png;base64,AAAA"/></svg>'
+    )
+    cleaned = inline_svg(Figure("F", "F", svg), "p")
+    assert not re.search("script|e.org|onload|foreign|import", cleaned)
+    assert 'id="p-r"' in cleaned
+    assert "data:image/png" in cleaned
+
+
+def test_svg_from_outside_is_printed_in_words_in_latex(tmp_path):
+    figure = Figure("F", "A line.", "<svg><path d='M0 0H9'/></svg>", name="line")
+    source = Report("R", (figure,)).save(tmp_path / "out.tex").read_text()
+    assert r"\reportfigure{out_figures/line}{A line.}" in source
+    assert (tmp_path / "out_figures" / "line.svg").is_file()
+
+
+# Blocks
+
+
+@pytest.mark.parametrize(
+    ("value", "spec", "text"),
+    [
+        (0.12345, "", "0.123"),
+        (-0.12345, "", "−0.123"),
+        (-0.0001, "", "0.000"),
+        (12, "", "12"),
+        (np.int64(12), "", "12"),
+        (np.float32(0.5), "", "0.500"),
+        (20000, ",d", "20,000"),
+        (0.5, ".0%", "50%"),
+        (1e12, "", "1.000e+12"),
+        (float("nan"), "", "–"),
+        (float("-inf"), "", "−∞"),
+        (None, "", "–"),
+        (True, "", "yes"),
+        ("a-b", ".1f", "a-b"),
+    ],
+)
+def test_cell_is_written_for_a_reader(value, spec, text):
+    assert format_cell(value, spec) == text
+
+
+def test_table_of_a_frame_holds_plain_values():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan], "c": ["x", None], "d": [True, False]})
+    table = table_from_frame(frame, "T", columns={"d": "D", "a": "A"}, formats={"a": "04d"})
+    assert table.columns == ("D", "A")
+    assert table.rows == ((True, 1), (False, 2))
+    assert {type(value) for row in table.rows for value in row} == {bool, int}
+    assert "0002" in Report("R", (table,)).markdown()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Prose("H", "one text"), "paragraphs"),
+        (lambda: Table("T", ("a", "b"), (("x",),)), r"rows \(row 1\).*1 cells"),
+        (lambda: Table("T", ("a",), ((1.5,),), formats=(("a", "d"),)), r"formats\['a'\].*'d'"),
+        (lambda: Table("T", ("alpha",), (), formats=(("alhpa", "d"),)), "mean 'alpha'"),
+        (lambda: Figure("F", "words", object()), "ax.figure"),
+        (lambda: Figure("F", " ", "<svg/>"), "alt"),
+        (lambda: Alerts("H", (("warning", "sentence"),)), "2 parts"),
+        (lambda: Alerts("H", (("warning", "sentence", "cell"),)), "cells"),
+        (lambda: Report("R", ("text",)), r"blocks \(number 1\)"),
+        (lambda: table_from_frame(pd.DataFrame({"mean": []}), "T", columns={"men": ""}), "mean"),
+        (lambda: Report("R", (Figure("F", "a", "<svg><"),)).html(), "cannot be read"),
+    ],
+)
+def test_unusable_block_is_refused_by_name(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_report_without_blocks_is_still_a_document():
+    report = Report("Empty", ())
+    assert report.markdown() == "# Empty\n"
+    assert "<nav" not in report.html()
+    assert r"\end{document}" in report.latex()
+
+
+def test_no_notices_says_so_in_every_format():
+    report = Report("R", (Alerts("Notices", ()),))
+    assert all(
+        "Nothing to report." in t for t in (report.html(), report.markdown(), report.latex())
+    )
+
+
+def test_slug_of_a_reserved_or_empty_name_is_the_default():
+    assert slug("...", "table-1") == "table-1"
+
+
+def test_public_names_are_the_documented_ones():
+    assert set(report_module.__all__) >= {"Prose", "Table", "Figure", "Alerts", "Report"}

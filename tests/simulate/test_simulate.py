@@ -1,0 +1,75 @@
+"""Simulated counts and trials follow the model they are drawn from."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from hmetad.counts.table import count_trials
+from hmetad.errors import InputError
+from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.simulate.simulate import simulate_counts, simulate_trials
+
+
+def test_frequencies_are_those_of_the_model():
+    gaps = np.array([[0.4, 0.6], [0.3, 0.9]])
+    counts = simulate_counts(1.5, 0.3, 0.7, trials=200_000, gaps=gaps, s=0.8, seed=1)
+    p = np.exp(log_joint_probabilities(1.5, 0.3, 0.7 * 1.5, 0.7 * 0.3, gaps, 0.8))
+    for stimulus in range(2):
+        observed = counts.values[0, stimulus].ravel()
+        assert chisquare(observed, 100_000 * p[stimulus].ravel()).pvalue > 1e-3
+
+
+def test_each_cell_follows_its_own_parameters():
+    together = simulate_counts([1.0, 2.0], m_ratio=[0.2, 0.9], trials=200_000, seed=1)
+    for i, (d, ratio) in enumerate([(1.0, 0.2), (2.0, 0.9)]):
+        p = np.exp(log_joint_probabilities(d, 0.0, ratio * d, 0.0, np.full((2, 3), 0.5)))
+        for stimulus in range(2):
+            observed = together.values[i, stimulus].ravel()
+            assert chisquare(observed, 100_000 * p[stimulus].ravel()).pvalue > 1e-3
+
+
+def test_the_absolute_criterion_moves_kappa():
+    relative, absolute = (
+        simulate_counts(1.5, 1.0, 0.5, trials=100_000, meta_criterion=rule, seed=1)
+        for rule in ("relative", "absolute")
+    )
+    assert not np.array_equal(relative, absolute)
+    np.testing.assert_array_equal(relative.sum("rating").shape, absolute.sum("rating").shape)
+
+
+def test_the_same_seed_gives_the_same_table():
+    one, same, other = (simulate_counts([1.0, 2.0], trials=100, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_trials_of_each_stimulus_are_as_asked():
+    counts = simulate_counts(1.0, trials=[[30, 70], [5, 0]], seed=1)
+    assert counts.sum(["response", "rating"]).values.tolist() == [[30, 70], [5, 0]]
+    assert simulate_counts(1.0, trials=7, seed=1).sum(["response", "rating"]).values.tolist() == [
+        [4, 3]
+    ]
+
+
+def test_coordinates_label_the_cells():
+    counts = simulate_counts([1, 2], trials=10, coords={"model": ["a", "b"]}, seed=1)
+    assert counts["model"].values.tolist() == ["a", "b"]
+    assert counts["cell"].values.tolist() == ["a", "b"]
+
+
+def test_trials_count_back_to_the_table():
+    design = {"dprime": [1.0, 2.0], "trials": 300, "coords": {"model": ["a", "b"]}, "seed": 5}
+    trials = simulate_trials(**design)
+    np.testing.assert_array_equal(
+        count_trials(trials, by="model", ratings=4), simulate_counts(**design)
+    )
+    assert trials["model"].iloc[:300].nunique() == 2, "trials come in random order"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("gaps", np.zeros((2, 3))), ("gaps", np.ones(3)), ("trials", -1), ("trials", 1.5)],
+)
+def test_impossible_designs_are_refused(argument, value):
+    with pytest.raises(InputError, match=argument):
+        simulate_counts(1.0, **{"trials": 10, argument: value})
