@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hmetad.bayes.model import build_model
     from hmetad.bayes.predict import predict
     from hmetad.bayes.spec import ModelSpec, Prior, load_model
+    from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.contrasts import contrast
     from hmetad.compare.decisions import Decisions, decide, decide_normal
     from hmetad.counts.binning import bin_confidence
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.measures.sdt import sdt, z_test
+    from hmetad.report.compose import decision_report
+    from hmetad.report.plots import (
+        plot_accuracy_by_rating,
+        plot_criterion,
+        plot_decisions,
+        plot_forest,
+        plot_sensitivity_bars,
+    )
     from hmetad.report.report import Report
+    from hmetad.report.tables import estimate_frame
     from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
 __all__ = [
@@ -35,11 +45,20 @@ __all__ = [
     "count_trials",
     "decide",
     "decide_normal",
+    "decision_report",
+    "estimate_frame",
     "fit",
     "from_nr",
+    "load_fit",
     "load_model",
     "notices",
+    "plot_accuracy_by_rating",
+    "plot_criterion",
+    "plot_decisions",
+    "plot_forest",
+    "plot_sensitivity_bars",
     "predict",
+    "save_fit",
     "sdt",
     "simulate_counts",
     "simulate_trials",
@@ -52,6 +71,7 @@ HOMES = {
     "bayes.model": ("build_model",),
     "bayes.predict": ("predict",),
     "bayes.spec": ("ModelSpec", "Prior", "load_model"),
+    "bayes.store": ("load_fit", "save_fit"),
     "compare.contrasts": ("contrast",),
     "compare.decisions": ("Decisions", "decide", "decide_normal"),
     "counts.binning": ("bin_confidence",),
@@ -59,7 +79,16 @@ HOMES = {
     "counts.table": ("count_trials", "from_nr", "to_nr"),
     "errors": ("InputError",),
     "measures.sdt": ("sdt", "z_test"),
+    "report.compose": ("decision_report",),
+    "report.plots": (
+        "plot_accuracy_by_rating",
+        "plot_criterion",
+        "plot_decisions",
+        "plot_forest",
+        "plot_sensitivity_bars",
+    ),
     "report.report": ("Report",),
+    "report.tables": ("estimate_frame",),
     "simulate.simulate": ("simulate_counts", "simulate_trials"),
 }
 HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Did the sampler do its work? Divergences, R̂ and effective sample size, as notices.
+"""Can a fit be trusted? Divergences, R̂, effective draws, and signs that M cannot have.
 
 Fit (DataTree) → list of Notice. R̂ is the rank-normalised one, and it is read for d′ and c as
 well as for M: the classic one passes while chains drift together.
@@ -9,12 +9,15 @@ import arviz as az
 import numpy as np
 import xarray as xr
 
-from hmetad.counts.notices import Notice
+from hmetad.counts.notices import Notice, notice_where
+from hmetad.measures.sdt import sdt
 
-__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices"]
+__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sign_notices"]
 
 MAX_RHAT = 1.01
 MIN_ESS = 400
+NEGLIGIBLE_SHARE = 0.01
+CLEAR_Z = 1.96
 SOURCE = "Vehtari et al. 2021"
 NAMED = 5
 
@@ -39,6 +42,50 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     if sampled.sizes["chain"] > 1:
         found += threshold_notice(sampled, "rhat")
     return found + threshold_notice(sampled, "ess")
+
+
+def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
+    """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
+
+    Parameters
+    ----------
+    counts : DataArray
+        The count table that was fitted: responses alone may say what the posterior cannot, for
+        on the scale of log M meta-d′ takes the sign of d′, and the ratings then bend d′.
+    fit : DataTree
+        Its fit.
+
+    Returns
+    -------
+    list of Notice
+        ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning) and
+        ``"meta-d-sign"`` (warning).
+    """
+    posterior = fit["posterior"].to_dataset()
+    alone = sdt(counts, correction="cell")
+    negative = alone["dprime"] <= 0
+    unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be_negative(
+        posterior["dprime"]
+    )
+    step = (
+        "Leave the cell out, or fit it by itself with meta-d′ as the scale (card hmetad_single) "
+        "and compare meta_d."
+    )
+    below = (
+        f"The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there. {step}"
+    )
+    near = f"d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing. {step}"
+    meta = "meta-d′ may be negative, and then log M does not exist. Compare meta_d."
+    return [
+        *notice_where(negative, "dprime-sign", "error", below + step),
+        *notice_where(unclear, "dprime-sign", "warning", near + step),
+        *notice_where(may_be_negative(posterior["meta_d"]), "meta-d-sign", "warning", meta),
+    ]
+
+
+def may_be_negative(draws: xr.DataArray) -> xr.DataArray:
+    """Whether more than one draw in a hundred is at or below zero, per cell."""
+    return (draws <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
 
 
 def sampled_variables(posterior: xr.Dataset) -> xr.Dataset:

@@ -12,17 +12,15 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.bayes.checks import convergence_notices
+from hmetad.bayes.checks import convergence_notices, sign_notices
 from hmetad.bayes.model import build_model
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_priors
-from hmetad.counts.notices import Notice, notices, with_notices
+from hmetad.counts.notices import notices, with_notices
 
 __all__ = ["fit"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
-LIKELY_NEGATIVE = 0.01
-DEFAULT_DRAWS = 1000
-DEFAULT_CHAINS = 4
+DEFAULTS = {"draws": 1000, "tune": 1000, "chains": 4}
 
 
 def fit(
@@ -73,14 +71,14 @@ def fit(
     """
     spec = load_model(model) if not isinstance(model, ModelSpec) else model
     spec = with_priors(spec, priors or {})
-    options = {"draws": DEFAULT_DRAWS, "chains": DEFAULT_CHAINS, **sample_kwargs}
+    options = {**DEFAULTS, **sample_kwargs}
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     with build_model(counts, spec):
         tree = pm.sample(**options)
     refuse_truncated(tree, options["draws"])
     tree = labelled(tree, counts)
     tree.attrs = fit_attributes(spec, options["random_seed"], tree)
-    found = [*notices(counts), *convergence_notices(tree), *sign_notices(tree)]
+    found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_notices(tree, found)
 
 
@@ -119,20 +117,3 @@ def fit_attributes(spec: ModelSpec, seed: Any, tree: xr.DataTree) -> dict[str, s
         "sampler": str(sampler),
         "versions": json.dumps({name: version(name) for name in RECORDED_PACKAGES}),
     }
-
-
-def sign_notices(tree: xr.DataTree) -> list[Notice]:
-    """Cells where d′ or meta-d′ may not be positive, so that M loses its meaning."""
-    posterior = tree["posterior"].to_dataset()
-    found = []
-    sentences = {
-        "dprime": "d′ may be zero or negative: M-ratio divides by it and is not interpretable; "
-        "compare meta_d, or use type-2 measures.",
-        "meta_d": "meta-d′ may be negative: log M does not exist there; compare meta_d.",
-    }
-    for name, sentence in sentences.items():
-        share = (posterior[name] <= 0).mean(["chain", "draw"])
-        cells = tuple(map(str, share["cell"].values[(share > LIKELY_NEGATIVE).values]))
-        if cells:
-            found.append(Notice(f"{name}-sign", "warning", sentence, cells))
-    return found

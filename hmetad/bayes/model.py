@@ -16,7 +16,8 @@ from pytensor.tensor.variable import TensorVariable
 from scipy.stats import truncnorm
 
 from hmetad.bayes.spec import ModelSpec
-from hmetad.counts.table import require_stimulus
+from hmetad.bayes.start import starting_values
+from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.theory import LOG_SQRT_2PI, log_joint_probabilities, meta_criterion_value
@@ -69,7 +70,15 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
         edges = kappa[:, None, None] + OUTWARD * pt.cumsum(gaps, axis=-1)
         pm.Deterministic("criteria", edges, dims=PER_GAP)
         observe(counts, dprime, c, meta_d, kappa, gaps)
+        start_near(counts, spec, model)
     return model
+
+
+def start_near(counts: xr.DataArray, spec: ModelSpec, model: pm.Model) -> None:
+    """Give every free variable its starting value."""
+    values = starting_values(counts, spec)
+    for variable in model.free_RVs:
+        model.set_initval(variable, values[variable.name])
 
 
 def check_counts(counts: xr.DataArray) -> None:
@@ -113,8 +122,7 @@ def meta_parameters(
         m_ratio = draw("m", spec, dims="cell")
         meta_d = pm.Deterministic("meta_d", m_ratio * dprime, dims="cell")
     else:
-        offset = draw("meta_d", spec, name="meta_d_offset", dims="cell")
-        meta_d = pm.Deterministic("meta_d", dprime + offset, dims="cell")
+        meta_d = draw("meta_d", spec, dims="cell", centre=dprime)
         m_ratio = meta_d / dprime
     pm.Deterministic("m_ratio", m_ratio, dims="cell")
     pm.Deterministic("log_m", pt.log(pt.switch(m_ratio > 0, m_ratio, np.nan)), dims="cell")
@@ -224,8 +232,15 @@ def counts_random(
 
 
 def draw(
-    parameter: str, spec: ModelSpec, *, dims: str | tuple[str, ...], name: str | None = None
+    parameter: str,
+    spec: ModelSpec,
+    *,
+    dims: str | tuple[str, ...],
+    centre: TensorVariable | float = 0.0,
 ) -> TensorVariable:
-    """Free variable with the prior that the model gives to a parameter."""
+    """Free variable with the prior that the model gives to a parameter, moved to a centre."""
     prior = spec.prior(parameter)
-    return getattr(pm, prior.dist)(name or parameter, **prior.parameters, dims=dims)
+    values = dict(prior.parameters)
+    if "mu" in values:
+        values["mu"] = values["mu"] + centre
+    return getattr(pm, prior.dist)(parameter, **values, dims=dims)

@@ -5,7 +5,7 @@ The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and z
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -13,7 +13,7 @@ import xarray as xr
 
 from hmetad.errors import InputError
 
-__all__ = ["Notice", "Severity", "name_cells", "notice_where", "notices", "with_notices"]
+__all__ = ["Notice", "Severity", "notice_where", "notices", "with_notices"]
 
 Severity = Literal["info", "warning", "error"]
 
@@ -22,7 +22,7 @@ NAMED_CELLS = 5
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing that a reader of a result has to know.
+    """One thing that a reader of a result has to know; `str` makes it one line for a terminal.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Notice:
     severity : {"info", "warning", "error"}
         ``"error"``: the result must not be used for a verdict.
     message : str
-        A sentence for a reader.
+        A sentence for a reader. It does not list the cells: who shows it shows `cells` as well.
     cells : tuple of str, optional
         Labels of the cells concerned; empty when it concerns the whole result.
     source : str, optional
@@ -44,8 +44,9 @@ class Notice:
 
     Examples
     --------
-    >>> Notice("few-trials", "warning", "12 trials.", ("GPT-5 | A",), "Rahnev 2025").cells
-    ('GPT-5 | A',)
+    >>> few = Notice("few-trials", "warning", "12 trials.", ("GPT-5 | A", "o3 | A"), "Rahnev 2025")
+    >>> print(few)
+    warning: 12 trials. [few-trials; cells GPT-5 | A; o3 | A; Rahnev 2025]
     """
 
     code: str
@@ -57,6 +58,13 @@ class Notice:
     def __post_init__(self) -> None:
         if self.severity not in get_args(Severity):
             raise InputError("severity", repr(self.severity), "'info', 'warning' or 'error'")
+
+    def __str__(self) -> str:
+        cells = f"cell{'s' * (len(self.cells) > 1)} {first_few(self.cells)}" if self.cells else ""
+        origin = "; ".join(filter(None, [self.code, cells, self.source]))
+        line = f"{self.severity}: {self.message} [{origin}]"
+        # Labels come from data: a line break or an escape code in them must not reach a terminal.
+        return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 def notices(counts_or_fit: xr.DataArray | xr.Dataset | xr.DataTree) -> list[Notice]:
@@ -138,7 +146,7 @@ def notice_where(
     code, severity, source : str
         As in `Notice`.
     message : str
-        A sentence in which ``{}`` stands for the cells.
+        A sentence, without the cells.
 
     Returns
     -------
@@ -149,31 +157,23 @@ def notice_where(
     --------
     >>> import xarray as xr
     >>> mask = xr.DataArray([True, False], coords={"cell": ["A", "B"]})
-    >>> notice_where(mask, "ceiling", "warning", "All correct in {}.")[0].message
-    'All correct in A.'
+    >>> notice_where(mask, "ceiling", "warning", "All correct.")[0].cells
+    ('A',)
     """
     if not mask.any():
         return []
     if "cell" not in mask.dims:
-        return [Notice(code, severity, message.format("this table"), (), source)]
+        return [Notice(code, severity, message, (), source)]
     by_cell = mask.any([dim for dim in mask.dims if dim != "cell"])
     where = tuple(map(str, by_cell["cell"].to_numpy()[by_cell.to_numpy()]))
-    return [Notice(code, severity, message.format(name_cells(where)), where, source)]
+    return [Notice(code, severity, message, where, source)]
 
 
-def name_cells(cells: Iterable[str]) -> str:
-    """Cell labels for a sentence: the first few, then how many more.
-
-    Examples
-    --------
-    >>> name_cells(["a", "b"])
-    'a; b'
-    >>> name_cells("abcdefg")
-    'a; b; c; d; e and 2 more'
-    """
-    labels = list(cells)
-    text = "; ".join(labels[:NAMED_CELLS])
-    return text if len(labels) <= NAMED_CELLS else f"{text} and {len(labels) - NAMED_CELLS} more"
+def first_few(cells: Sequence[str]) -> str:
+    """Cell labels for a line: the first few, then how many more."""
+    text = "; ".join(cells[:NAMED_CELLS])
+    more = len(cells) - NAMED_CELLS
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def attributes(obj: object) -> Mapping[Any, Any]:

@@ -5,9 +5,8 @@ Source: the layout of the vectors is that of Maniscalco & Lau (2012).
 """
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,34 +14,27 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.counts.checks import (
+    TYPE1_DIMS,
+    TYPE2_MEASURES,
+    Label,
+    check_trials,
+    column_names,
+    plain_array,
+    rating_numbers,
+    require_stimulus,
+    two_labels,
+)
 from hmetad.counts.notices import Notice, notice_where, with_notices
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 
-__all__ = ["count_notices", "count_trials", "from_nr", "require_stimulus", "to_nr"]
+__all__ = ["count_notices", "count_trials", "from_nr", "to_nr"]
 
-Label = str | int | float | bool
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 STIMULI = ("S1", "S2")
-TYPE1_DIMS = ("stimulus", "response", "rating")
 FEW_TRIALS = 100
 CUT_TRIALS = 10
-MAX_RATINGS = 1000
-
-DIM_NAMES = frozenset(
-    ["cell", "stimulus", "response", "rating", "correct", "chain", "draw", "pair", "criterion"]
-)
-TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_beta"]
-META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
-INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
-RESULT_NAMES = frozenset(
-    ["counts", "cov_dprime_c", "rmi", *TYPE1_RESULTS, *META_RESULTS, *INFORMATION_RESULTS]
-)
-CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
-ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
-CORRECTNESS_NAMES = frozenset(["response_correct", *CORRECT_NAMES, *ACCURACY_NAMES])
-RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
-WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
 
 
 def count_trials(
@@ -110,9 +102,7 @@ def count_trials(
     """
     by, covariates = column_names("by", by), column_names("covariates", covariates)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    check_columns(trials, roles, by, covariates)
-    refuse_correctness(trials, stimulus, response)
-    refuse_fractions(confidence, trials[confidence])
+    check_trials(trials, roles, by, covariates)
     groups, n, dropped = complete_rows(*tally(trials, [*roles.values(), *by, *covariates]))
     pair = two_labels(groups, n, stimulus, response, labels)
     rating, K, rule = rating_numbers(groups, n, confidence, ratings)
@@ -247,158 +237,16 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     shown = counts.sum(["response", "rating"])
     one_sided = ((counts.sum("rating") == 0).any("response") & (shown > 0)).any("stimulus")
     unused = (counts.sum(["stimulus", "response"]) == 0).any("rating")
-    few = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable. Cells: {{}}."
-    unseen = "One stimulus was never shown: d′ and c do not exist. Cells: {}."
-    ceiling = "A hit or false-alarm rate is 0 or 1: d′ needs a named correction. Cells: {}."
+    few = shown.sum("stimulus") < FEW_TRIALS
+    unreliable = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable."
+    one_stimulus = "One stimulus was never shown: d′ and c do not exist."
+    ceiling = "A hit or false-alarm rate is 0 or 1: without a correction d′ is undefined."
     return [
-        *notice_where(unused, "empty-ratings", "info", "A rating was used by no trial. Cells: {}."),
-        *notice_where((shown == 0).any("stimulus"), "one-stimulus", "warning", unseen),
-        *notice_where(
-            shown.sum("stimulus") < FEW_TRIALS, "few-trials", "warning", few, "Rahnev 2025"
-        ),
+        *notice_where(unused, "empty-ratings", "info", "A rating was used by no trial."),
+        *notice_where((shown == 0).any("stimulus"), "one-stimulus", "warning", one_stimulus),
+        *notice_where(few, "few-trials", "warning", unreliable, "Rahnev 2025"),
         *notice_where(one_sided, "ceiling", "warning", ceiling),
     ]
-
-
-def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
-    """Refuse what is no count table, and name what does apply to a type-2 table.
-
-    Parameters
-    ----------
-    counts : DataArray
-        What came; a count table has the dims stimulus, response and rating, and maybe more.
-    used_by : str
-        Name of the function that needs the stimulus, for the message.
-
-    Raises
-    ------
-    InputError
-        If `counts` is no DataArray or lacks one of the dims.
-
-    Examples
-    --------
-    >>> require_stimulus(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "sdt")
-    Traceback (most recent call last):
-    hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
-count table with dims stimulus, response and rating. sdt needs the stimulus; to right and wrong \
-answers apply auroc2, gamma, type2_roc and calibration.
-    """
-    allowed = "a count table with dims stimulus, response and rating"
-    start = "Make one with count_trials or from_nr."
-    if not isinstance(counts, xr.DataArray):
-        raise InputError("counts", type(counts).__name__, allowed, start)
-    dims = f"dims ({', '.join(map(str, counts.dims))})"
-    if "correct" in counts.dims:
-        apply = "to right and wrong answers apply auroc2, gamma, type2_roc and calibration."
-        step = f"{used_by} needs the stimulus; {apply}"
-        raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
-    if not set(TYPE1_DIMS) <= set(counts.dims):
-        raise InputError("counts", dims, allowed, start)
-
-
-def column_names(argument: str, given: str | Sequence[str]) -> list[str]:
-    """Columns to group by, or an error for a name that means something else here."""
-    if not isinstance(given, Iterable):
-        raise InputError(argument, repr(given), "names of columns, as text")
-    names = [given] if isinstance(given, str) else list(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(argument, repr(name), "the name of a column, as text")
-        if name in DIM_NAMES | RESULT_NAMES or name.endswith("_se") or "/" in name:
-            allowed = "a name without '/' that is no dim and no result of hmetad"
-            raise InputError(argument, repr(name), allowed, "Rename the column.")
-    return names
-
-
-def check_columns(
-    trials: object, roles: Mapping[str, str], by: Sequence[str], covariates: Sequence[str]
-) -> None:
-    """Refuse what is no table of trials, a missing column, and a column with two roles."""
-    if not isinstance(trials, pd.DataFrame):
-        step = "A polars or Arrow table becomes one by .to_pandas()."
-        raise InputError("trials", type(trials).__name__, "a pandas DataFrame", step)
-    if not trials.columns.is_unique:
-        twice = trials.columns[trials.columns.duplicated()].unique().tolist()
-        raise InputError("trials", f"columns {twice} more than once", "unique column names")
-    used = [*roles.items(), *(("by", name) for name in by)]
-    used += [("covariates", name) for name in covariates]
-    for argument, name in used:
-        if not isinstance(name, str):
-            raise InputError(argument, repr(name), "the name of a column, as text")
-        if name not in trials.columns:
-            step = nearest(str(name), trials.columns)
-            raise InputError(argument, repr(name), "a column of the trials", step)
-    for name, times in Counter(name for _, name in used).items():
-        if times > 1:
-            where = ", ".join(argument for argument, column in used if column == name)
-            raise InputError(where, f"{name!r} {times} times", "a different column for each")
-    if trials.empty:
-        raise InputError("trials", "no rows", "at least one trial", "Check how they were read.")
-
-
-def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> None:
-    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
-    if is_correctness_name(response):
-        raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
-    if is_correctness_name(stimulus):
-        got = f"column {stimulus!r}, named like correctness"
-        step = "Use count_correct: d′ of such a table would repeat its confidence."
-        raise InputError("stimulus", got, "what was shown, in two labels", step)
-    for name in filter(is_correctness_name, trials.columns):
-        if repeats_correctness(trials, stimulus, response, name):
-            got = f"column {response!r}, the same as {name!r} in every row"
-            raise response_is_correctness(got, stimulus)
-
-
-def repeats_correctness(trials: pd.DataFrame, stimulus: str, response: str, name: str) -> bool:
-    """Whether `response` equals the correctness column, which is not stimulus == response."""
-    # The first rows spare a continuous score the search for its distinct rows.
-    if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
-        return False
-    seen = trials[[stimulus, response, name]].drop_duplicates().dropna()
-    rows = list(zip(*(seen[column].tolist() for column in seen), strict=True))
-    same = all(as_correct(r) is not None and as_correct(r) == as_correct(x) for _, r, x in rows)
-    return same and any((s == r) != as_correct(x) for s, r, x in rows)
-
-
-def is_correctness_name(name: object) -> bool:
-    """Whether a column is named like correctness: correct, accuracy, is_correct, acc, ..."""
-    return re.sub(r"[\W_]+", "_", str(name).strip().lower()) in CORRECTNESS_NAMES
-
-
-def as_correct(value: object) -> bool | None:
-    """Right or wrong, or None for a value that says neither."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        return True if word in RIGHT_WORDS else False if word in WRONG_WORDS else None
-    return bool(value) if isinstance(value, int | float) and value in (0, 1) else None
-
-
-def looks_like_correctness(values: Iterable[object]) -> bool:
-    """Whether every value says right or wrong."""
-    return all(as_correct(value) is not None for value in values)
-
-
-def response_is_correctness(got: str, stimulus: str) -> InputError:
-    """Error for correctness in the place of the response, with the way back."""
-    step = (
-        f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
-        "label where it was not. With no two alternatives use count_correct."
-    )
-    return InputError("response", got, "the choice made, in the labels of the stimulus", step)
-
-
-def refuse_fractions(confidence: str, values: pd.Series) -> None:
-    """Refuse confidence that is a number but no integer."""
-    if not pd.api.types.is_float_dtype(values.dtype):
-        return
-    present = values.dropna().to_numpy(dtype=float)
-    off = present[present != np.round(present)]
-    if off.size or np.isinf(present).any():
-        off = off if off.size else present[np.isinf(present)]
-        got = f"{off.size} values such as {', '.join(f'{value:g}' for value in off[:3])}"
-        step = "Continuous confidence becomes ratings by bin_confidence."
-        raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
 
 
 def tally(trials: pd.DataFrame, columns: list[str]) -> Tally:
@@ -426,104 +274,6 @@ def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, l
     text = f"{dropped} of {total} rows dropped for a missing value, in {columns}."
     kept = groups.loc[~incomplete].reset_index(drop=True)
     return kept, n[~incomplete], [Notice("rows-dropped", "warning", text)]
-
-
-def two_labels(
-    groups: pd.DataFrame,
-    n: NDArray[np.int64],
-    stimulus: str,
-    response: str,
-    labels: Sequence[Label] | None,
-) -> list[Label]:
-    """Labels behind S1 and S2: those given, or the two in the data, sorted."""
-    shown, said = (label_frequencies(groups[column], n, column) for column in (stimulus, response))
-    legal = set(shown) if labels is None else set(given_labels(labels))
-    seen = {*shown, *said}
-    covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
-    if not covered and not set(said) <= legal and looks_like_correctness(said):
-        raise response_is_correctness(f"values {list(said)}, not those of the stimulus", stimulus)
-    listed = ", ".join(
-        f"{label!r} (stimulus {shown[label]}, response {said[label]})"
-        for label in sorted(seen, key=repr)[:10]
-    )
-    if labels is not None:
-        if not covered:
-            raise InputError("labels", f"{labels!r} but in the data {listed}", "all that is there")
-        return given_labels(labels)
-    columns = f"{stimulus!r} and {response!r}"
-    if len(seen) == 1:
-        step = "Name both: labels=(S1, S2)."
-        raise InputError(columns, f"the single label {listed}", "two labels", step)
-    if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
-        step = "Drop the other trials, or recode both columns to the same two labels."
-        raise InputError(columns, f"{len(seen)} labels: {listed}", "the same two labels", step)
-    return sorted(seen)
-
-
-def given_labels(labels: Sequence[Label]) -> list[Label]:
-    """Labels as given, if they are two."""
-    given = [] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
-    pair = [label.item() if isinstance(label, np.generic) else label for label in given]
-    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
-        raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
-    return pair
-
-
-def label_frequencies(column: pd.Series, n: NDArray[np.int64], name: str) -> Counter[Label]:
-    """Trials per label of a column."""
-    frequencies: Counter[Label] = Counter()
-    for label, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
-        frequencies[label] += times
-    return frequencies
-
-
-def rating_numbers(
-    groups: pd.DataFrame, n: NDArray[np.int64], confidence: str, ratings: int | None
-) -> tuple[NDArray[np.int64], int, str]:
-    """Ratings 1..K of the rows, K, and the rule that K comes from."""
-    argument = f"confidence column {confidence!r}"
-    named = [value for value in groups[confidence].tolist() if isinstance(value, str | bool)]
-    if named:
-        kind = "text" if isinstance(named[0], str) else "booleans"
-        step = "Give each level its number, 1 for the least confident."
-        raise InputError(argument, f"{kind} such as {named[0]!r}", "integers 1..K", step)
-    array = plain_array(argument, groups[confidence])
-    refuse_fractions(confidence, pd.Series(array))
-    # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
-    rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
-    K = int(rating.max()) if ratings is None else ratings_given(ratings)
-    if K > MAX_RATINGS:
-        step = "Fewer ratings are made by bin_confidence."
-        raise InputError(argument, f"ratings up to {K}", f"at most {MAX_RATINGS} ratings", step)
-    refuse_out_of_range(argument, rating, n, K, ratings is None)
-    rule = f"the largest in column {confidence!r}" if ratings is None else "given"
-    return rating, K, f"K = {K}, {rule}"
-
-
-def ratings_given(ratings: int) -> int:
-    """K as given, if it is a whole number of ratings."""
-    if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 1:
-        raise InputError("ratings", repr(ratings), "a whole number of at least 1")
-    return int(ratings)
-
-
-def refuse_out_of_range(
-    argument: str, rating: NDArray[np.int64], n: NDArray[np.int64], K: int, inferred: bool
-) -> None:
-    """Refuse ratings outside 1..K, with how often each occurs."""
-    out = (rating < 1) | (rating > K)
-    if not out.any():
-        return
-    times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
-    listed = ", ".join(f"{value} ({count} trials)" for value, count in list(times.items())[:10])
-    if list(times) == [0]:
-        top = rating.max() + 1 if inferred else K
-        step = f"Ratings seem to start at 0: add 1 to them, which makes 1..{max(top, 1)}."
-        if not inferred and rating.max() == K:
-            step = f"0..{K} are {K + 1} ratings: add 1 and pass ratings={K + 1}."
-    else:
-        step = "Drop or recode these trials, or correct ratings=."
-    raise InputError(argument, listed, "integers 1..K" if inferred else f"1..{K}", step)
 
 
 def cells_of(
@@ -563,23 +313,6 @@ def value_text(value: object) -> str:
     """Text of a value; a column of integers that became floats reads as integers."""
     is_whole = isinstance(value, float) and value.is_integer()
     return f"{value:.0f}" if is_whole else str(value)
-
-
-def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
-    """NumPy array of text, integers, floats or booleans; one of them, never objects."""
-    items = [value.item() if isinstance(value, np.generic) else value for value in list(values)]
-    kinds = {type(value) for value in items}
-    dtypes: dict[type, type] = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
-    if len(kinds) == 1 and kinds <= dtypes.keys():
-        try:
-            return np.array(items, dtype=dtypes[kinds.pop()])
-        except OverflowError as error:
-            raise InputError(name, "integers beyond 64 bits", "64-bit integers or text") from error
-    if kinds <= {int, float}:
-        return np.array(items, dtype=np.float64)
-    got = "values of type " + " and ".join(sorted(kind.__name__ for kind in kinds))
-    allowed = "one of text, integers, numbers and booleans"
-    raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
 
 
 def count_table(
@@ -643,8 +376,7 @@ def cut_notices(values: NDArray[np.int64]) -> list[Notice]:
     if low.max() < high.min() or high.max() < low.min():
         text = (
             "The rating alone determines the response: d′ and meta-d′ are then functions of one "
-            "table and M-ratio is near 1 by construction. Use count_correct, auroc2 or "
-            "meta_information."
+            f"table and M-ratio is near 1 by construction. Use {TYPE2_MEASURES}."
         )
         return [Notice("response-is-confidence-cut", "error", text)]
     return []

@@ -14,8 +14,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.counts.table import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
 
 __all__ = ["Correction", "Type1Rates", "sdt", "type1_rates", "z_scores", "z_test"]
@@ -294,7 +294,7 @@ def undefined(dprime: xr.DataArray) -> list[Notice]:
     """Notice of the cells without d′, if there are any."""
     text = (
         "d′, c, c′ and ln β are undefined: a hit or false-alarm rate is 0, 1 or of no trials; "
-        "correction= names a remedy. Cells: {}."
+        "correction= names a remedy."
     )
     missing = dprime.isnull()
     return notice_where(missing, "undefined-dprime", "warning", text, "Hautus 1995")

@@ -38,8 +38,9 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder if it is missing, and remember that."""
+    """Make a folder and its parents if they are missing, and remember which."""
     if not folder.exists():
+        _make_folder(folder.parent, made)
         made.append(folder)
         folder.mkdir()
 

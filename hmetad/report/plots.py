@@ -26,6 +26,7 @@ from hmetad.report.marks import (
     value_text,
     wilson,
 )
+from hmetad.report.names import interval_kind, symbol
 from hmetad.report.style import (
     INK,
     SIZE,
@@ -432,13 +433,11 @@ def _spoken(values: Sequence[float]) -> str:
 
 def _decision_axis(decisions: IntervalDecisions) -> str:
     """Name the axis of decisions: the quantity and the kind of its intervals."""
-    kind = {"eti": "equal-tailed", "hdi": "highest-density"}.get(
-        decisions.ci_kind, decisions.ci_kind
-    )
+    kind = interval_kind(decisions.ci_kind)
     many = (
         f", corrected for {decisions.comparisons} comparisons" if decisions.comparisons > 1 else ""
     )
-    return f"{decisions.quantity} ({100 * decisions.ci_prob:g} % {kind} interval{many})"
+    return f"{symbol(decisions.quantity)} ({100 * decisions.ci_prob:g} % {kind} interval{many})"
 
 
 def _columns(table: pd.DataFrame, columns: tuple[str, str, str]) -> np.ndarray:

@@ -83,7 +83,16 @@ def test_the_fit_says_how_it_was_made(two_cells):
 def test_a_negative_dprime_is_said_with_what_it_does_to_m(two_cells):
     found = {notice.code: notice for notice in notices(two_cells)}
     assert found["dprime-sign"].cells == ("poor | 70",)
-    assert "M-ratio divides by it" in found["dprime-sign"].message
+    assert found["dprime-sign"].severity == "error"
+    assert "M-ratio = meta-d′/d′ has no meaning there" in found["dprime-sign"].message
+
+
+def test_a_dprime_that_is_not_clearly_positive_is_a_warning():
+    counts = from_nr([26, 24, 25, 25], [22, 25, 26, 27])
+    options = {"draws": 200, "tune": 300, "chains": 2, "random_seed": 1, **QUIET}
+    found = {notice.code: notice for notice in notices(fit(counts, "hmetad_single", **options))}
+    assert found["dprime-sign"].severity == "warning"
+    assert "meta-d-sign" in found
 
 
 def test_a_fit_survives_the_disk(two_cells, tmp_path):

@@ -76,7 +76,7 @@ def test_sorted_criteria_are_drawn_from_that_density():
 
 def test_plugged_in_type1_parameters_are_those_of_padded_counts():
     model = build_model(COUNTS, load_model("hmetad_single", type1="plug_in"))
-    assert [v.name for v in model.free_RVs] == ["meta_d_offset", "log_gap"]
+    assert [v.name for v in model.free_RVs] == ["meta_d", "log_gap"]
     hits, false_alarms = (156 + 0.5) / 201, (44 + 0.5) / 201
     expected = norm.ppf(hits) - norm.ppf(false_alarms)
     assert float(model["dprime"].eval()[0]) == pytest.approx(expected)

@@ -5,10 +5,10 @@ from dataclasses import FrozenInstanceError
 import pytest
 import xarray as xr
 
-from hmetad.counts.notices import Notice, name_cells, notice_where, notices, with_notices
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 
-FEW = Notice("few-trials", "warning", "12 trials in d′ | A.", ("d′ | A",), "Rahnev 2025")
+FEW = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("d′ | A",), "Rahnev 2025")
 EMPTY = Notice("empty-ratings", "info", "Rating 3 is empty.")
 
 OBJECTS = {
@@ -48,7 +48,7 @@ def test_an_exact_duplicate_is_skipped(labelled):
 
 
 def test_the_same_code_about_another_cell_is_not_a_duplicate(labelled):
-    other = Notice("few-trials", "warning", "9 trials in B.", ("B",), "Rahnev 2025")
+    other = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("B",), "Rahnev 2025")
     assert notices(with_notices(labelled, [FEW, other])) == [FEW, other]
 
 
@@ -83,13 +83,33 @@ def test_an_object_without_attrs_is_refused_by_name():
         with_notices([1, 2], [FEW])
 
 
-def test_many_cells_are_named_by_the_first_few():
-    assert name_cells(f"s{i}" for i in range(8)) == "s0; s1; s2; s3; s4 and 3 more"
+@pytest.mark.parametrize(
+    ("cells", "source", "origin"),
+    [
+        ((), "", "few-trials"),
+        ((), "Rahnev 2025", "few-trials; Rahnev 2025"),
+        (("a",), "", "few-trials; cell a"),
+        (tuple("abcde"), "", "few-trials; cells a; b; c; d; e"),
+        (
+            tuple("abcdefg"),
+            "Rahnev 2025",
+            "few-trials; cells a; b; c; d; e and 2 more; Rahnev 2025",
+        ),
+    ],
+)
+def test_as_text_a_notice_is_one_line_that_names_the_first_cells(cells, source, origin):
+    notice = Notice("few-trials", "warning", "Fewer than 100 trials.", cells, source)
+    assert str(notice) == f"warning: Fewer than 100 trials. [{origin}]"
+
+
+def test_labels_with_control_characters_stay_on_the_line():
+    text = str(Notice("ceiling", "warning", "All correct.", ("d′\n\x1b[2JA\u202e",)))
+    assert text == "warning: All correct. [ceiling; cell d′  [2JA ]"
 
 
 def test_a_mask_becomes_one_notice_for_all_its_cells():
     mask = xr.DataArray([[True, False], [False, False], [False, True]], dims=["cell", "rating"])
     mask = mask.assign_coords(cell=["a", "b", "c"])
-    (notice,) = notice_where(mask, "empty-ratings", "info", "Empty in {}.", "Rule")
-    assert notice == Notice("empty-ratings", "info", "Empty in a; c.", ("a", "c"), "Rule")
-    assert notice_where(~mask & mask, "empty-ratings", "info", "Empty in {}.") == []
+    (notice,) = notice_where(mask, "empty-ratings", "info", "A gap.", "Rule")
+    assert notice == Notice("empty-ratings", "info", "A gap.", ("a", "c"), "Rule")
+    assert notice_where(~mask & mask, "empty-ratings", "info", "A gap.") == []

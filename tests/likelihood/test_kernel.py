@@ -1,11 +1,11 @@
 """The compiled likelihood against the readable one and against mpmath."""
 
-import mp_reference
 import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from likelihood import mp_reference
 from scipy.special import erfcx
 
 from hmetad.likelihood import theory

@@ -1,11 +1,11 @@
 """The readable likelihood against printed values and against mpmath."""
 
-import mp_reference
 import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from likelihood import mp_reference
 from scipy.special import gammaln
 
 from hmetad.errors import InputError

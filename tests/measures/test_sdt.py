@@ -11,7 +11,7 @@ from scipy.stats import norm
 from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
-from hmetad.measures.sdt import sdt, type1_rates, z_scores, z_test
+from hmetad.measures.sdt import VARIABLES, sdt, type1_rates, z_scores, z_test
 
 # Servajean & Servajean (2026), Table S2: hits, misses, false alarms, correct rejections, the
 # printed c and the printed half-width of its 95 % interval.
@@ -274,9 +274,15 @@ def test_the_counts_are_not_changed():
     xr.testing.assert_identical(counts, before)
 
 
+@pytest.mark.parametrize("name", VARIABLES)
+def test_no_grouping_column_is_called_like_an_estimate(name):
+    with pytest.raises(InputError, match=f"coords: got '{name}'.*Rename the column"):
+        from_nr([50, 50], [12, 38], **{name: "x"})
+
+
 def test_a_type2_table_is_refused_and_told_what_applies():
     table = xr.DataArray(np.ones((1, 2, 4)), dims=["cell", "correct", "rating"])
-    with pytest.raises(InputError, match=r"a type-2 table .*sdt needs the stimulus.*auroc2, gamma"):
+    with pytest.raises(InputError, match=r"a type-2 table .*sdt needs the stimulus.*type-2 ROC"):
         sdt(table)
 
 

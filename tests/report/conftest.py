@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_labels import HOSTILE, VERDICTS
+from report.hostile_labels import HOSTILE, VERDICTS
 
 from hmetad.report.plots import describe_intervals, plot_forest
 from hmetad.report.report import Alerts, Figure, Prose, Report, table_from_frame

@@ -3,7 +3,7 @@
 import html
 import re
 
-from hostile_labels import HOSTILE
+from report.hostile_labels import HOSTILE
 
 from hmetad.report.escape import visible
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hostile_labels import HOSTILE
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from report.hostile_labels import HOSTILE
 from scipy.stats import binomtest
 
 from hmetad.errors import InputError

@@ -10,11 +10,11 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_labels import HOSTILE, VERDICTS
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure as Drawing
+from report.hostile_labels import HOSTILE, VERDICTS
 
 from hmetad.errors import InputError
 from hmetad.report import report as report_module

@@ -1,0 +1,376 @@
+"""What may be counted: refuse what may not be, with the next step.
+
+Columns, labels and ratings of a DataFrame of trials, or a count table → the same, or InputError.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError, nearest
+
+__all__ = [
+    "TYPE1_DIMS",
+    "TYPE2_MEASURES",
+    "Label",
+    "check_trials",
+    "column_names",
+    "plain_array",
+    "rating_numbers",
+    "require_stimulus",
+    "two_labels",
+]
+
+Label = str | int | float | bool
+
+TYPE1_DIMS = ("stimulus", "response", "rating")
+MAX_RATINGS = 1000
+TYPE2_MEASURES = (
+    "measures of correctness and confidence alone, such as the area under the type-2 ROC"
+)
+
+# No grouping column may be called what its results are. By hand, since the rooms that make the
+# results import this one.
+DIM_NAMES = ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion"]
+TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_beta"]
+META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
+INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
+OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi"]
+RESERVED_NAMES = frozenset(
+    [*DIM_NAMES, *TYPE1_RESULTS, *META_RESULTS, *INFORMATION_RESULTS, *OTHER_RESULTS]
+)
+
+CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
+ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
+CORRECTNESS_NAMES = frozenset(["response_correct", *CORRECT_NAMES, *ACCURACY_NAMES])
+RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
+WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
+
+
+def column_names(argument: str, given: str | Sequence[str]) -> list[str]:
+    """Columns to group by, or an error for a name that means something else here.
+
+    Examples
+    --------
+    >>> column_names("by", "model")
+    ['model']
+    >>> column_names("by", ["model", "dprime"])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: by: got 'dprime', allowed is a name without '/' that is no dim and \
+no result of hmetad. Rename the column.
+    """
+    if not isinstance(given, Iterable):
+        raise InputError(argument, repr(given), "names of columns, as text")
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(argument, repr(name), "the name of a column, as text")
+        if name in RESERVED_NAMES or name.endswith("_se") or "/" in name:
+            allowed = "a name without '/' that is no dim and no result of hmetad"
+            raise InputError(argument, repr(name), allowed, "Rename the column.")
+    return names
+
+
+def check_trials(
+    trials: pd.DataFrame, roles: Mapping[str, str], by: Sequence[str], covariates: Sequence[str]
+) -> None:
+    """Refuse trials whose columns do not say what their roles need.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial.
+    roles : mapping
+        The columns of ``"stimulus"``, ``"response"`` and ``"confidence"``.
+    by, covariates : sequence of str
+        The other columns in use.
+
+    Raises
+    ------
+    InputError
+        If `trials` is no DataFrame or has no rows; if a column is missing or has two roles; if
+        correctness stands in for stimulus or response; if confidence is continuous.
+
+    Examples
+    --------
+    >>> roles = {"stimulus": "truth", "response": "answer", "confidence": "sure"}
+    >>> check_trials(pd.DataFrame({"truth": [1], "answers": [1], "sure": [2]}), roles, [], [])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: response: got 'answer', allowed is a column of the trials. Did you \
+mean 'answers'?
+    """
+    grouping = [("by", name) for name in by] + [("covariates", name) for name in covariates]
+    refuse_no_table(trials)
+    check_roles(trials, [*roles.items(), *grouping])
+    refuse_correctness(trials, roles["stimulus"], roles["response"])
+    refuse_fractions(roles["confidence"], trials[roles["confidence"]])
+
+
+def two_labels(
+    groups: pd.DataFrame,
+    n: NDArray[np.int64],
+    stimulus: str,
+    response: str,
+    labels: Sequence[Label] | None,
+) -> list[Label]:
+    """Labels behind S1 and S2: those given, or the two in the data, sorted.
+
+    Row i of `groups` stands for n[i] trials.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"truth": ["b", "a"], "answer": ["a", "a"]})
+    >>> two_labels(rows, np.array([3, 5]), "truth", "answer", None)
+    ['a', 'b']
+    """
+    shown, said = (label_frequencies(groups[column], n, column) for column in (stimulus, response))
+    legal = set(shown) if labels is None else set(given_labels(labels))
+    seen = {*shown, *said}
+    covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
+    if not covered and not set(said) <= legal and looks_like_correctness(said):
+        raise response_is_correctness(f"values {list(said)}, not those of the stimulus", stimulus)
+    listed = ", ".join(
+        f"{label!r} (stimulus {shown[label]}, response {said[label]})"
+        for label in sorted(seen, key=repr)[:10]
+    )
+    if labels is not None:
+        if not covered:
+            raise InputError("labels", f"{labels!r} but in the data {listed}", "all that is there")
+        return given_labels(labels)
+    columns = f"{stimulus!r} and {response!r}"
+    if len(seen) == 1:
+        step = "Name both: labels=(S1, S2)."
+        raise InputError(columns, f"the single label {listed}", "two labels", step)
+    if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
+        step = "Drop the other trials, or recode both columns to the same two labels."
+        raise InputError(columns, f"{len(seen)} labels: {listed}", "the same two labels", step)
+    return sorted(seen)
+
+
+def rating_numbers(
+    groups: pd.DataFrame, n: NDArray[np.int64], confidence: str, ratings: int | None
+) -> tuple[NDArray[np.int64], int, str]:
+    """Ratings 1..K of the rows, K, and the rule that K comes from.
+
+    Row i of `groups` stands for n[i] trials.
+
+    Examples
+    --------
+    >>> rating_numbers(pd.DataFrame({"sure": [1.0, 3.0]}), np.array([3, 5]), "sure", None)
+    (array([1, 3]), 3, "K = 3, the largest in column 'sure'")
+    """
+    argument = f"confidence column {confidence!r}"
+    named = [value for value in groups[confidence].tolist() if isinstance(value, str | bool)]
+    if named:
+        kind = "text" if isinstance(named[0], str) else "booleans"
+        step = "Give each level its number, 1 for the least confident."
+        raise InputError(argument, f"{kind} such as {named[0]!r}", "integers 1..K", step)
+    array = plain_array(argument, groups[confidence])
+    refuse_fractions(confidence, pd.Series(array))
+    # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
+    rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
+    K = int(rating.max()) if ratings is None else ratings_given(ratings)
+    if K > MAX_RATINGS:
+        step = "Fewer ratings are made by bin_confidence."
+        raise InputError(argument, f"ratings up to {K}", f"at most {MAX_RATINGS} ratings", step)
+    refuse_out_of_range(argument, rating, n, K, ratings is None)
+    rule = f"the largest in column {confidence!r}" if ratings is None else "given"
+    return rating, K, f"K = {K}, {rule}"
+
+
+def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
+    """NumPy array of text, integers, floats or booleans; one of them, never objects.
+
+    Examples
+    --------
+    >>> plain_array("age", pd.Series([30, 41], dtype="Int64"))
+    array([30, 41])
+    """
+    items = [value.item() if isinstance(value, np.generic) else value for value in list(values)]
+    kinds = {type(value) for value in items}
+    dtypes: dict[type, type] = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
+    if len(kinds) == 1 and kinds <= dtypes.keys():
+        try:
+            return np.array(items, dtype=dtypes[kinds.pop()])
+        except OverflowError as error:
+            raise InputError(name, "integers beyond 64 bits", "64-bit integers or text") from error
+    if kinds <= {int, float}:
+        return np.array(items, dtype=np.float64)
+    got = "values of type " + " and ".join(sorted(kind.__name__ for kind in kinds))
+    allowed = "one of text, integers, numbers and booleans"
+    raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
+
+
+def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
+    """Refuse what is no count table, and name what does apply to a type-2 table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        What came; a count table has the dims stimulus, response and rating, and maybe more.
+    used_by : str
+        Name of the function that needs the stimulus, for the message.
+
+    Raises
+    ------
+    InputError
+        If `counts` is no DataArray or lacks one of the dims.
+
+    Examples
+    --------
+    >>> require_stimulus(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "sdt")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
+count table with dims stimulus, response and rating. sdt needs the stimulus; to right and wrong \
+answers apply measures of correctness and confidence alone, such as the area under the type-2 ROC.
+    """
+    allowed = "a count table with dims stimulus, response and rating"
+    start = "Make one with count_trials or from_nr."
+    if not isinstance(counts, xr.DataArray):
+        raise InputError("counts", type(counts).__name__, allowed, start)
+    dims = f"dims ({', '.join(map(str, counts.dims))})"
+    if "correct" in counts.dims:
+        step = f"{used_by} needs the stimulus; to right and wrong answers apply {TYPE2_MEASURES}."
+        raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
+    if not set(TYPE1_DIMS) <= set(counts.dims):
+        raise InputError("counts", dims, allowed, start)
+
+
+def refuse_no_table(trials: object) -> None:
+    """Refuse what is no table of trials."""
+    if not isinstance(trials, pd.DataFrame):
+        step = "A polars or Arrow table becomes one by .to_pandas()."
+        raise InputError("trials", type(trials).__name__, "a pandas DataFrame", step)
+    if not trials.columns.is_unique:
+        twice = trials.columns[trials.columns.duplicated()].unique().tolist()
+        raise InputError("trials", f"columns {twice} more than once", "unique column names")
+    if trials.empty:
+        raise InputError("trials", "no rows", "at least one trial", "Check how they were read.")
+
+
+def check_roles(trials: pd.DataFrame, used: Sequence[tuple[str, str]]) -> None:
+    """Refuse a missing column, and a column with two roles; `used` pairs argument and column."""
+    for argument, name in used:
+        if not isinstance(name, str):
+            raise InputError(argument, repr(name), "the name of a column, as text")
+        if name not in trials.columns:
+            step = nearest(name, trials.columns)
+            raise InputError(argument, repr(name), "a column of the trials", step)
+    for name, times in Counter(name for _, name in used).items():
+        if times > 1:
+            where = ", ".join(argument for argument, column in used if column == name)
+            raise InputError(where, f"{name!r} {times} times", "a different column for each")
+
+
+def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> None:
+    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
+    if is_correctness_name(response):
+        raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
+    if is_correctness_name(stimulus):
+        got = f"column {stimulus!r}, named like correctness"
+        step = f"Where only correctness is known use {TYPE2_MEASURES}."
+        raise InputError("stimulus", got, "what was shown, in two labels", step)
+    for name in filter(is_correctness_name, trials.columns):
+        if repeats_correctness(trials, stimulus, response, name):
+            got = f"column {response!r}, the same as {name!r} in every row"
+            raise response_is_correctness(got, stimulus)
+
+
+def repeats_correctness(trials: pd.DataFrame, stimulus: str, response: str, name: str) -> bool:
+    """Whether `response` equals the correctness column, which is not stimulus == response."""
+    # The first rows spare a continuous score the search for its distinct rows.
+    if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
+        return False
+    seen = trials[[stimulus, response, name]].drop_duplicates().dropna()
+    rows = list(zip(*(seen[column].tolist() for column in seen), strict=True))
+    same = all(as_correct(r) is not None and as_correct(r) == as_correct(x) for _, r, x in rows)
+    return same and any((s == r) != as_correct(x) for s, r, x in rows)
+
+
+def is_correctness_name(name: object) -> bool:
+    """Whether a column is named like correctness: correct, accuracy, is_correct, acc, ..."""
+    return re.sub(r"[\W_]+", "_", str(name).strip().lower()) in CORRECTNESS_NAMES
+
+
+def as_correct(value: object) -> bool | None:
+    """Right or wrong, or None for a value that says neither."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        return True if word in RIGHT_WORDS else False if word in WRONG_WORDS else None
+    return bool(value) if isinstance(value, int | float) and value in (0, 1) else None
+
+
+def looks_like_correctness(values: Iterable[object]) -> bool:
+    """Whether every value says right or wrong."""
+    return all(as_correct(value) is not None for value in values)
+
+
+def response_is_correctness(got: str, stimulus: str) -> InputError:
+    """Error for correctness in the place of the response, with the way back."""
+    step = (
+        f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
+        f"label where it was not. With no two alternatives use {TYPE2_MEASURES}."
+    )
+    return InputError("response", got, "the choice made, in the labels of the stimulus", step)
+
+
+def refuse_fractions(confidence: str, values: pd.Series) -> None:
+    """Refuse confidence that is a number but no integer."""
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return
+    present = values.dropna().to_numpy(dtype=float)
+    off = present[present != np.round(present)]
+    if off.size or np.isinf(present).any():
+        off = off if off.size else present[np.isinf(present)]
+        got = f"{off.size} values such as {', '.join(f'{value:g}' for value in off[:3])}"
+        step = "Continuous confidence becomes ratings by bin_confidence."
+        raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
+
+
+def given_labels(labels: Sequence[Label]) -> list[Label]:
+    """Labels as given, if they are two."""
+    given = [] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
+    pair = [label.item() if isinstance(label, np.generic) else label for label in given]
+    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
+        raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
+    return pair
+
+
+def label_frequencies(column: pd.Series, n: NDArray[np.int64], name: str) -> Counter[Label]:
+    """Trials per label of a column."""
+    frequencies: Counter[Label] = Counter()
+    for label, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
+        frequencies[label] += times
+    return frequencies
+
+
+def ratings_given(ratings: int) -> int:
+    """K as given, if it is a whole number of ratings."""
+    if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 1:
+        raise InputError("ratings", repr(ratings), "a whole number of at least 1")
+    return int(ratings)
+
+
+def refuse_out_of_range(
+    argument: str, rating: NDArray[np.int64], n: NDArray[np.int64], K: int, inferred: bool
+) -> None:
+    """Refuse ratings outside 1..K, with how often each occurs."""
+    out = (rating < 1) | (rating > K)
+    if not out.any():
+        return
+    times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
+    listed = ", ".join(f"{value} ({count} trials)" for value, count in list(times.items())[:10])
+    if list(times) == [0]:
+        top = rating.max() + 1 if inferred else K
+        step = f"Ratings seem to start at 0: add 1 to them, which makes 1..{max(top, 1)}."
+        if not inferred and rating.max() == K:
+            step = f"0..{K} are {K + 1} ratings: add 1 and pass ratings={K + 1}."
+    else:
+        step = "Drop or recode these trials, or correct ratings=."
+    raise InputError(argument, listed, "integers 1..K" if inferred else f"1..{K}", step)

@@ -1,0 +1,89 @@
+"""Plain tables of trials.
+
+Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError
+
+__all__ = ["read_table"]
+
+READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    ".csv": (pd.read_csv, {}),
+    ".tsv": (pd.read_csv, {"sep": "\t"}),
+    ".jsonl": (pd.read_json, {"lines": True}),
+    ".parquet": (pd.read_parquet, {}),
+}
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read trials from a file, by its suffix.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in .csv, .tsv, .jsonl or .parquet; all but the last may be compressed (.csv.gz).
+
+    Returns
+    -------
+    DataFrame
+        One row per trial, columns as in the file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it has another suffix, is empty, cannot be read as what its
+        suffix says, or has another delimiter.
+    """
+    path = Path(path)
+    reader, options = READERS[table_suffix(path)]
+    try:
+        table = reader(path, **options)
+    except pd.errors.EmptyDataError as error:
+        raise InputError(str(path), "an empty file", "a table with a header") from error
+    except (ValueError, UnicodeDecodeError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
+    refuse_delimiter(path, table)
+    if table.empty:
+        raise InputError(str(path), "a header without rows", "at least one trial")
+    return table
+
+
+def table_suffix(path: Path) -> str:
+    """Suffix that tells the format, once it is sure that there is a file to read."""
+    if path.is_dir():
+        raise InputError(str(path), "a folder", "a file", "Name the table in it.")
+    if not path.is_file():
+        raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSIONS]
+    if not suffixes or suffixes[-1] not in READERS:
+        allowed = ", ".join(sorted(READERS))
+        raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
+    return suffixes[-1]
+
+
+def similar_file(path: Path) -> str:
+    """Suggestion of the tables that lie in the same folder."""
+    if not path.parent.is_dir():
+        return f"There is no folder {str(path.parent)!r} either."
+    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in READERS)
+    return f"In that folder: {', '.join(beside[:5])}." if beside else ""
+
+
+def refuse_delimiter(path: Path, table: pd.DataFrame) -> None:
+    """Raise if the header is one column that other delimiters would split."""
+    if len(table.columns) > 1:
+        return
+    header = str(table.columns[0]) if len(table.columns) else ""
+    for delimiter, name in DELIMITERS.items():
+        if delimiter in header:
+            step = "Save it with commas, or as .tsv with tabs."
+            raise InputError(str(path), f"columns parted by {name}", "commas in a .csv", step)

@@ -1,0 +1,136 @@
+"""Fits and decisions as blocks of a report: the tables and figures that every report shares.
+
+DataTree or Decisions → data frame, Table, Figure or Alerts.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.bayes.checks import MAX_RHAT
+from hmetad.compare.decisions import Decisions
+from hmetad.counts.notices import notices
+from hmetad.report.blocks import Alerts, Figure, Table, table_from_frame
+from hmetad.report.names import interval_kind, symbol
+from hmetad.report.plots import describe_intervals, plot_decisions
+
+__all__ = [
+    "convergence_table",
+    "decision_figure",
+    "decision_table",
+    "estimate_frame",
+    "notice_block",
+]
+
+ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
+
+
+def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
+    """Posterior means and equal-tailed intervals, one row per cell.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+    ci_prob : float
+        Probability of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        cell and its coordinates, then dprime, c, meta_d and m_ratio, each with columns of the
+        same name and _lower and _upper.
+    """
+    posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
+    frame = posterior.mean(["chain", "draw"]).to_dataframe().reset_index()
+    bounds = az.eti(posterior, prob=ci_prob)
+    for name in ESTIMATED:
+        for side in ("lower", "upper"):
+            frame[f"{name}_{side}"] = bounds[name].sel(ci_bound=side).values
+    return frame
+
+
+def decision_table(
+    decisions: Decisions, caption: str, *, in_print: Sequence[str] | None = None, name: str = ""
+) -> Table:
+    """Decisions, one row per contrast or cell.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    caption : str
+        What is judged.
+    in_print : sequence of str, optional
+        What a paper says of each, for a last column.
+    name : str
+        Stem of the table's file.
+
+    Returns
+    -------
+    Table
+    """
+    frame = decisions.table()
+    frame["excludes"] = np.where(frame["statistical"], "yes", "no")
+    columns = {
+        "label": "Contrast",
+        "mean": "Mean",
+        "lower": "Lower",
+        "upper": "Upper",
+        "p_direction": "P(dir.)",
+        "in_rope": "In ROPE",
+        "excludes": f"≠ {decisions.null:g}",
+        "verdict": "Verdict",
+    }
+    if in_print is not None:
+        frame["in_print"] = list(in_print)
+        columns["in_print"] = "In print"
+    return table_from_frame(
+        frame, caption, columns=columns, note=interval_note(decisions), name=name
+    )
+
+
+def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Figure:
+    """Intervals of decisions against the region of practical equivalence."""
+    alt = describe_intervals(decisions.table(), quantity=symbol(decisions.quantity))
+    return Figure(caption, alt, plot_decisions(decisions).figure, name)
+
+
+def interval_note(decisions: Decisions) -> str:
+    """What interval, what ROPE, what correction, and what the columns mean."""
+    level = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
+    rope = " to ".join(f"{limit:g}".replace("-", "−") for limit in decisions.rope)
+    null = f"{decisions.null:g}"
+    note = (
+        f"{level:.4g} % {interval_kind(decisions.ci_kind)} intervals; ROPE {rope}. P(dir.): "
+        f"probability of the more likely sign. ≠ {null}: does the interval exclude {null}?"
+    )
+    if decisions.comparisons > 1:
+        note += f" Bonferroni's correction for {decisions.comparisons} comparisons."
+    return note
+
+
+def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
+    """Draws, R̂, effective sample sizes and divergences of fits, by name."""
+    rows = []
+    for name, fit in fits.items():
+        sampled = fit["posterior"].to_dataset()[list(ESTIMATED)]
+        rhat = az.rhat(sampled, method="rank").to_array().max()
+        bulk, tail = (az.ess(sampled["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
+        draws = sampled.sizes["chain"] * sampled.sizes["draw"]
+        diverging = int(fit["sample_stats"]["diverging"].sum())
+        rows.append((name, draws, float(rhat), int(bulk), int(tail), diverging))
+    headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS of M", "Least tail ESS of M",
+                "Divergences")  # fmt: skip
+    whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
+    caption = f"Convergence. R̂ (rank-normalised, of d′, c, meta-d′ and M) should be ≤ {MAX_RHAT}."
+    formats = ((headings[2], ".4f"), *whole)
+    return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
+
+
+def notice_block(result: xr.DataTree | xr.DataArray) -> tuple[Alerts, ...]:
+    """Notices of a fit or a count table, if there are any."""
+    items = tuple((n.severity, n.message, n.cells) for n in notices(result))
+    return (Alerts("Notices", items),) if items else ()

@@ -1,0 +1,60 @@
+"""Running a study by its name, and leaving its results as files.
+
+Name of a study and a folder → comparison.csv and report.html in it.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError, nearest
+from hmetad.report.files import write_together
+
+__all__ = ["STUDIES", "check_study", "reproduce"]
+
+STUDIES = {"servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI"}
+
+
+def reproduce(name: str, out: Path, **options: Any) -> pd.DataFrame:
+    """Run a study, and write its comparison with print and its report.
+
+    Parameters
+    ----------
+    name : str
+        One of `STUDIES`.
+    out : Path
+        Folder for the two files, made if it is missing.
+    **options
+        Passed on to the study: draws, seed, and options of `hmetad.fit`.
+
+    Returns
+    -------
+    DataFrame
+        Printed and computed values, as in comparison.csv: table, row, quantity, printed, ours,
+        tolerance, agrees, note.
+
+    Raises
+    ------
+    InputError
+        If there is no such study.
+    """
+    check_study(name)
+    study = import_module(f"hmetad.studies.{name}")
+    results = study.analyse(**options)
+    comparison: pd.DataFrame = study.compare(results)
+    report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
+    write_together(
+        {
+            out / "comparison.csv": comparison.to_csv(index=False).encode(),
+            out / "report.html": report.html().encode(),
+        }
+    )
+    return comparison
+
+
+def check_study(name: str) -> None:
+    """Raise if there is no study of that name."""
+    if name not in STUDIES:
+        raise InputError("study", repr(name), ", ".join(STUDIES), nearest(name, STUDIES))
