@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hmetad.counts.notices import Notice, notices
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
+    from hmetad.logs.tables import read_table
     from hmetad.measures.sdt import sdt, z_test
     from hmetad.report.compose import decision_report
     from hmetad.report.plots import (
@@ -58,6 +59,7 @@ __all__ = [
     "plot_forest",
     "plot_sensitivity_bars",
     "predict",
+    "read_table",
     "save_fit",
     "sdt",
     "simulate_counts",
@@ -78,6 +80,7 @@ HOMES = {
     "counts.notices": ("Notice", "notices"),
     "counts.table": ("count_trials", "from_nr", "to_nr"),
     "errors": ("InputError",),
+    "logs.tables": ("read_table",),
     "measures.sdt": ("sdt", "z_test"),
     "report.compose": ("decision_report",),
     "report.plots": (

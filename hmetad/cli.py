@@ -17,7 +17,6 @@ from typer.exceptions import TyperException
 import hmetad
 from hmetad.bayes.spec import card_names, load_model
 from hmetad.errors import InputError, nearest
-from hmetad.logs.tables import read_table
 from hmetad.report.terminal import print_json, print_table, say
 from hmetad.studies.run import STUDIES, check_study
 from hmetad.studies.run import reproduce as run_study
@@ -64,7 +63,7 @@ Names = Annotated[str, typer.Option(help="Columns, parted by commas.")]
 def main() -> NoReturn:
     """Run the command line, and turn what a user can mend into one line."""
     try:
-        sys.exit(app(standalone_mode=False))
+        status = app(standalone_mode=False)
     except (InputError, TyperException) as error:
         fail(error.format_message() if isinstance(error, TyperException) else str(error), USAGE)
     except BrokenPipeError:
@@ -74,7 +73,10 @@ def main() -> NoReturn:
     except OSError as error:
         fail(f"{error.filename or 'file'}: {error.strerror or error}", USAGE)
     except KeyboardInterrupt:
+        status = INTERRUPTED
+    if status == INTERRUPTED:
         fail("interrupted; nothing was written", INTERRUPTED)
+    sys.exit(status)
 
 
 @app.command()
@@ -125,7 +127,7 @@ def fit(
     path = writable_file(output, ".nc")
     spec = load_model(model)
     counts = hmetad.count_trials(
-        read_table(file),
+        hmetad.read_table(file),
         by=split(by),
         covariates=split(covariates),
         stimulus=stimulus,
@@ -212,7 +214,8 @@ def models(as_json: AsJson = False) -> None:
 
 def fail(message: str, status: int) -> NoReturn:
     """End with one line on standard error."""
-    say("hmetad: " + " ".join(message.split()))
+    if message:
+        say("hmetad: " + " ".join(message.split()))
     sys.exit(status)
 
 

@@ -64,17 +64,14 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     posterior = fit["posterior"].to_dataset()
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
-    unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be_negative(
-        posterior["dprime"]
-    )
+    unclear = alone["dprime"] < CLEAR_Z * alone["dprime_se"]
+    unclear = (unclear | may_be_negative(posterior["dprime"])) & ~negative
     step = (
         "Leave the cell out, or fit it by itself with meta-d′ as the scale (card hmetad_single) "
         "and compare meta_d."
     )
-    below = (
-        f"The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there. {step}"
-    )
-    near = f"d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing. {step}"
+    below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there. "
+    near = "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing. "
     meta = "meta-d′ may be negative, and then log M does not exist. Compare meta_d."
     return [
         *notice_where(negative, "dprime-sign", "error", below + step),

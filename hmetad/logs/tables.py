@@ -20,7 +20,7 @@ READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ".parquet": (pd.read_parquet, {}),
 }
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
-DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -85,5 +85,6 @@ def refuse_delimiter(path: Path, table: pd.DataFrame) -> None:
     header = str(table.columns[0]) if len(table.columns) else ""
     for delimiter, name in DELIMITERS.items():
         if delimiter in header:
-            step = "Save it with commas, or as .tsv with tabs."
-            raise InputError(str(path), f"columns parted by {name}", "commas in a .csv", step)
+            step = "Save it as one of these."
+            allowed = "commas in a .csv, tabs in a .tsv"
+            raise InputError(str(path), f"columns parted by {name}", allowed, step)

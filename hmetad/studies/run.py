@@ -5,19 +5,20 @@ Name of a study and a folder → comparison.csv and report.html in it.
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
 from hmetad.report.files import write_together
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["STUDIES", "check_study", "reproduce"]
 
 STUDIES = {"servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI"}
 
 
-def reproduce(name: str, out: Path, **options: Any) -> pd.DataFrame:
+def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     """Run a study, and write its comparison with print and its report.
 
     Parameters

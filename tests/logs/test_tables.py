@@ -1,0 +1,58 @@
+"""Tables are read by their suffix, or refused with the next step."""
+
+import pandas as pd
+import pytest
+
+from hmetad.errors import InputError
+from hmetad.logs.tables import read_table
+
+FRAME = pd.DataFrame({"stimulus": ["a", "b"], "confidence": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("t.csv", lambda path: FRAME.to_csv(path, index=False)),
+        ("t.csv.gz", lambda path: FRAME.to_csv(path, index=False)),
+        ("t.tsv", lambda path: FRAME.to_csv(path, index=False, sep="\t")),
+        ("t.jsonl", lambda path: FRAME.to_json(path, orient="records", lines=True)),
+        ("t.parquet", lambda path: FRAME.to_parquet(path)),
+        ("my.model.v2.csv", lambda path: FRAME.to_csv(path, index=False)),
+    ],
+)
+def test_every_format_gives_the_same_trials(name, write, tmp_path):
+    write(tmp_path / name)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), FRAME, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", "", "an empty file"),
+        ("header.csv", "a,b\n", "without rows"),
+        ("semicolons.csv", "a;b\n1;2\n", "semicolons"),
+        ("tabs.csv", "a\tb\n1\t2\n", "tabs"),
+        ("commas.tsv", "a,b\n1,2\n", "commas"),
+        ("broken.jsonl", "{no json", "cannot be read"),
+        ("broken.parquet", "no parquet", "cannot be read"),
+        ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
+        ("notes.txt", "a,b\n1,2\n", "suffix '.txt'"),
+    ],
+)
+def test_files_that_are_no_such_table_are_refused(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / name)
+
+
+def test_a_missing_file_names_what_lies_beside_it(tmp_path):
+    (tmp_path / "trials.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match=r"In that folder: trials\.csv"):
+        read_table(tmp_path / "trails.csv")
+    with pytest.raises(InputError, match="no folder"):
+        read_table(tmp_path / "nowhere" / "trials.csv")
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(InputError, match="a folder"):
+        read_table(tmp_path)

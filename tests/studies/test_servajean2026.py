@@ -1,0 +1,107 @@
+"""The reproduction of Servajean & Servajean (2026) disagrees with print only where it must."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import arviz as az
+import numpy as np
+import pytest
+
+from hmetad.studies import servajean2026
+from hmetad.studies.comparison import is_reproduced
+from hmetad.studies.servajean2026 import KNOWN_DIFFERENCES, analyse, compare, printed
+from hmetad.studies.servajean2026_report import report
+
+
+@pytest.fixture(scope="module")
+def study():
+    """The whole study, with fewer draws than the command takes."""
+    return analyse(draws=6000, seed=1, progressbar=False, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def comparison(study):
+    return compare(study)
+
+
+def test_every_printed_number_and_decision_has_a_row(comparison):
+    assert comparison["table"].value_counts().to_dict() == {
+        "S1": 27,
+        "S2": 54,
+        "log_m_optimality": 9,
+        "log_m_between_models": 9,
+        "log_m_between_tasks": 9,
+        "dprime_between_models": 9,
+        "c_between_risks": 27,
+        "dprime_between_risks": 27,
+    }
+
+
+def test_nothing_disagrees_but_the_known_differences(comparison):
+    differing = comparison[~comparison["agrees"]]
+    places = set(zip(differing["table"], differing["row"], differing["quantity"], strict=True))
+    assert places == set(KNOWN_DIFFERENCES)
+    assert len(places) == 7
+    assert is_reproduced(comparison)
+
+
+def test_deepseek_c_converges_to_another_value_than_print(study):
+    cell = study.hmetad["posterior"].to_dataset().sel(cell="DeepSeek-V3.2-Exp | C")
+    means = cell.mean(["chain", "draw"])
+    expected = {"dprime": 1.380, "c": 0.499, "meta_d": 0.865, "m_ratio": 0.627}
+    for name, value in expected.items():
+        assert float(means[name]) == pytest.approx(value, abs=0.005), name
+
+
+def test_counts_give_the_printed_numbers_of_trials(study):
+    trials = study.counts.sum(["stimulus", "response", "rating"])
+    assert trials.values.tolist() == [20_000] * 3 + [10_000] * 6
+
+
+def test_printed_words_name_contrasts_that_exist(study):
+    for name, decisions in study.decisions.items():
+        labels = set(decisions.table()["label"])
+        named = set(printed()["decisions"][name]) - {"otherwise"}
+        assert named <= labels, name
+
+
+def test_the_rule_for_kappa_moves_m_where_c_is_not_zero(study):
+    absolute, relative = (
+        draws["posterior"].to_dataset().mean(["chain", "draw"])
+        for draws in (study.absolute, study.relative)
+    )
+    shift = abs(relative["m_ratio"] - absolute["m_ratio"])
+    assert float(shift.sel(cell="DeepSeek-V3.2-Exp | C")) > 0.02
+    assert float(shift.sel(cell="GPT-5 | C")) < 0.01
+
+
+def test_the_report_states_the_finding_with_its_numbers(study, comparison):
+    text = report(study, comparison).markdown()
+    assert "164 of 171" in text
+    assert "does not survive convergence" in text
+    assert "1.2565" in text
+    ours = comparison.set_index(["row", "quantity"])["ours"]
+    assert f"{ours['DeepSeek-V3.2-Exp | C', 'dprime']:.4f}" in text
+
+
+@pytest.mark.slow
+def test_the_command_writes_everything_and_exits_with_zero(tmp_path):
+    command = [sys.executable, "-c", "from hmetad.cli import main; main()", "reproduce"]
+    done = subprocess.run(
+        [*command, "servajean2026", "--out", str(tmp_path), "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "comparison.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 171 == len(json.loads(done.stdout))
+    assert (tmp_path / "report.html").stat().st_size < 2_000_000
+
+
+@pytest.mark.slow
+def test_m_has_twenty_thousand_effective_draws_by_default():
+    study = servajean2026.analyse(progressbar=False, quiet=True)
+    ess = az.ess(study.hmetad["posterior"].to_dataset()["m_ratio"])
+    assert float(np.min(ess)) >= 20_000

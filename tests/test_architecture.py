@@ -1,0 +1,136 @@
+"""The house keeps its plan: imports point down, rooms are empty inside, names are public once."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import hmetad
+
+PACKAGE = Path(hmetad.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+
+# Each room, and the rooms below it that it may use.
+BELOW = {
+    "errors": set(),
+    "counts": {"errors"},
+    "likelihood": {"errors"},
+    "compare": {"errors"},
+    "logs": {"errors", "counts"},
+    "measures": {"errors", "counts"},
+    "bayes": {"errors", "counts", "likelihood", "measures"},
+    "simulate": {"errors", "counts", "likelihood", "measures", "bayes", "compare"},
+    "report": {"errors", "counts", "likelihood", "measures", "bayes", "compare", "simulate"},
+}
+BELOW["studies"] = {*BELOW["report"], "report"}
+BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
+HOMES_OF_LIBRARIES = {
+    "pymc": {"bayes"},
+    "pytensor": {"bayes", "likelihood/op"},
+    "numba": {"likelihood/kernel", "likelihood/op"},
+    "matplotlib": {"report", "studies"},
+}
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").as_posix()
+
+
+def imported(path):
+    """Modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path):
+    room = name_of(path).split("/")[0]
+    for module in imported(path):
+        parts = module.split(".")
+        if parts[0] == "hmetad":
+            target = parts[1] if len(parts) > 1 else "hmetad"
+            assert target == room or target in BELOW[room], f"{name_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_heavy_libraries_stay_in_their_rooms(path):
+    for module in imported(path):
+        homes = HOMES_OF_LIBRARIES.get(module.split(".")[0], {name_of(path)})
+        assert any(name_of(path).startswith(home) for home in homes), f"imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_modules_do_not_import_each_other_in_a_circle(path):
+    edges = {f"hmetad.{name_of(p).replace('/', '.')}": set(imported(p)) for p in MODULES}
+    start = f"hmetad.{name_of(path).replace('/', '.')}"
+    reached, open_ones = set(), set(edges[start])
+    while open_ones:
+        module = open_ones.pop()
+        if module in edges and module not in reached:
+            reached.add(module)
+            open_ones |= edges[module]
+    assert start not in reached
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_stand_at_the_top(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    inside = [
+        n for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    assert inside == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_module_says_what_is_public(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "a module begins with its arrow"
+    names = [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert "__all__" in names
+
+
+def test_rooms_are_empty_inside():
+    filled = [p for p in PACKAGE.glob("*/__init__.py") if p.read_text(encoding="utf-8").strip()]
+    assert filled == []
+
+
+def test_public_names_are_sorted_and_all_resolve():
+    assert hmetad.__all__ == sorted(hmetad.__all__)
+    assert set(hmetad.__all__) == set(hmetad.HOME_OF)
+    for name in hmetad.__all__:
+        assert getattr(hmetad, name).__doc__, name
+
+
+def test_public_names_are_public_where_they_live():
+    for name, home in hmetad.HOME_OF.items():
+        assert name in import_module(home).__all__
+
+
+def test_importing_the_package_imports_nothing_third_party():
+    code = (
+        "import sys; before = set(sys.modules); import hmetad; "
+        "print([m for m in set(sys.modules) - before "
+        "if m.split('.')[0] not in sys.stdlib_module_names and m.split('.')[0] != 'hmetad'])"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.strip() == "[]"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'fitt'"):
+        _ = hmetad.fitt

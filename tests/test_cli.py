@@ -1,0 +1,171 @@
+"""The command line does its work, and bad input ends in one line and exit status 2."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import hmetad
+from hmetad import cli
+
+HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Trials of two models in two tasks, and a fit of them."""
+    folder = tmp_path_factory.mktemp("cli")
+    models, tasks = ["good", "poor", "good", "poor"], ["A", "A", "B", "B"]
+    trials = hmetad.simulate_trials(
+        [1.5, 1.5, 2.0, 2.0],
+        m_ratio=[1.0, 0.3, 1.0, 0.9],
+        trials=2000,
+        coords={"model": models, "task": tasks},
+        seed=1,
+    )
+    trials.to_csv(folder / "trials.csv", index=False)
+    run(folder, "fit", "trials.csv", "--by", "model,task", "--seed", "1", "-o", "fit.nc")
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text("stimulus,response,confidence\n")
+    (folder / "semi.csv").write_text("stimulus;response;confidence\n1;1;1\n")
+    return folder
+
+
+def run(folder, *arguments, status=0):
+    """Run the command in a folder, through `main`, in a process of its own."""
+    done = subprocess.run(
+        [*HMETAD, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def test_fit_writes_a_fit_that_says_how_it_was_made(folder):
+    fit = hmetad.load_fit(folder / "fit.nc")
+    assert fit["posterior"]["model"].values.tolist() == ["good", "good", "poor", "poor"]
+    assert fit.attrs["seed"] == "1"
+
+
+def test_fit_prints_estimates_as_json(folder):
+    options = ["--by", "model", "--draws", "50", "--seed", "1", "--json", "-o", "other.nc"]
+    rows = json.loads(run(folder, "fit", "trials.csv", *options).stdout)
+    assert [row["cell"] for row in rows] == ["good", "poor"]
+    assert rows[0]["m_ratio"] > rows[1]["m_ratio"]
+
+
+def test_compare_judges_each_difference(folder):
+    options = ["--var", "log_m", "--over", "model", "--within", "task", "--rope=-0.1,0.1"]
+    rows = json.loads(run(folder, "compare", "fit.nc", *options, "--json").stdout)
+    verdicts = {row["label"]: row["verdict"] for row in rows}
+    assert verdicts["good − poor | A"] == "different"
+    assert verdicts["good − poor | B"] == "inconclusive"
+
+
+def test_compare_writes_a_report_in_every_format(folder):
+    options = ["--over", "model", "--within", "task", "--rope=-0.1,0.1"]
+    for suffix in (".html", ".md", ".tex"):
+        run(folder, "compare", "fit.nc", *options, "-o", f"report{suffix}")
+        text = (folder / f"report{suffix}").read_text(encoding="utf-8")
+        assert "good" in text
+        assert "different" in text
+    assert "hmetad compare fit.nc --over model" in (folder / "report.html").read_text()
+
+
+def test_bonferroni_counts_the_contrasts(folder):
+    options = ["--over", "model", "--within", "task", "--rope=-0.1,0.1", "--json"]
+    alone, corrected = (
+        json.loads(run(folder, "compare", "fit.nc", *options, *more).stdout)[0]
+        for more in ([], ["--bonferroni"])
+    )
+    assert corrected["lower"] < alone["lower"]
+
+
+def test_models_lists_every_card():
+    rows = json.loads(run(None, "models", "--json").stdout)
+    assert [row["model"] for row in rows] == ["hmetad_single", "individual"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["fit", "nofile.csv"], "In that folder: empty.csv, header.csv, semi.csv, trials.csv"),
+        (["fit", "."], "a folder"),
+        (["fit", "empty.csv"], "an empty file"),
+        (["fit", "header.csv"], "without rows"),
+        (["fit", "semi.csv"], "semicolons"),
+        (["fit", "trials.csv", "--response", "respons"], "Did you mean 'response'"),
+        (["fit", "trials.csv", "--by", "modle"], "Did you mean 'model'"),
+        (["fit", "trials.csv", "--model", "individul"], "Did you mean 'individual'"),
+        (["fit", "trials.csv", "-o", "fit.csv"], "a name that ends in .nc"),
+        (["fit", "trials.csv", "-o", "nowhere/fit.nc"], "a folder that exists"),
+        (["fit", "trials.csv", "--draws", "many"], "--draws"),
+        (["fit"], "Missing argument"),
+        (["compare", "fit.nc", "--over", "model"], "--rope"),
+        (["compare", "fit.nc", "--over", "model", "--rope=0.1,-0.1"], "Write --rope=-0.1,0.1."),
+        (["compare", "fit.nc", "--over", "model", "--rope=ten"], "two numbers"),
+        (["compare", "fit.nc", "--over", "model", "--rope=-1,1"], "Add to within: task"),
+        (["compare", "fit.nc", "--over", "modle", "--rope=-1,1"], "Did you mean 'model'"),
+        (["compare", "trials.csv", "--over", "model", "--rope=-1,1"], "no netCDF"),
+        (["compare", "nofile.nc", "--over", "model", "--rope=-1,1"], "hmetad fit"),
+        (["reproduce", "servajaen2026"], "Did you mean 'servajean2026'"),
+        (["reproduce", "servajean2026", "--out", "trials.csv"], "can be written to"),
+        (["reproduce", "servajean2026", "--out", "/proc/results"], "can be written to"),
+        (["fitt"], "No such command"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_status_two(folder, arguments, says):
+    before = sorted(path.name for path in folder.iterdir())
+    done = run(folder, *arguments, status=2)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before, "nothing is left behind"
+
+
+@pytest.mark.parametrize("wait", [2.0, 12.0])
+def test_an_interrupt_ends_with_status_130_and_leaves_nothing(tmp_path, wait):
+    command = [*HMETAD, "reproduce", "servajean2026", "--draws", "500000"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out")], stdout=pipe, stderr=pipe, text=True
+    )
+    time.sleep(wait)
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (printed, said) == ("", "hmetad: interrupted; nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
+    before = (folder / "fit.nc").read_bytes()
+    fit = hmetad.load_fit(folder / "fit.nc")
+
+    def full_disk(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(fit), "to_netcdf", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        hmetad.save_fit(fit, folder / "fit.nc")
+    assert (folder / "fit.nc").read_bytes() == before
+    assert not [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+def test_the_output_can_be_cut_short_by_a_pipe():
+    command = f"{sys.executable} -c 'from hmetad.cli import main; main()' models --json | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout == "[\n"
+    assert done.stderr == ""
+
+
+def test_levels_keep_the_type_of_their_coordinate():
+    counts = hmetad.simulate_counts([1.0, 2.0], trials=50, coords={"size": [7, 70]}, seed=1)
+    posterior = counts.to_dataset()
+    result = {"posterior": type("Group", (), {"to_dataset": lambda _: posterior})()}
+    assert cli.parse_level(result, "size", "70") == 70
+    with pytest.raises(hmetad.InputError, match="'7', '70'"):
+        cli.parse_level(result, "size", "8")

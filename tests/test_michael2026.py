@@ -1,0 +1,72 @@
+"""Eleven language models in two tasks, from a CSV to verdicts, as a user would run it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+CUTS = [0.85, 0.925, 0.975]
+HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
+BELOW_CHANCE = "claude-sonnet-4-20250514 | HaluEval"
+
+
+@pytest.fixture(scope="module")
+def folder(shared, tmp_path_factory):
+    """Trials in the two tasks with two alternatives, as the data's README says."""
+    source = shared / "data" / "michael2026_comparing_confidence"
+    trials = pd.read_csv(source / "llm-confidence-correct.csv.gz", dtype={"question_id": str})
+    questions = pd.read_csv(source / "boolq_valid_formatted.csv", dtype={"Question ID": str})
+    folder = tmp_path_factory.mktemp("michael2026")
+    columns = ["llm", "task", "stimulus", "response", "rating"]
+    both = pd.concat([boolq(trials, questions), halueval(trials)])
+    both[columns].to_csv(folder / "trials.csv", index=False)
+    return folder
+
+
+def boolq(trials, questions):
+    """The stimulus is the right answer; the response is that, or its opposite where wrong."""
+    answers = questions.set_index("Question ID")["Correct Answer"].astype(bool)
+    rows = trials[trials["qset"] == "boolq_valid"]
+    truth = rows["question_id"].map(answers)
+    response = np.where(rows["correct"], truth, ~truth)
+    rating = 1 + np.searchsorted(CUTS, rows["stated_confidence"], side="right")
+    return rows.assign(task="BoolQ", stimulus=truth, response=response, rating=rating)
+
+
+def halueval(trials):
+    """The stimulus is whether the answer shown is right; ties at one half are left out."""
+    rows = trials[(trials["qset"] == "halu_eval_qa") & (trials["stated_confidence"] != 0.5)]
+    said = rows["stated_confidence"]
+    rating = 1 + np.searchsorted(CUTS, np.maximum(said, 1 - said), side="right")
+    truth = rows["question_id"].str.endswith("_r")
+    return rows.assign(task="HaluEval", stimulus=truth, response=said > 0.5, rating=rating)
+
+
+def test_from_a_csv_to_verdicts(folder):
+    fit = ["fit", "trials.csv", "--by", "llm,task", "--confidence", "rating", "--ratings", "4"]
+    done = run(folder, *fit, "-o", "fit.nc", "--seed", "1", "--json")
+    estimates = {row["cell"]: row for row in json.loads(done.stdout)}
+    assert len(estimates) == 22
+    usual = [row for cell, row in estimates.items() if cell != BELOW_CHANCE]
+    # Maximum likelihood on padded counts, computed elsewhere: M .41 to .82 and .57 to .99.
+    assert all(0.3 < row["m_ratio"] < 1.1 for row in usual)
+    below = next(line for line in done.stderr.splitlines() if "dprime-sign" in line)
+    assert "M-ratio = meta-d′/d′ has no meaning there" in below
+    assert BELOW_CHANCE in below
+
+    compare = ["compare", "fit.nc", "--over", "llm", "--within", "task", "--rope=-0.1,0.1"]
+    done = run(folder, *compare, "-o", "report.html", "--json")
+    assert len(json.loads(done.stdout)) == 2 * 55
+    assert BELOW_CHANCE in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def run(folder, *arguments):
+    """Run the command, and expect success."""
+    done = subprocess.run(
+        [*HMETAD, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done

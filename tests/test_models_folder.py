@@ -1,0 +1,38 @@
+"""Every card is listed, and can be built, simulated from and fitted."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad.bayes.spec import card_names, models_folder
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_a_card_can_be_simulated_from_and_fitted(name):
+    spec = hmetad.load_model(name)
+    counts = hmetad.simulate_counts(**spec.example, seed=1)
+    fit = hmetad.fit(
+        counts, spec, draws=300, tune=500, chains=2, random_seed=1, progressbar=False, quiet=True
+    )
+    posterior = fit["posterior"].to_dataset()
+    truth = np.broadcast_to(spec.example["m_ratio"], posterior.sizes["cell"])
+    z = (posterior["m_ratio"].mean(["chain", "draw"]) - truth) / posterior["m_ratio"].std(
+        ["chain", "draw"]
+    )
+    # A posterior that misses the truth by four of its SDs in a fixed data set is wrong.
+    assert float(abs(z).max()) < 4
+
+
+def test_the_readme_lists_every_card():
+    text = (models_folder() / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) == card_names()
+
+
+def test_cards_are_found_beside_the_checkout_or_inside_the_package():
+    assert models_folder() in {
+        Path(hmetad.__file__).parent / "models",
+        Path(hmetad.__file__).parents[1] / "models",
+    }
