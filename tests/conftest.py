@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
+def pytest_runtest_makereport(item):
     """Turn a skip into a failure when HMETAD_TEST_ALL=1 says that nothing may be missing."""
     report = yield
     if report.skipped and os.environ.get("HMETAD_TEST_ALL") == "1":
