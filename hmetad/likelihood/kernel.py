@@ -152,7 +152,7 @@ def log_area(
 def fill_edges(
     edges: Floats, i: int, d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats
 ) -> None:
-    """Edges of cell i, standardised and outward: (2, 3, K) for the ratings of S1, S2, and type 1."""
+    """Standardised edges of cell i, outward: (2, 3, K) for ratings of S1, of S2, and type 1."""
     for stimulus in range(2):
         sign = 2.0 * stimulus - 1.0
         scale = s[i] if stimulus == 1 else 1.0
