@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -147,3 +148,22 @@ def test_predict_gives_the_cells_asked_for(two_cells):
     )
     with pytest.raises(InputError, match="Did you mean"):
         predict(two_cells, ["good | 8"])
+
+
+def test_a_second_subject_is_that_of_jags_too(shared):
+    trials = pd.read_csv(shared / "reference" / "groups" / "single.csv")
+    table = trials.set_index(["stimulus", "response", "rating"])["count"]
+    vectors = [
+        [
+            int(table.get((s, r, k), 0))
+            for r, ks in ((0, (4, 3, 2, 1)), (1, (1, 2, 3, 4)))
+            for k in ks
+        ]
+        for s in (0, 1)
+    ]
+    spec = load_model("hmetad_single", type1="plug_in")
+    draws = fit(from_nr(*vectors), spec, draws=4000, random_seed=1, **QUIET)["posterior"]
+    # JAGS, 3 × 100,000 draws: meta_d 1.67518 ± .15417, M .78408 ± .07216.
+    for name, mean, sd in (("meta_d", 1.67518, 0.15417), ("m_ratio", 0.78408, 0.07216)):
+        assert float(draws[name].mean()) == pytest.approx(mean, abs=0.1 * sd), name
+        assert float(draws[name].std()) == pytest.approx(sd, rel=0.05), name
