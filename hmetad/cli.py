@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import tempfile
+from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Metacognitive efficiency (meta-d′, M-ratio) from counts to a decision report.",
+    invoke_without_command=True,
 )
 
 USAGE, INTERRUPTED = 2, 130
@@ -55,9 +56,11 @@ TABLE_S1 = {"row": "cell", "quantity": "quantity", "printed": "in print", "ours"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Draws = Annotated[int | None, typer.Option(min=4, help="Posterior draws of each chain.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")]
-Kind = Literal["difference", "log_ratio", "superiority"]
+Kind = Literal["difference", "log_ratio"]
 IntervalKind = Literal["eti", "hdi"]
-Names = Annotated[str, typer.Option(help="Columns, parted by commas.")]
+Names = Annotated[
+    list[str] | None, typer.Option(help="Columns, parted by commas; may be repeated.")
+]
 
 
 def main() -> NoReturn:
@@ -77,6 +80,16 @@ def main() -> NoReturn:
     if status == INTERRUPTED:
         fail("interrupted; nothing was written", INTERRUPTED)
     sys.exit(status)
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Metacognitive efficiency (meta-d′, M-ratio) from counts to a decision report."""
+    if version:
+        print(distribution_version("hmetad"))
+        raise typer.Exit
 
 
 @app.command()
@@ -108,8 +121,8 @@ def reproduce(
 @app.command()
 def fit(
     file: Annotated[Path, typer.Argument(help="Trials: .csv, .tsv, .jsonl or .parquet.")],
-    by: Names = "",
-    covariates: Names = "",
+    by: Names = None,
+    covariates: Names = None,
     stimulus: str = "stimulus",
     response: str = "response",
     confidence: str = "confidence",
@@ -127,14 +140,14 @@ def fit(
     path = writable_file(output, ".nc")
     spec = load_model(model)
     counts = hmetad.count_trials(
-        hmetad.read_table(file),
+        hmetad.read_table(file, text=split(by)),
         by=split(by),
         covariates=split(covariates),
         stimulus=stimulus,
         response=response,
         confidence=confidence,
         ratings=ratings,
-        labels=split(labels) or None,
+        labels=split([labels]) or None,
     )
     options = (
         sampling_options() | {"random_seed": seed} | ({} if draws is None else {"draws": draws})
@@ -157,7 +170,7 @@ def compare(
     over: Annotated[str, typer.Option(help="Coordinate whose levels are compared.")],
     rope: Annotated[str, typer.Option(help="Limits of practical equivalence: --rope=-0.05,0.05.")],
     var: Annotated[str, typer.Option(help="Quantity to compare.")] = "log_m",
-    within: Names = "",
+    within: Names = None,
     against: Annotated[str | None, typer.Option(help="Level to compare all others with.")] = None,
     kind: Annotated[Kind, typer.Option(help="difference: left − right.")] = "difference",
     null: Annotated[float, typer.Option(help="Value of no effect.")] = 0.0,
@@ -224,6 +237,9 @@ def print_comparison(rows: list[dict[str, Any]], folder: Path) -> None:
     agreeing = sum(row["agrees"] for row in rows)
     print_table([r for r in rows if not isinstance(r["printed"], str)][:27], TABLE_S1, "Table S1")
     differing = [row for row in rows if not row["agrees"]]
+    for row in differing:
+        for side in ("printed", "ours"):
+            row[side] = row[side] if isinstance(row[side], str) else f"{row[side]:.5g}"
     if differing:
         print_table(differing, {"table": "table", **TABLE_S1, "note": "why"}, "Disagreements")
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
@@ -253,9 +269,9 @@ def records(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def split(names: str) -> list[str]:
-    """Names parted by commas."""
-    return [name.strip() for name in names.split(",") if name.strip()]
+def split(names: list[str] | None) -> list[str]:
+    """Names parted by commas, in one option or several."""
+    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
 
 
 def parse_limits(rope: str) -> tuple[float, float]:

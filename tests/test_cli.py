@@ -57,6 +57,16 @@ def test_fit_prints_estimates_as_json(folder):
     assert rows[0]["m_ratio"] > rows[1]["m_ratio"]
 
 
+def test_grouping_columns_may_be_repeated(folder):
+    options = ["--by", "model", "--by", "task", "--draws", "50", "--json", "-o", "other.nc"]
+    rows = json.loads(run(folder, "fit", "trials.csv", *options).stdout)
+    assert [row["cell"] for row in rows] == ["good | A", "good | B", "poor | A", "poor | B"]
+
+
+def test_the_version_is_printed():
+    assert run(None, "--version").stdout.strip()
+
+
 def test_compare_judges_each_difference(folder):
     options = ["--var", "log_m", "--over", "model", "--within", "task", "--rope=-0.1,0.1"]
     rows = json.loads(run(folder, "compare", "fit.nc", *options, "--json").stdout)

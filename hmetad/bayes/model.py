@@ -58,6 +58,8 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
+    if not isinstance(spec, ModelSpec):
+        raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     check_counts(counts)
     criteria = np.arange(1, counts.sizes["rating"])
     coords = {name: counts[name].values for name in counts.dims} | {"criterion": criteria}

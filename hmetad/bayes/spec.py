@@ -66,6 +66,10 @@ class Prior:
         if set(parameters) != set(DISTRIBUTIONS[dist]):
             came = ", ".join(sorted(parameters)) or "none"
             raise InputError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
+        for name, value in parameters.items():
+            if not math.isfinite(value) or (name != "mu" and value <= 0):
+                allowed = "a finite number" if name == "mu" else "a number above 0"
+                raise InputError(f"{name} of {dist}", f"{value}", allowed)
         object.__setattr__(self, "dist", dist)
         object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
 
@@ -236,4 +240,9 @@ def models_folder() -> Path:
 
 def as_prior(value: Prior | Mapping[str, Any]) -> Prior:
     """Prior from the form a TOML card has it in: ``{dist = "Normal", mu = 0, sigma = 1}``."""
-    return value if isinstance(value, Prior) else Prior(**value)
+    if isinstance(value, Prior):
+        return value
+    if not isinstance(value, Mapping) or "dist" not in value:
+        allowed = 'Prior("Normal", mu=0, sigma=1), or {"dist": "Normal", "mu": 0, "sigma": 1}'
+        raise InputError("priors", repr(value), allowed)
+    return Prior(**value)

@@ -30,8 +30,15 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     Returns
     -------
     Path
+
+    Raises
+    ------
+    InputError
+        If its folder does not exist.
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError("path", repr(str(path)), "a file in a folder that exists")
     beside = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         fit.to_netcdf(beside, engine=ENGINE)

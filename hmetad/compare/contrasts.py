@@ -3,6 +3,7 @@
 Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair).
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal, get_args
@@ -55,8 +56,10 @@ def contrast(
     Returns
     -------
     DataArray
-        Dims (chain, draw, pair); coordinates left and right (levels of `over`) and those of
-        `within`; attrs quantity, kind, over, within, and pairing ("joint" or "independent").
+        Dims (chain, draw, pair); coordinates left and right (levels of `over`), those of
+        `within`, and withheld: codes of the errors that a fit says of the cells of a pair, for
+        which `decide` gives no verdict. attrs quantity, kind, over, within, and pairing ("joint"
+        or "independent").
 
     Raises
     ------
@@ -77,6 +80,9 @@ def contrast(
     if kind not in get_args(Kind):
         raise InputError("kind", repr(kind), ", ".join(get_args(Kind)))
     values = quantity_draws(draws, var)
+    if kind == "log_ratio" and str(values.name).startswith("log_"):
+        step = "It is a logarithm already: its difference is the log ratio."
+        raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
     held = (within,) if isinstance(within, str) else tuple(within)
     pairs = pair_cells(values, over=over, within=held, against=against)
     left = values.isel(cell=pairs["left_cell"].to_numpy())
@@ -97,7 +103,8 @@ def contrast(
         },
     )
     names = {"pair": pairs["label"], **{name: pairs[name] for name in ("left", "right", *held)}}
-    return result.assign_coords({k: ("pair", as_plain_array(v)) for k, v in names.items()})
+    result = result.assign_coords({k: ("pair", as_plain_array(v)) for k, v in names.items()})
+    return result.assign_coords(withheld=("pair", withheld(draws, left, right)))
 
 
 def pair_cells(
@@ -182,6 +189,18 @@ def quantity_draws(draws: xr.DataTree | xr.Dataset | xr.DataArray, var: str | No
     if set(draws.dims) != {*SAMPLE_DIMS, "cell"}:
         raise InputError("draws", f"dims {draws.dims}", "dims (chain, draw, cell)")
     return draws.transpose(*SAMPLE_DIMS, "cell")
+
+
+def withheld(
+    draws: xr.DataTree | xr.Dataset | xr.DataArray, left: xr.DataArray, right: xr.DataArray
+) -> list[str]:
+    """Codes of the error notices that concern either cell of each pair; no cells means all."""
+    errors = [n for n in json.loads(draws.attrs.get("notices", "[]")) if n["severity"] == "error"]
+    pairs = zip(left["cell"].values, right["cell"].values, strict=True)
+    return [
+        ", ".join(n["code"] for n in errors if not n["cells"] or {*map(str, pair)} & {*n["cells"]})
+        for pair in pairs
+    ]
 
 
 def compare_values(left: np.ndarray, right: np.ndarray, kind: Kind) -> np.ndarray:

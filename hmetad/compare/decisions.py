@@ -38,7 +38,8 @@ class Decisions:
         One dim (pair or cell), with its labels. mean, sd, lower, upper; mcse_lower and
         mcse_upper (draws) or p_value (normal); p_direction; in_rope; statistical (the interval
         excludes the null); verdict: "different" (interval entirely outside the ROPE),
-        "negligible" (entirely inside), "inconclusive", or "unreliable" (undefined draws);
+        "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: draws that
+        are undefined or constant, or an error notice on the cells, named in `withheld`);
         full_verdict: the same words by the share of the posterior in the ROPE.
     quantity : str
         What is judged, such as "log_m".
@@ -125,6 +126,9 @@ def decide(
     if ci_kind not in get_args(IntervalKind):
         raise InputError("ci_kind", repr(ci_kind), "'eti' or 'hdi'")
     dim = judged_dim(draws)
+    if draws.attrs.get("kind") == "superiority":
+        step = "The probability of superiority is the mean of these draws."
+        raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
     level = 1 - (1 - ci_prob) / comparisons
     interval = az.eti if ci_kind == "eti" else az.hdi
     bounds = interval(draws, prob=level)
@@ -141,7 +145,7 @@ def decide(
             "mcse_upper": bound_error(draws, upper, dim),
             "p_direction": np.maximum(above, below),
             "in_rope": inside,
-            **verdicts(lower, upper, inside, rope, null, draws.isnull().any(SAMPLE_DIMS)),
+            **verdicts(lower, upper, inside, rope, null, unreliable(draws)),
         }
     )
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
@@ -206,8 +210,9 @@ def decide_normal(
 
 def check_arguments(rope: tuple[float, float], ci_prob: float, comparisons: int) -> None:
     """Refuse a ROPE with its ends swapped, and probabilities and numbers out of range."""
-    if len(rope) != 2 or not rope[0] < rope[1]:
-        raise InputError("rope", str(tuple(rope)), "(lower, upper) with lower < upper")
+    if not isinstance(rope, Sequence) or len(rope) != 2 or not rope[0] < rope[1]:
+        step = "Write both limits, as in rope=(-0.05, 0.05)."
+        raise InputError("rope", repr(rope), "(lower, upper) with lower < upper", step)
     if not 0 < ci_prob < 1:
         raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
     if comparisons < 1 or comparisons != int(comparisons):
@@ -220,6 +225,14 @@ def judged_dim(draws: xr.DataArray) -> str:
     if len(others) != 1 or not set(SAMPLE_DIMS) <= set(draws.dims):
         raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim")
     return others[0]
+
+
+def unreliable(draws: xr.DataArray) -> xr.DataArray:
+    """Quantities without a verdict: undefined or constant draws, or an error said of their fit."""
+    undefined = draws.isnull().any(SAMPLE_DIMS)
+    constant = draws.max(SAMPLE_DIMS) == draws.min(SAMPLE_DIMS)
+    said = draws["withheld"] != "" if "withheld" in draws.coords else False
+    return undefined | constant | said
 
 
 def bound_error(draws: xr.DataArray, bound: xr.DataArray, dim: str) -> xr.DataArray:

@@ -31,6 +31,7 @@ Label = str | int | float | bool
 
 TYPE1_DIMS = ("stimulus", "response", "rating")
 MAX_RATINGS = 1000
+MAX_INFERRED_RATINGS = 20
 TYPE2_MEASURES = (
     "measures of correctness and confidence alone, such as the area under the type-2 ROC"
 )
@@ -41,9 +42,21 @@ DIM_NAMES = ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion
 TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_beta"]
 META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
 INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
-OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi"]
+OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "log_gap"]
+PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
+VERDICT_NAMES = ["verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope"]
+SUMMARY_NAMES = ["mean", "sd", "mcse_lower", "mcse_upper"]
 RESERVED_NAMES = frozenset(
-    [*DIM_NAMES, *TYPE1_RESULTS, *META_RESULTS, *INFORMATION_RESULTS, *OTHER_RESULTS]
+    [
+        *DIM_NAMES,
+        *TYPE1_RESULTS,
+        *META_RESULTS,
+        *INFORMATION_RESULTS,
+        *OTHER_RESULTS,
+        *PAIR_NAMES,
+        *VERDICT_NAMES,
+        *SUMMARY_NAMES,
+    ]
 )
 
 CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
@@ -176,9 +189,11 @@ def rating_numbers(
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
     rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max()) if ratings is None else ratings_given(ratings)
-    if K > MAX_RATINGS:
-        step = "Fewer ratings are made by bin_confidence."
-        raise InputError(argument, f"ratings up to {K}", f"at most {MAX_RATINGS} ratings", step)
+    most = MAX_INFERRED_RATINGS if ratings is None else MAX_RATINGS
+    if most < K:
+        step = "Percentages and the like become ratings by bin_confidence(values, 4)."
+        allowed = f"at most {most} ratings" + ("" if ratings else " unless ratings= says so")
+        raise InputError(argument, f"ratings up to {K}", allowed, step)
     refuse_out_of_range(argument, rating, n, K, ratings is None)
     rule = f"the largest in column {confidence!r}" if ratings is None else "given"
     return rating, K, f"K = {K}, {rule}"

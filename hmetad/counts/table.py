@@ -219,7 +219,8 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     Returns
     -------
     list of Notice
-        ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"one-stimulus"``,
+        ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"sparse-ratings"`` (more
+        than half of them), ``"one-stimulus"``,
         ``"few-trials"`` (fewer than 100, Rahnev 2025) and ``"ceiling"`` (hit or false-alarm rate
         of 0 or 1), all warnings; each once, with its cells.
 
@@ -236,13 +237,20 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     require_stimulus(counts, "count_notices")
     shown = counts.sum(["response", "rating"])
     one_sided = ((counts.sum("rating") == 0).any("response") & (shown > 0)).any("stimulus")
-    unused = (counts.sum(["stimulus", "response"]) == 0).any("rating")
+    empty = counts.sum(["stimulus", "response"]) == 0
+    sparse = (empty.mean("rating") > 0.5) & (shown.sum("stimulus") > 0)
     few = shown.sum("stimulus") < FEW_TRIALS
     unreliable = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable."
+    unused = "A rating was used by no trial."
+    mostly = (
+        "More than half of the ratings are unused: M-ratio then leans on the prior of the criteria "
+        "between them. Fewer, fuller ratings are made by bin_confidence."
+    )
     one_stimulus = "One stimulus was never shown: d′ and c do not exist."
     ceiling = "A hit or false-alarm rate is 0 or 1: without a correction d′ is undefined."
     return [
-        *notice_where(unused, "empty-ratings", "info", "A rating was used by no trial."),
+        *notice_where(empty.any("rating"), "empty-ratings", "info", unused),
+        *notice_where(sparse, "sparse-ratings", "warning", mostly),
         *notice_where((shown == 0).any("stimulus"), "one-stimulus", "warning", one_stimulus),
         *notice_where(few, "few-trials", "warning", unreliable, "Rahnev 2025"),
         *notice_where(one_sided, "ceiling", "warning", ceiling),

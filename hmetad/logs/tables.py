@@ -3,7 +3,7 @@
 Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,21 @@ READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ".jsonl": (pd.read_json, {"lines": True}),
     ".parquet": (pd.read_parquet, {}),
 }
+GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
 
     Parameters
     ----------
     path : str or Path
         Ends in .csv, .tsv, .jsonl or .parquet; all but the last may be compressed (.csv.gz).
+    text : sequence of str
+        Columns to keep as text as it stands: in a CSV, "4.10" is no number then, and "None" or
+        "NA" a name; only an empty field is missing.
 
     Returns
     -------
@@ -43,8 +47,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
         suffix says, or has another delimiter.
     """
     path = Path(path)
-    reader, options = READERS[table_suffix(path)]
+    suffix = table_suffix(path)
+    reader, options = READERS[suffix]
     try:
+        if suffix in (".csv", ".tsv"):
+            options = {**options, "index_col": False}
+            options |= as_text(text, reader(path, nrows=0, **options).columns)
         table = reader(path, **options)
     except pd.errors.EmptyDataError as error:
         raise InputError(str(path), "an empty file", "a table with a header") from error
@@ -55,6 +63,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
     if table.empty:
         raise InputError(str(path), "a header without rows", "at least one trial")
     return table
+
+
+def as_text(text: Sequence[str], columns: Iterable[str]) -> dict[str, Any]:
+    """Options of pandas under which some columns are text, and only empty fields missing there."""
+    gaps = {name: [""] if name in text else list(GAPS) for name in columns}
+    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": gaps}
 
 
 def table_suffix(path: Path) -> str:

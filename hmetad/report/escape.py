@@ -12,6 +12,7 @@ __all__ = ["Safe", "latex", "markdown", "opening", "shorten", "slug", "visible"]
 LINE_SPACE = re.compile("[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 BREAK = "\u200b"
+SIGN = re.compile("[A-Za-z]\u0302|.", re.DOTALL)  # R̂ is a letter and a hat
 LIGATURE = re.compile("([-,])(?=\\1)")
 LONG_RUN = re.compile(r"[^\s\u200b]{31,}")
 
@@ -150,7 +151,7 @@ def latex(text: object) -> str:
     Müller \& {[}U+5B50{]}
     """
     line = LONG_RUN.sub(lambda run: BREAK.join(_pieces(run[0], 8)), visible(text))
-    return LIGATURE.sub(r"\1{}", "".join(_latex_sign(sign) for sign in line))
+    return LIGATURE.sub(r"\1{}", "".join(_latex_sign(sign) for sign in SIGN.findall(line)))
 
 
 def shorten(text: object, length: int = 40) -> str:
@@ -239,6 +240,8 @@ MATH = _latex_math()
 
 def _latex_sign(sign: str) -> str:
     """One sign in LaTeX."""
+    if len(sign) == 2:
+        return rf"\^{{{sign[0]}}}"
     if sign in LATEX_SIGNS:
         return LATEX_SIGNS[sign]
     if sign in MATH:

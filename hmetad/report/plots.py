@@ -437,7 +437,9 @@ def _decision_axis(decisions: IntervalDecisions) -> str:
     many = (
         f", corrected for {decisions.comparisons} comparisons" if decisions.comparisons > 1 else ""
     )
-    return f"{symbol(decisions.quantity)} ({100 * decisions.ci_prob:g} % {kind} interval{many})"
+    name = symbol(decisions.quantity)
+    name = f"Difference in {name}" if "left" in decisions.table() else name
+    return f"{name} ({100 * decisions.ci_prob:g} % {kind} interval{many})"
 
 
 def _columns(table: pd.DataFrame, columns: tuple[str, str, str]) -> np.ndarray:

@@ -34,8 +34,8 @@ TOLERANCES = {"dprime": 0.015, "meta_d": 0.02, "m_ratio": 0.006}
 LAST_DIGIT = 0.00005
 
 UNCONVERGED = (
-    "Printed from an unconverged run: HMeta-d's default settings give it again on these counts, "
-    "with R̂ 1.9 and 4 effective draws of c; converged chains do not."
+    "Printed from an unconverged run: HMeta-d's default settings (JAGS, 1,000 burn-in, 3 × 10,000 "
+    "draws) let c drift on these counts and give it again; converged chains do not."
 )
 FOLLOWS = "Follows from the unconverged run of DeepSeek-V3.2-Exp in task C."
 KNOWN_DIFFERENCES: Mapping[tuple[str, str, str], str] = {

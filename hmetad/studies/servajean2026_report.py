@@ -47,8 +47,9 @@ VERDICTS_SAID = (
     "A contrast has two answers. The statistical one asks whether its 95 % interval excludes 0. "
     "The practical one places the interval against a region of practical equivalence (ROPE): "
     "different when it lies outside, negligible when inside, inconclusive otherwise. The ROPE is "
-    "±0.05 for log M and ±0.1 for d′ and c; the limits are lost in the text of the paper, and "
-    "these reproduce its decisions."
+    "±0.05 for log M and ±0.1 for d′ and c. The limits are lost in the text of the paper; these "
+    "are round numbers under which its decisions come out, as they would from ±0.034 to ±0.064 "
+    "for log M and from ±0.089 to ±0.109 for d′ and c, so their agreement is in part by choice."
 )
 
 
@@ -90,11 +91,11 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
 def summary(study: Study, comparison: pd.DataFrame) -> list[Block]:
     """What agrees, what does not, and what to know before reading on."""
     differing = comparison[~comparison["agrees"]]
-    known = int((differing["note"] != "").sum())
+    unexplained = int((differing["note"] == "").sum())
     agree = (
         f"{len(comparison) - len(differing)} of {len(comparison)} printed numbers and decisions "
-        f"agree with ours, within the tolerances given. {len(differing)} differ; the cause of "
-        f"{known} of them is known and stated in Table 1."
+        f"agree with ours, within the tolerances given. The other {len(differing)} stand in "
+        f"Table 1, {'each with its cause' if not unexplained else f'{unexplained} unexplained'}."
     )
     return [
         Prose("In brief", (agree, unconverged_finding(comparison))),
@@ -108,7 +109,7 @@ def unconverged_finding(comparison: pd.DataFrame) -> str:
     printed, ours = printed_and_ours(comparison, DEEPSEEK_C)
     decisions = comparison[comparison["tolerance"].isna() & ~comparison["agrees"]]
     changed = "; ".join(
-        f"{r['row']} in {symbol(r['quantity'])} is {r['printed']} in print, {r['ours']} here"
+        f"{r['row']} in {symbol(r['quantity'])} is “{r['printed']}” in print and “{r['ours']}” here"
         for r in decisions.to_dict("records")
     )
     return (

@@ -68,6 +68,9 @@ def test_priors_are_replaced_by_name():
         (lambda: ModelSpec("x", priors={"logm": Prior("HalfNormal", sigma=1)}), "'log_m'"),
         (lambda: Prior("Norml", mu=0, sigma=1), "Did you mean 'Normal'"),
         (lambda: Prior("Normal", mu=0), "mu, sigma"),
+        (lambda: Prior("Normal", mu=0, sigma=-1), "above 0"),
+        (lambda: Prior("Normal", mu=float("nan"), sigma=1), "finite"),
+        (lambda: with_priors(load_model("individual"), {"c": {"mu": 0}}), "priors"),
     ],
 )
 def test_unknown_words_list_the_legal_ones(make, message):

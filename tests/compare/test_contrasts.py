@@ -1,10 +1,13 @@
 """Contrasts pair the cells that the coordinates say."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from hmetad.compare.contrasts import contrast, pair_cells
+from hmetad.compare.decisions import decide
 from hmetad.errors import InputError
 
 
@@ -46,6 +49,7 @@ def test_against_a_level_gives_every_other_level_minus_it(draws):
 
 
 def test_log_ratio_is_nan_where_a_ratio_has_no_logarithm(draws):
+    draws = draws.rename("m_ratio")
     result = contrast(draws, over="model", within="task", kind="log_ratio")
     left, right = draws.sel(cell="m1 | A"), draws.sel(cell="m2 | A")
     positive = ((left > 0) & (right > 0)).values
@@ -100,3 +104,24 @@ def test_numeric_levels_stay_numbers():
     cells = xr.Dataset(coords={"cell": ["a", "b"], "temperature": ("cell", [0.5, 1.0])})
     pairs = pair_cells(cells, over="temperature", against=0.5)
     assert pairs["left"].tolist() == [1.0]
+
+
+def test_a_log_ratio_of_logarithms_is_refused(draws):
+    with pytest.raises(InputError, match="its difference is the log ratio"):
+        contrast(draws, over="model", within="task", kind="log_ratio")
+
+
+def test_errors_that_a_fit_says_of_a_cell_are_carried_to_its_pairs(draws):
+    said = [
+        {"code": "rhat", "severity": "error", "message": "", "cells": ["m1 | A"], "source": ""},
+        {"code": "few-trials", "severity": "warning", "message": "", "cells": [], "source": ""},
+    ]
+    fit = draws.to_dataset().assign_attrs(notices=json.dumps(said))
+    result = contrast(fit, var="log_m", over="model", within="task")
+    assert result["withheld"].values.tolist() == ["rhat", "rhat", "", ""]
+    assert decide(result, rope=(-0.1, 0.1)).table()["verdict"].tolist()[:2] == ["unreliable"] * 2
+    said[0]["cells"] = []
+    everywhere = contrast(
+        fit.assign_attrs(notices=json.dumps(said)), var="log_m", over="model", within="task"
+    )
+    assert everywhere["withheld"].values.tolist() == ["rhat"] * 4

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hmetad.compare.decisions import decide, decide_normal
+from hmetad.counts.checks import RESERVED_NAMES
 from hmetad.errors import InputError
 
 ROPE = (-0.1, 0.1)
@@ -131,3 +132,24 @@ def test_cells_can_be_judged_as_well_as_pairs():
     assert table.columns[:2].tolist() == ["label", "model"]
     with pytest.raises(InputError, match="one more dim"):
         decide(draws.isel(cell=0), rope=ROPE)
+
+
+def test_every_column_of_a_table_of_decisions_is_refused_as_a_grouping_name():
+    table = decide(normal_draws(0.3), rope=ROPE).table()
+    normal = decide_normal([0.3], 0.1, rope=ROPE).table()
+    assert set(table.columns) | set(normal.columns) <= RESERVED_NAMES
+
+
+def test_draws_that_do_not_vary_carry_no_verdict():
+    table = decide(normal_draws(0.3, 0.4) * [0, 1], rope=ROPE).table()
+    assert table["verdict"].tolist() == ["unreliable", "different"]
+
+
+def test_zeros_and_ones_of_superiority_are_refused():
+    with pytest.raises(InputError, match="mean of these draws"):
+        decide(normal_draws(0.3).assign_attrs(kind="superiority"), rope=ROPE)
+
+
+def test_a_single_number_is_no_rope():
+    with pytest.raises(InputError, match="Write both limits"):
+        decide(normal_draws(0.3), rope=0.05)

@@ -60,6 +60,7 @@ def test_a_column_has_one_role(arguments):
 
 RESERVED = "cell stimulus response rating chain draw pair criterion dprime c c_prime meta_d m_ratio"
 RESERVED += " log_m meta_c criteria counts dprime_se anything_se model/version hit_rate"
+RESERVED += " left right verdict mean withheld"
 
 
 @pytest.mark.parametrize("name", RESERVED.split())
@@ -338,3 +339,10 @@ def test_any_other_object_is_sent_to_count_trials():
         require_stimulus({}, "sdt")
     with pytest.raises(InputError, match=r"counts: got dims \(cell\).*count_trials or from_nr"):
         require_stimulus(xr.DataArray([1.0], dims="cell"), "sdt")
+
+
+def test_percentages_are_not_taken_for_a_hundred_ratings():
+    trials = frame(confidence=[25, 50, 75, 100] * (len(frame()) // 4))
+    with pytest.raises(InputError, match="bin_confidence"):
+        count_trials(trials)
+    assert count_trials(trials, ratings=100).sizes["rating"] == 100

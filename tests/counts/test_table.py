@@ -416,3 +416,10 @@ def test_a_type2_table_is_refused_and_told_what_applies():
     table = xr.DataArray([[[4, 3], [2, 9]]], dims=["cell", "correct", "rating"])
     with pytest.raises(InputError, match=r"a type-2 table.*to_nr needs the stimulus.*type-2 ROC"):
         to_nr(table)
+
+
+def test_ratings_that_are_mostly_unused_are_a_warning():
+    table = from_nr([50, 60, 0, 0, 0, 0, 0, 0, 40, 30], [20, 40, 0, 0, 0, 0, 0, 0, 60, 70])
+    assert "sparse-ratings" in [notice.code for notice in notices(table)]
+    full = from_nr([50, 60, 40, 30], [20, 40, 60, 70])
+    assert "sparse-ratings" not in [notice.code for notice in notices(full)]

@@ -56,3 +56,11 @@ def test_a_missing_file_names_what_lies_beside_it(tmp_path):
 def test_a_folder_is_no_table(tmp_path):
     with pytest.raises(InputError, match="a folder"):
         read_table(tmp_path)
+
+
+def test_columns_kept_as_text_are_not_read_as_numbers_or_gaps(tmp_path):
+    (tmp_path / "t.csv").write_text("model,x\n4.1,1\n4.10,2\n007,3\nNone,4\n,5\n")
+    table = read_table(tmp_path / "t.csv", text=["model"])
+    assert table["model"].tolist()[:4] == ["4.1", "4.10", "007", "None"]
+    assert table["model"].isna().tolist() == [False, False, False, False, True]
+    assert table["x"].sum() == 15

@@ -252,6 +252,10 @@ def test_latex_compiles_with_hostile_labels(stem, hostile_report, tmp_path):
     assert compiled(source.rename(tmp_path / "renamed.tex")) > 30_000
 
 
+def test_latex_sets_a_hat_over_its_letter():
+    assert latex("R̂ 1.01") == r"\^{R} 1.01"
+
+
 @needs_latex
 def test_latex_compiles_every_sign_that_it_lets_pass(tmp_path):
     signs = "".join([*LATEX_SIGNS, *MATH, *sorted(LATIN), *map(chr, range(32, 127))])
