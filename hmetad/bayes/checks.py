@@ -12,7 +12,7 @@ import xarray as xr
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.measures.sdt import sdt
 
-__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sign_notices"]
+__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables", "sign_notices"]
 
 MAX_RHAT = 1.01
 MIN_ESS = 400
@@ -58,8 +58,9 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     Returns
     -------
     list of Notice
-        ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning) and
-        ``"meta-d-sign"`` (warning).
+        ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning);
+        ``"meta-d-sign"`` (error where confidence is no higher for right answers, else warning);
+        ``"confidence-sign"`` (warning where it is not clearly higher).
     """
     posterior = fit["posterior"].to_dataset()
     alone = sdt(counts, correction="cell")
@@ -73,11 +74,35 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there. "
     near = "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing. "
     meta = "meta-d′ may be negative, and then log M does not exist. Compare meta_d."
+    z = confidence_z(counts)
+    backward = (
+        "Confidence is no higher for right answers than for wrong ones, so meta-d′ is at or below "
+        "0, which log M cannot represent: M is then only close to 0. "
+    )
+    faint = "Confidence is not clearly higher for right answers than for wrong ones. "
     return [
+        *notice_where(z <= 0, "meta-d-sign", "error", backward + step),
+        *notice_where((z > 0) & (z < CLEAR_Z), "confidence-sign", "warning", faint),
         *notice_where(negative, "dprime-sign", "error", below + step),
         *notice_where(unclear, "dprime-sign", "warning", near + step),
         *notice_where(may_be_negative(posterior["meta_d"]), "meta-d-sign", "warning", meta),
     ]
+
+
+def confidence_z(counts: xr.DataArray) -> xr.DataArray:
+    """Rank test, per cell, of whether right answers are held with more confidence than wrong ones.
+
+    Mann & Whitney's U of the ratings, within each response, summed over responses and divided by
+    its standard deviation without ties; NaN where there are only right or only wrong answers.
+    """
+    right = xr.concat([counts.sel(stimulus=s, response=s, drop=True) for s in ("S1", "S2")], "of")
+    wrong = counts.sum("stimulus").transpose("response", ...).rename(response="of") - right
+    below = wrong.cumsum("rating") - wrong
+    pairs = right.sum("rating") * wrong.sum("rating")
+    excess = (right * (below + wrong / 2)).sum("rating") - pairs / 2
+    variance = pairs * (right.sum("rating") + wrong.sum("rating") + 1) / 12
+    total = variance.sum("of")
+    return excess.sum("of") / np.sqrt(total.where(total > 0))
 
 
 def may_be_negative(draws: xr.DataArray) -> xr.DataArray:

@@ -79,12 +79,20 @@ def fit(
     tree = labelled(tree, counts)
     tree.attrs = fit_attributes(spec, options["random_seed"], tree)
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
-    return with_notices(tree, found)
+    return with_posterior_notices(with_notices(tree, found))
 
 
 def recorded_seed(given: Any) -> Any:
     """Seed to use: the one given, else a fresh one that can be read back from the result."""
     return int(np.random.default_rng().integers(2**31)) if given is None else given
+
+
+def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
+    """Copy whose posterior and its variables carry the notices too, for those who take them out."""
+    said = {"notices": tree.attrs["notices"]} if "notices" in tree.attrs else {}
+    posterior = tree["posterior"].to_dataset().assign_attrs(said)
+    named = {name: values.assign_attrs(said) for name, values in posterior.items()}
+    return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 
 
 def refuse_truncated(tree: xr.DataTree, draws: int) -> None:

@@ -25,6 +25,7 @@ from hmetad.measures.sdt import sdt
 
 __all__ = ["build_model"]
 
+COUNT_DIMS = ("cell", "stimulus", "response", "rating")
 PER_GAP = ("cell", "response", "criterion")
 OUTWARD = np.array([-1.0, 1.0])[:, None]
 
@@ -60,7 +61,7 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     """
     if not isinstance(spec, ModelSpec):
         raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
-    check_counts(counts)
+    counts = checked_counts(counts)
     criteria = np.arange(1, counts.sizes["rating"])
     coords = {name: counts[name].values for name in counts.dims} | {"criterion": criteria}
     with pm.Model(coords=coords) as model:
@@ -83,9 +84,14 @@ def start_near(counts: xr.DataArray, spec: ModelSpec, model: pm.Model) -> None:
         model.set_initval(variable, values[variable.name])
 
 
-def check_counts(counts: xr.DataArray) -> None:
-    """Refuse tables that carry no information on confidence, with the reason."""
+def checked_counts(counts: xr.DataArray) -> xr.DataArray:
+    """Count table in its own order of dims, or the reason why it cannot be modelled."""
     require_stimulus(counts, "the meta-d′ model")
+    if set(counts.dims) != set(COUNT_DIMS) or counts.sizes["stimulus"] != 2:
+        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
+    if counts.dtype.kind not in "iu" or bool((counts < 0).any()) or counts.sizes["response"] != 2:
+        got = f"{counts.dtype} with minimum {float(counts.min()):g}"
+        raise InputError("counts", got, "raw counts: whole numbers of at least 0")
     if counts.sizes["rating"] < 2:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     shown = counts.sum(["response", "rating"])
@@ -97,6 +103,7 @@ def check_counts(counts: xr.DataArray) -> None:
             "trials of S1 and of S2 in every cell",
             "Drop those cells, or group the trials otherwise.",
         )
+    return counts.transpose(*COUNT_DIMS)
 
 
 def type1_parameters(

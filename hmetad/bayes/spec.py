@@ -141,6 +141,11 @@ class ModelSpec:
                 legal, hint = ", ".join(self.parameters), nearest(name, self.parameters)
                 raise InputError("priors", f"{name!r} for model {self.name!r}", legal, hint)
 
+        for name in ("criteria", "meta_d"):
+            prior = self.priors.get(name, DEFAULT_PRIORS[name])
+            if prior.dist != "Normal":
+                raise InputError(f"prior of {name}", prior.dist, "Normal, as HMeta-d has it")
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters that take a prior, in the order of the model."""

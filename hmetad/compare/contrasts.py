@@ -4,7 +4,7 @@ Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair)
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -14,9 +14,10 @@ import xarray as xr
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["Kind", "contrast", "pair_cells"]
+__all__ = ["Kind", "contrast", "error_codes", "pair_cells"]
 
 Kind = Literal["difference", "log_ratio", "superiority"]
+M_QUANTITIES = ("m", "m_ratio", "log_m")
 SAMPLE_DIMS = ("chain", "draw")
 
 
@@ -93,7 +94,7 @@ def contrast(
         compare_values(left.values, right.values, kind),
         dims=(*SAMPLE_DIMS, "pair"),
         coords={name: values[name] for name in SAMPLE_DIMS if name in values.coords},
-        name=values.name,
+        name=f"log ratio of {values.name}" if kind == "log_ratio" else values.name,
         attrs={
             "quantity": str(values.name),
             "kind": kind,
@@ -104,7 +105,9 @@ def contrast(
     )
     names = {"pair": pairs["label"], **{name: pairs[name] for name in ("left", "right", *held)}}
     result = result.assign_coords({k: ("pair", as_plain_array(v)) for k, v in names.items()})
-    return result.assign_coords(withheld=("pair", withheld(draws, left, right)))
+    cells = zip(left["cell"].values.tolist(), right["cell"].values.tolist(), strict=True)
+    withheld = [error_codes(values, pair) for pair in cells]
+    return result.assign_coords(withheld=("pair", withheld))
 
 
 def pair_cells(
@@ -180,27 +183,31 @@ def quantity_draws(draws: xr.DataTree | xr.Dataset | xr.DataArray, var: str | No
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
             raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
-        draws = draws["posterior"].to_dataset()
+        said = {k: v for k, v in draws.attrs.items() if k == "notices"}
+        draws = draws["posterior"].to_dataset().assign_attrs(said)
     if isinstance(draws, xr.Dataset):
         per_cell = [str(k) for k, v in draws.items() if set(v.dims) == {*SAMPLE_DIMS, "cell"}]
         if var is None or var not in per_cell:
             raise InputError("var", repr(var), "a quantity per cell", nearest(str(var), per_cell))
-        draws = draws[var]
+        draws = draws[var].assign_attrs({k: v for k, v in draws.attrs.items() if k == "notices"})
     if set(draws.dims) != {*SAMPLE_DIMS, "cell"}:
         raise InputError("draws", f"dims {draws.dims}", "dims (chain, draw, cell)")
     return draws.transpose(*SAMPLE_DIMS, "cell")
 
 
-def withheld(
-    draws: xr.DataTree | xr.Dataset | xr.DataArray, left: xr.DataArray, right: xr.DataArray
-) -> list[str]:
-    """Codes of the error notices that concern either cell of each pair; no cells means all."""
-    errors = [n for n in json.loads(draws.attrs.get("notices", "[]")) if n["severity"] == "error"]
-    pairs = zip(left["cell"].values, right["cell"].values, strict=True)
-    return [
-        ", ".join(n["code"] for n in errors if not n["cells"] or {*map(str, pair)} & {*n["cells"]})
-        for pair in pairs
-    ]
+def error_codes(draws: xr.DataArray, cells: Iterable[str]) -> str:
+    """Codes of the error notices on draws that concern any of the cells; no cells means all.
+
+    Errors about the sign of d′ or meta-d′ concern M alone.
+    """
+    of_m = str(draws.name) in M_QUANTITIES
+    return ", ".join(
+        notice["code"]
+        for notice in json.loads(draws.attrs.get("notices", "[]"))
+        if notice["severity"] == "error"
+        and (of_m or not notice["code"].endswith("-sign"))
+        and (not notice["cells"] or set(cells) & set(notice["cells"]))
+    )
 
 
 def compare_values(left: np.ndarray, right: np.ndarray, kind: Kind) -> np.ndarray:

@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
+from hmetad.compare.contrasts import error_codes
 from hmetad.errors import InputError
 
 __all__ = ["Decisions", "IntervalKind", "decide", "decide_normal"]
@@ -122,7 +123,7 @@ def decide(
     >>> decide(draws, rope=(-0.1, 0.1)).table()[["label", "verdict"]].values.tolist()
     [['a', 'different']]
     """
-    check_arguments(rope, ci_prob, comparisons)
+    check_arguments(rope, null, ci_prob, comparisons)
     if ci_kind not in get_args(IntervalKind):
         raise InputError("ci_kind", repr(ci_kind), "'eti' or 'hdi'")
     dim = judged_dim(draws)
@@ -183,7 +184,7 @@ def decide_normal(
     >>> decide_normal([0.02, 0.4], [0.02, 0.05], rope=(-0.1, 0.1)).table()["verdict"].tolist()
     ['negligible', 'different']
     """
-    check_arguments(rope, ci_prob, comparisons)
+    check_arguments(rope, null, ci_prob, comparisons)
     values = labelled_estimate(estimate, labels)
     errors = values.copy(data=np.broadcast_to(np.asarray(se, dtype=float), values.shape))
     if bool((errors <= 0).any()):
@@ -208,11 +209,15 @@ def decide_normal(
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
 
 
-def check_arguments(rope: tuple[float, float], ci_prob: float, comparisons: int) -> None:
+def check_arguments(
+    rope: tuple[float, float], null: float, ci_prob: float, comparisons: int
+) -> None:
     """Refuse a ROPE with its ends swapped, and probabilities and numbers out of range."""
     if not isinstance(rope, Sequence) or len(rope) != 2 or not rope[0] < rope[1]:
         step = "Write both limits, as in rope=(-0.05, 0.05)."
         raise InputError("rope", repr(rope), "(lower, upper) with lower < upper", step)
+    if not np.isfinite(null):
+        raise InputError("null", str(null), "a finite number")
     if not 0 < ci_prob < 1:
         raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
     if comparisons < 1 or comparisons != int(comparisons):
@@ -231,8 +236,12 @@ def unreliable(draws: xr.DataArray) -> xr.DataArray:
     """Quantities without a verdict: undefined or constant draws, or an error said of their fit."""
     undefined = draws.isnull().any(SAMPLE_DIMS)
     constant = draws.max(SAMPLE_DIMS) == draws.min(SAMPLE_DIMS)
-    said = draws["withheld"] != "" if "withheld" in draws.coords else False
-    return undefined | constant | said
+    if "withheld" in draws.coords:
+        return undefined | constant | (draws["withheld"] != "")
+    if "cell" in draws.dims:
+        said = [error_codes(draws, [cell]) != "" for cell in draws["cell"].values.tolist()]
+        return undefined | constant | undefined.copy(data=said)
+    return undefined | constant
 
 
 def bound_error(draws: xr.DataArray, bound: xr.DataArray, dim: str) -> xr.DataArray:

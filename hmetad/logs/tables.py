@@ -4,8 +4,10 @@ Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import pandas as pd
 
@@ -20,6 +22,7 @@ READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ".parquet": (pd.read_parquet, {}),
 }
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
+UNREADABLE = (ValueError, OSError, EOFError, ImportError, BadZipFile, LZMAError)
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
@@ -56,8 +59,8 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         table = reader(path, **options)
     except pd.errors.EmptyDataError as error:
         raise InputError(str(path), "an empty file", "a table with a header") from error
-    except (ValueError, UnicodeDecodeError, OSError) as error:
-        reason = str(error).splitlines()[0]
+    except UNREADABLE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
     refuse_delimiter(path, table)
     if table.empty:

@@ -6,6 +6,7 @@ Path → content, for each → files on disk, all of them or none.
 import os
 import secrets
 from collections.abc import Mapping
+from errno import EISDIR
 from pathlib import Path
 
 __all__ = ["write_together"]
@@ -22,6 +23,9 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     contents : mapping of Path to bytes
         Put last the file that refers to the others.
     """
+    for path in contents:
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "a folder stands where a file should go", str(path))
     staged: list[tuple[Path, Path]] = []
     made: list[Path] = []
     try:

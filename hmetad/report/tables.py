@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.bayes.checks import MAX_RHAT
+from hmetad.bayes.checks import MAX_RHAT, sampled_variables
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices
 from hmetad.report.blocks import Alerts, Figure, Table, table_from_frame
@@ -116,9 +116,10 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     """Draws, R̂, effective sample sizes and divergences of fits, by name."""
     rows = []
     for name, fit in fits.items():
-        sampled = fit["posterior"].to_dataset()[list(ESTIMATED)]
+        posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
+        sampled = sampled_variables(posterior)
         rhat = az.rhat(sampled, method="rank").to_array().max()
-        bulk, tail = (az.ess(sampled["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
+        bulk, tail = (az.ess(posterior["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
         draws = sampled.sizes["chain"] * sampled.sizes["draw"]
         diverging = int(fit["sample_stats"]["diverging"].sum())
         rows.append((name, draws, float(rhat), int(bulk), int(tail), diverging))

@@ -109,3 +109,23 @@ def test_the_size_of_the_model_does_not_depend_on_the_trials():
 def test_tables_without_the_information_are_refused_with_the_reason(counts, message):
     with pytest.raises(InputError, match=message):
         build_model(counts, load_model("individual"))
+
+
+def test_the_order_of_dims_does_not_matter():
+    turned = COUNTS.transpose("rating", "cell", "response", "stimulus")
+    models = [build_model(table, load_model("individual")) for table in (COUNTS, turned)]
+    values = [model.compile_logp()(model.initial_point()) for model in models]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("table", [COUNTS - 100, COUNTS + 0.25, COUNTS.isel(stimulus=[0, 1, 1])])
+def test_what_is_no_table_of_raw_counts_is_refused(table):
+    with pytest.raises(InputError, match="counts"):
+        build_model(table, load_model("individual"))
+
+
+def test_meta_d_is_m_times_dprime_on_the_identity_scale():
+    model = build_model(COUNTS, load_model("individual", scale="m"))
+    point = {model["dprime"]: [1.5], model["m"]: [-0.4]}
+    meta_d = model["meta_d"].eval(point, on_unused_input="ignore")
+    np.testing.assert_allclose(meta_d, [-0.6])

@@ -7,6 +7,8 @@ import pytest
 from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec, Prior, card_names, load_model, with_priors
 from hmetad.errors import InputError
 
+HEAVY = Prior("StudentT", nu=1, mu=0, sigma=1)
+
 
 def test_the_cards_of_the_package_are_listed():
     assert card_names() == ["hmetad_single", "individual"]
@@ -71,6 +73,7 @@ def test_priors_are_replaced_by_name():
         (lambda: Prior("Normal", mu=0, sigma=-1), "above 0"),
         (lambda: Prior("Normal", mu=float("nan"), sigma=1), "finite"),
         (lambda: with_priors(load_model("individual"), {"c": {"mu": 0}}), "priors"),
+        (lambda: with_priors(load_model("hmetad_single"), {"criteria": HEAVY}), "Normal"),
     ],
 )
 def test_unknown_words_list_the_legal_ones(make, message):

@@ -125,3 +125,12 @@ def test_errors_that_a_fit_says_of_a_cell_are_carried_to_its_pairs(draws):
         fit.assign_attrs(notices=json.dumps(said)), var="log_m", over="model", within="task"
     )
     assert everywhere["withheld"].values.tolist() == ["rhat"] * 4
+
+
+def test_errors_about_signs_concern_m_alone(draws):
+    said = [{"code": "dprime-sign", "severity": "error", "cells": ["m1 | A"]}]
+    notices = json.dumps(said)
+    for name, withheld in (("log_m", "dprime-sign"), ("dprime", "")):
+        of_var = draws.rename(name).assign_attrs(notices=notices)
+        result = contrast(of_var, over="model", within="task")
+        assert result["withheld"].values.tolist() == [withheld, withheld, "", ""]

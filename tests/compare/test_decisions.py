@@ -153,3 +153,13 @@ def test_zeros_and_ones_of_superiority_are_refused():
 def test_a_single_number_is_no_rope():
     with pytest.raises(InputError, match="Write both limits"):
         decide(normal_draws(0.3), rope=0.05)
+
+
+def test_direction_and_full_rule_of_normal_decisions_are_those_of_the_normal():
+    table = decide_normal([0.06, -0.06, 0.0], 0.02, rope=ROPE).table()
+    expected = [norm.cdf(3), norm.cdf(3), 0.5]
+    np.testing.assert_allclose(table["p_direction"], expected, rtol=1e-12)
+    inside = norm.cdf((0.1 - 0.06) / 0.02) - norm.cdf((-0.1 - 0.06) / 0.02)
+    np.testing.assert_allclose(table["in_rope"][0], inside, rtol=1e-12)
+    assert table["full_verdict"].tolist() == ["negligible", "negligible", "negligible"]
+    assert decide_normal([0.07], 0.02, rope=ROPE).table()["full_verdict"][0] == "inconclusive"

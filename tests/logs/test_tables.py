@@ -64,3 +64,12 @@ def test_columns_kept_as_text_are_not_read_as_numbers_or_gaps(tmp_path):
     assert table["model"].tolist()[:4] == ["4.1", "4.10", "007", "None"]
     assert table["model"].isna().tolist() == [False, False, False, False, True]
     assert table["x"].sum() == 15
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zip"])
+def test_compressed_files_that_are_broken_are_refused(suffix, tmp_path):
+    path = tmp_path / f"t.csv{suffix}"
+    FRAME.to_csv(path, index=False)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_table(path)
