@@ -6,8 +6,10 @@ Bad input ends in one line on standard error and exit status 2, an interrupt in 
 
 import os
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -32,6 +34,8 @@ app = typer.Typer(
 )
 
 USAGE, INTERRUPTED = 2, 130
+INTERRUPTED_SAID = "interrupted; nothing was written"
+GRACE_SECONDS = 10
 ESTIMATES = {
     "cell": "cell",
     "dprime": "d′",
@@ -65,6 +69,8 @@ Names = Annotated[
 
 def main() -> NoReturn:
     """Run the command line, and turn what a user can mend into one line."""
+    signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = end_if_interrupted
     try:
         status = app(standalone_mode=False)
     except (InputError, TyperException) as error:
@@ -78,8 +84,29 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         status = INTERRUPTED
     if status == INTERRUPTED:
-        fail("interrupted; nothing was written", INTERRUPTED)
+        fail(INTERRUPTED_SAID, INTERRUPTED)
     sys.exit(status)
+
+
+def interrupt(*_: object) -> NoReturn:
+    """Raise KeyboardInterrupt, and make sure of the end: compiled callbacks may swallow it."""
+    last_resort = threading.Timer(GRACE_SECONDS, end_at_once)
+    last_resort.daemon = True
+    last_resort.start()
+    raise KeyboardInterrupt
+
+
+def end_if_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+    """End where a compiled callback could not pass the interrupt on."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        end_at_once()
+    sys.__unraisablehook__(unraisable)
+
+
+def end_at_once() -> None:
+    """End without unwinding; files are written beside and renamed, so none is half-written."""
+    say(f"hmetad: {INTERRUPTED_SAID}")
+    os._exit(INTERRUPTED)
 
 
 @app.callback()
