@@ -96,7 +96,7 @@ def interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def end_if_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+def end_if_interrupted(unraisable: Any) -> None:
     """End where a compiled callback could not pass the interrupt on."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         end_at_once()
