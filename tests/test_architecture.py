@@ -31,7 +31,7 @@ BELOW["__main__"] = {"cli"}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/op"},
-    "numba": {"likelihood/kernel", "likelihood/op"},
+    "numba": {"likelihood/tails", "likelihood/op"},
     "matplotlib": {"report", "studies"},
 }
 

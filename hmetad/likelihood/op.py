@@ -17,7 +17,7 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.likelihood import kernel
+from hmetad.likelihood import exact, kernel, tails
 
 __all__ = ["MetaDLogLikelihood", "log_likelihood"]
 
@@ -99,4 +99,5 @@ def funcify_with_kernel_version(op: Op, node: Apply, **kwargs: Any) -> tuple[Any
     def metad(counts: Any, d: Any, c: Any, m: Any, kappa: Any, gaps: Any, s: Any) -> Any:
         return evaluate(counts, d, c, m, kappa, gaps, s)
 
-    return metad, crc32(Path(kernel.__file__).read_bytes())
+    sources = [Path(str(module.__file__)).read_bytes() for module in (kernel, exact, tails)]
+    return metad, crc32(b"".join(sources))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from likelihood import mp_reference
-from scipy.special import erfcx
 
 from hmetad.likelihood import theory
-from hmetad.likelihood.kernel import log_likelihood_and_gradient, mills
+from hmetad.likelihood.kernel import log_likelihood_and_gradient
+from hmetad.likelihood.tails import FAR, NARROW
 
 NAMES = ("d", "c", "m", "kappa", "gaps", "s")
 STEP = mp.mpf(10) ** -20
@@ -38,12 +38,6 @@ def mp_gradient(counts, parameters, name, index):
         one = {k: v[()] if v.ndim == 0 else v for k, v in moved.items()}
         values.append(mp_reference.log_likelihood(counts, **one))
     return (values[0] - values[1]) / (2 * STEP)
-
-
-def test_mills_ratio_is_that_of_scipy():
-    y = np.concatenate([np.linspace(0, 40, 401), [1e3, 1e8]])
-    expected = np.sqrt(np.pi / 2) * erfcx(y / np.sqrt(2))
-    np.testing.assert_allclose([mills(v) for v in y], expected, rtol=2e-14)
 
 
 @pytest.mark.parametrize("ratings", [2, 4, 11])
@@ -112,3 +106,22 @@ def test_cells_do_not_touch_each_other():
         )
         for whole, part in zip(together, alone, strict=True):
             np.testing.assert_array_equal(whole[i], part[0])
+
+
+@pytest.mark.parametrize("edge", [FAR, -FAR])
+@pytest.mark.parametrize("gap", [NARROW, 1.0])
+def test_the_fast_and_the_exact_way_meet_where_one_takes_over(edge, gap):
+    """A step of 1e-9 across the border moves value and gradient by as little as that."""
+    results = []
+    for step in (-1e-9, 1e-9):
+        p = {
+            "d": np.ones(1),
+            "c": np.zeros(1),
+            "m": np.zeros((1, 2)),
+            "kappa": np.full((1, 2), edge + step),
+            "gaps": np.full((1, 2, 2), gap + step),
+            "s": np.ones(1),
+        }
+        results.append(log_likelihood_and_gradient(np.ones((1, 2, 2, 3)), **p))
+    for inside, outside in zip(*results, strict=True):
+        np.testing.assert_allclose(inside, outside, rtol=1e-5, atol=1e-6)
