@@ -5,6 +5,7 @@ Count table and model card → DataTree with labelled cells, checked.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -13,8 +14,8 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checks import convergence_notices, sign_notices
-from hmetad.bayes.model import build_model
-from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_priors
+from hmetad.bayes.model import build_model, designs_of, priors_of
+from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
 from hmetad.counts.notices import notices, with_notices
 
 __all__ = ["fit"]
@@ -27,6 +28,7 @@ def fit(
     counts: xr.DataArray,
     model: str | ModelSpec = "individual",
     *,
+    formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
     **sample_kwargs: Any,
 ) -> xr.DataTree:
@@ -41,8 +43,13 @@ def fit(
         Count table, dims (cell, stimulus, response, rating).
     model : str or ModelSpec
         Name or path of a card, or what `load_model` returned.
+    formula : str or mapping of str to str, optional
+        Formulas to use in place of the card's, by parameter, in Wilkinson's notation with
+        groups in brackets: ``{"log_m": "1 + task + (1 + task | subject)"}``. A text alone is
+        the formula of M. Parameters: log_m (or m), dprime, c, log_gap, log_s.
     priors : mapping of str to Prior, optional
-        Priors to use in place of the card's, by parameter.
+        Priors to use in place of the card's, by variable of the posterior
+        (``"log_m_1|subject_sigma"``).
     **sample_kwargs
         Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
         progressbar, nuts_sampler (nutpie unless named), and so on.
@@ -70,13 +77,14 @@ def fit(
     [0.6, 0.9]
     """
     spec = load_model(model) if not isinstance(model, ModelSpec) else model
-    spec = with_priors(spec, priors or {})
+    spec = with_changes(spec, formula=formula, priors=priors)
     options = {**DEFAULTS, **sample_kwargs}
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     with build_model(counts, spec):
         tree = pm.sample(**options)
     refuse_truncated(tree, options["draws"])
     tree = labelled(tree, counts)
+    spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
     tree.attrs = fit_attributes(spec, options["random_seed"], tree)
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))

@@ -1,33 +1,33 @@
 """The PyMC model of a model card.
 
-Count table and ModelSpec → pm.Model. Every parameter is written per cell; links and the rule
-for κ stand here in PyTensor, the likelihood itself is the compiled kernel.
+Count table and ModelSpec → pm.Model. Every parameter is written per cell, free or as a linear
+predictor; links and the rule for κ stand here in PyTensor, the likelihood itself is the compiled
+kernel.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
-from numpy.typing import NDArray
-from pymc.distributions.dist_math import normal_lcdf
 from pytensor.tensor.variable import TensorVariable
-from scipy.stats import truncnorm
 
-from hmetad.bayes.spec import ModelSpec
-from hmetad.bayes.start import starting_values
+from hmetad.bayes.design import Design, cell_table, parse_design
+from hmetad.bayes.distributions import OUTWARD, draw, sorted_normal
+from hmetad.bayes.observe import observe
+from hmetad.bayes.predictors import Predictor, default_priors, linear_predictor
+from hmetad.bayes.spec import DEFAULT_HYPERCRITERIA, DEFAULT_PRIORS, ModelSpec, Prior
+from hmetad.bayes.start import Start, starting_point
 from hmetad.counts.checks import require_stimulus
-from hmetad.errors import InputError
-from hmetad.likelihood.op import log_likelihood
-from hmetad.likelihood.theory import LOG_SQRT_2PI, log_joint_probabilities, meta_criterion_value
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood.theory import meta_criterion_value
 from hmetad.measures.sdt import sdt
 
-__all__ = ["build_model"]
+__all__ = ["build_model", "designs_of", "extra_dims", "priors_of"]
 
 COUNT_DIMS = ("cell", "stimulus", "response", "rating")
-PER_GAP = ("cell", "response", "criterion")
-OUTWARD = np.array([-1.0, 1.0])[:, None]
 
 
 def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
@@ -43,13 +43,16 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     Returns
     -------
     pm.Model
-        Free variables by the spec's parametrisation; per cell also dprime, c, meta_d, m_ratio,
-        log_m, meta_c (κ) and criteria (cell, response, criterion), and the observed counts.
+        Free variables by the spec's parametrisation and formulas; per cell also dprime, c,
+        meta_d, m_ratio, log_m, meta_c (κ) and criteria (cell, response, criterion), and the
+        observed counts. M and what depends on it have a further dim response in
+        response-conditional models.
 
     Raises
     ------
     InputError
-        If the table has no ratings to model, or a cell lacks a stimulus.
+        If the table has no ratings to model, a cell lacks a stimulus, a formula does not fit
+        the table's coordinates, or a prior is of a variable that the model lacks.
 
     Examples
     --------
@@ -61,30 +64,33 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     """
     if not isinstance(spec, ModelSpec):
         raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
-    counts = checked_counts(counts)
+    counts = checked_counts(counts, spec)
+    designs = designs_of(counts, spec)
+    spec = replace(spec, priors=priors_of(spec, designs))
+    start = starting_point(counts, spec, designs)
     criteria = np.arange(1, counts.sizes["rating"])
     coords = {name: counts[name].values for name in counts.dims} | {"criterion": criteria}
     with pm.Model(coords=coords) as model:
-        dprime, c = type1_parameters(counts, spec)
-        meta_d, m_ratio = meta_parameters(dprime, spec)
-        kappa = meta_criterion_value(c, m_ratio, spec.meta_criterion)
-        gaps = gap_parameters(kappa, spec)
-        pm.Deterministic("meta_c", kappa, dims="cell")
-        edges = kappa[:, None, None] + OUTWARD * pt.cumsum(gaps, axis=-1)
-        pm.Deterministic("criteria", edges, dims=PER_GAP)
-        observe(counts, dprime, c, meta_d, kappa, gaps)
-        start_near(counts, spec, model)
+        dprime, c = type1_parameters(counts, spec, designs, start)
+        meta_d, m_ratio = meta_parameters(dprime, spec, designs, start)
+        dims = ("cell", *extra_dims(spec, spec.scale))
+        has_side = len(dims) > 1
+        kappa = meta_criterion_value(c[:, None] if has_side else c, m_ratio, spec.meta_criterion)
+        kappa = pt.broadcast_to(kappa, m_ratio.shape)
+        pm.Deterministic("meta_c", kappa, dims=dims)
+        gaps = gap_parameters(kappa, spec, designs, start)
+        both = [x if has_side else pt.repeat(x[:, None], 2, axis=1) for x in (meta_d, kappa)]
+        edges = both[1][..., None] + OUTWARD * pt.cumsum(gaps, axis=-1)
+        pm.Deterministic("criteria", edges, dims=("cell", *extra_dims(spec, "log_gap")))
+        s = variance_ratio(counts, spec, designs, start)
+        observe(counts, dprime, c, both[0], both[1], gaps, s)
+        for variable in model.free_RVs:
+            if variable.name in start.values:
+                model.set_initval(variable, start.values[variable.name])
     return model
 
 
-def start_near(counts: xr.DataArray, spec: ModelSpec, model: pm.Model) -> None:
-    """Give every free variable its starting value."""
-    values = starting_values(counts, spec)
-    for variable in model.free_RVs:
-        model.set_initval(variable, values[variable.name])
-
-
-def checked_counts(counts: xr.DataArray) -> xr.DataArray:
+def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     """Count table in its own order of dims, or the reason why it cannot be modelled."""
     require_stimulus(counts, "the meta-d′ model")
     if set(counts.dims) != set(COUNT_DIMS) or counts.sizes["stimulus"] != 2:
@@ -96,22 +102,84 @@ def checked_counts(counts: xr.DataArray) -> xr.DataArray:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     shown = counts.sum(["response", "rating"])
     lacking = counts["cell"].values[(shown == 0).any("stimulus").values]
-    if lacking.size:
+    # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
+    if lacking.size and not {"dprime", "c"} <= set(spec.formula):
         raise InputError(
             "counts",
             f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
             "trials of S1 and of S2 in every cell",
-            "Drop those cells, or group the trials otherwise.",
+            "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
         )
     return counts.transpose(*COUNT_DIMS)
 
 
+def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
+    """Formulas of a model, evaluated on the cells of a table, by parameter."""
+    if not spec.formula:
+        return {}
+    cells = cell_table(counts)
+    return {
+        name: parse_design(name, formula, cells, may_correlate=not extra_dims(spec, name))
+        for name, formula in spec.formula.items()
+    }
+
+
+def priors_of(spec: ModelSpec, designs: Mapping[str, Design]) -> dict[str, Prior]:
+    """Prior of every variable that takes one: the model's own, else the package's.
+
+    Raises
+    ------
+    InputError
+        If the model has a prior for a variable that is not among them.
+    """
+    defaults: dict[str, Prior] = {}
+    for parameter in spec.parameters:
+        if parameter in designs:
+            defaults |= default_priors(designs[parameter])
+        elif parameter == "criteria" and spec.criteria == "group_sorted_normal":
+            defaults |= DEFAULT_HYPERCRITERIA
+        else:
+            defaults[parameter] = DEFAULT_PRIORS[parameter]
+    legal = {spec.named(name): prior for name, prior in defaults.items()}
+    for name, prior in spec.priors.items():
+        if name not in legal:
+            hint = nearest(name, legal)
+            raise InputError("priors", f"{name!r} for model {spec.name!r}", ", ".join(legal), hint)
+        if (prior.dist == "LKJ") != (legal[name].dist == "LKJ"):
+            raise InputError(f"prior of {name}", prior.dist, f"as {legal[name].dist}")
+    return {**legal, **spec.priors}
+
+
+def extra_dims(spec: ModelSpec, parameter: str) -> tuple[str, ...]:
+    """Dims of a parameter beside the cell."""
+    if parameter in ("log_gap", "criteria"):
+        return ("response", "criterion")
+    is_per_response = spec.likelihood == "response-conditional" and parameter == spec.scale
+    return ("response",) if is_per_response else ()
+
+
+def cell_parameter(
+    name: str,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    start: Start,
+    centre: TensorVariable | float = 0.0,
+) -> TensorVariable:
+    """A parameter of every cell: free in each, or by its formula, then a Deterministic."""
+    dims = ("cell", *extra_dims(spec, name))
+    if name not in designs:
+        return draw(spec.named(name), spec.priors[spec.named(name)], dims, centre)
+    predictor = Predictor(designs[name], dims[1:], start.is_centred.get(name, {}))
+    value = linear_predictor(predictor, lambda v: spec.priors[spec.named(v)], spec.named)
+    return value if name == "log_gap" else pm.Deterministic(spec.named(name), value, dims=dims)
+
+
 def type1_parameters(
-    counts: xr.DataArray, spec: ModelSpec
+    counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design], start: Start
 ) -> tuple[TensorVariable, TensorVariable]:
     """d′ and c: estimated, or plugged in from counts with 1/(2K) added (HMeta-d)."""
     if spec.type1 == "joint":
-        return draw("dprime", spec, dims="cell"), draw("c", spec, dims="cell")
+        return tuple(cell_parameter(name, spec, designs, start) for name in ("dprime", "c"))
     plugged = sdt(counts, correction="cell")
     return tuple(
         pm.Deterministic(name, pt.as_tensor(plugged[name].values), dims="cell")
@@ -120,136 +188,43 @@ def type1_parameters(
 
 
 def meta_parameters(
-    dprime: TensorVariable, spec: ModelSpec
+    dprime: TensorVariable, spec: ModelSpec, designs: Mapping[str, Design], start: Start
 ) -> tuple[TensorVariable, TensorVariable]:
     """meta-d′ and M, from the scale that carries the prior; log M is NaN where M ≤ 0."""
-    if spec.scale == "log_m":
-        m_ratio = pt.exp(draw("log_m", spec, dims="cell"))
-        pm.Deterministic("m_ratio", m_ratio, dims="cell")
-        return pm.Deterministic("meta_d", m_ratio * dprime, dims="cell"), m_ratio
-    if spec.scale == "m":
-        m_ratio = draw("m", spec, dims="cell")
-        meta_d = pm.Deterministic("meta_d", m_ratio * dprime, dims="cell")
+    dims = ("cell", *extra_dims(spec, spec.scale))
+    own_d = dprime[:, None] if len(dims) > 1 else dprime
+    if spec.scale == "meta_d":
+        meta_d = cell_parameter("meta_d", spec, designs, start, centre=own_d)
+        m_ratio = meta_d / own_d
     else:
-        meta_d = draw("meta_d", spec, dims="cell", centre=dprime)
-        m_ratio = meta_d / dprime
-    pm.Deterministic("m_ratio", m_ratio, dims="cell")
-    pm.Deterministic("log_m", pt.log(pt.switch(m_ratio > 0, m_ratio, np.nan)), dims="cell")
+        value = cell_parameter(spec.scale, spec, designs, start)
+        m_ratio = pt.exp(value) if spec.scale == "log_m" else value
+        meta_d = pm.Deterministic("meta_d", m_ratio * own_d, dims=dims)
+    pm.Deterministic("m_ratio", m_ratio, dims=dims)
+    if spec.scale != "log_m":
+        pm.Deterministic("log_m", pt.log(pt.switch(m_ratio > 0, m_ratio, np.nan)), dims=dims)
     return meta_d, m_ratio
 
 
-def gap_parameters(kappa: TensorVariable, spec: ModelSpec) -> TensorVariable:
+def gap_parameters(
+    kappa: TensorVariable, spec: ModelSpec, designs: Mapping[str, Design], start: Start
+) -> TensorVariable:
     """Distances between type-2 criteria, (cell, response, criterion)."""
     if spec.criteria == "log_gap":
-        return pt.exp(draw("log_gap", spec, dims=PER_GAP))
-    prior = spec.prior("criteria").parameters
-    shape = tuple(len(pm.modelcontext(None).coords[dim]) for dim in PER_GAP)
-    log_gap = pm.CustomDist(
-        "log_gap",
-        kappa,
-        np.full(shape[1:], prior["mu"]),
-        np.full(shape[1:], prior["sigma"]),
-        logp=sorted_normal_logp,
-        random=sorted_normal_random,
-        signature="(),(r,k),(r,k)->(r,k)",
-        dims=PER_GAP,
-    )
-    return pt.exp(log_gap)
+        return pt.exp(cell_parameter("log_gap", spec, designs, start))
+    dims = ("cell", "response", "criterion")
+    if spec.criteria == "group_sorted_normal":
+        mu, sigma = (draw(name, spec.priors[name], ()) for name in DEFAULT_HYPERCRITERIA)
+        return pt.exp(sorted_normal("log_gap", kappa, mu, sigma, dims))
+    prior = spec.priors["criteria"].parameters
+    return pt.exp(sorted_normal("log_gap", kappa, prior["mu"], prior["sigma"], dims))
 
 
-def sorted_normal_logp(
-    log_gap: TensorVariable, kappa: TensorVariable, mu: TensorVariable, sigma: TensorVariable
+def variance_ratio(
+    counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design], start: Start
 ) -> TensorVariable:
-    """Log density, per cell, of log gaps between sorted criteria drawn from a normal beyond κ.
-
-    (K - 1)! Π N(t; µ, σ) gap / P(beyond κ), per response: criteria are sums of gaps, which has
-    unit Jacobian, and the gap is that of the logarithm. Source: Fleming (2017), whose JAGS
-    model sorts truncated normals.
-    """
-    gaps = pt.exp(log_gap)
-    count = gaps.shape[-1]
-    criteria = kappa[..., None, None] + OUTWARD * pt.cumsum(gaps, -1)
-    scores = (criteria - mu) / sigma
-    log_density = (-(scores**2) / 2 - pt.log(sigma) - LOG_SQRT_2PI).sum(-1)
-    inward = -OUTWARD[:, 0] * (kappa[..., None] - mu[..., 0]) / sigma[..., 0]
-    log_beyond = normal_lcdf(0.0, 1.0, inward)
-    per_response = log_density + log_gap.sum(-1) + pt.gammaln(count + 1) - count * log_beyond
-    return per_response.sum(-1)
-
-
-def sorted_normal_random(
-    kappa: NDArray[np.float64],
-    mu: NDArray[np.float64],
-    sigma: NDArray[np.float64],
-    rng: np.random.Generator,
-    size: tuple[int, ...] | None = None,
-) -> NDArray[np.float64]:
-    """Log gaps between criteria drawn from a normal cut off at κ, and sorted outward."""
-    shape = np.shape(kappa) if size is None else tuple(size)
-    start = np.broadcast_to(kappa, shape)[..., None, None]
-    # Mirrored for response S1, so that all draws lie above their start.
-    low = (OUTWARD * (start - mu)) / sigma
-    scores = truncnorm.rvs(low, np.inf, size=low.shape, random_state=rng)
-    edges = np.sort(scores * sigma + OUTWARD * mu, axis=-1)
-    return np.log(np.diff(edges, axis=-1, prepend=OUTWARD * start))
-
-
-def observe(
-    counts: xr.DataArray,
-    dprime: TensorVariable,
-    c: TensorVariable,
-    meta_d: TensorVariable,
-    kappa: TensorVariable,
-    gaps: TensorVariable,
-) -> None:
-    """Tie the parameters to the observed counts."""
-    per_response = pt.ones(2)
-    pm.CustomDist(
-        "counts",
-        dprime,
-        c,
-        meta_d[:, None] * per_response,
-        kappa[:, None] * per_response,
-        gaps,
-        pt.ones(counts.sizes["cell"]),
-        counts.sum(["response", "rating"]).values,
-        counts["rating"].values,
-        logp=counts_logp,
-        random=counts_random,
-        signature="(),(),(r),(r),(r,g),(),(s),(k)->(s,r,k)",
-        dtype="int64",
-        observed=counts.values,
-        dims=counts.dims,
-    )
-
-
-def counts_logp(value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
-    """ℓ of each cell; the last two parameters only tell how to draw new counts."""
-    return log_likelihood(value, *parameters[:-2])
-
-
-def counts_random(
-    *parameters: Any,
-    rng: np.random.Generator,
-    size: tuple[int, ...] | None = None,  # noqa: ARG001
-) -> NDArray[np.int64]:
-    """New counts with the observed numbers of trials of each stimulus."""
-    d, c, m, kappa, gaps, s, trials, _ = parameters
-    p = np.exp(log_joint_probabilities(d, c, m, kappa, gaps, s))
-    flat = p.reshape(*p.shape[:-2], -1)
-    return rng.multinomial(trials, flat / flat.sum(-1, keepdims=True)).reshape(p.shape)
-
-
-def draw(
-    parameter: str,
-    spec: ModelSpec,
-    *,
-    dims: str | tuple[str, ...],
-    centre: TensorVariable | float = 0.0,
-) -> TensorVariable:
-    """Free variable with the prior that the model gives to a parameter, moved to a centre."""
-    prior = spec.prior(parameter)
-    values = dict(prior.parameters)
-    if "mu" in values:
-        values["mu"] = values["mu"] + centre
-    return getattr(pm, prior.dist)(parameter, **values, dims=dims)
+    """s = σ_S1/σ_S2 of every cell; 1 where variances are equal."""
+    if spec.likelihood != "unequal-variance":
+        return pt.ones(counts.sizes["cell"])
+    log_s = cell_parameter("log_s", spec, designs, start)
+    return pm.Deterministic("s", pt.exp(log_s), dims="cell")

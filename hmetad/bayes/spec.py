@@ -15,7 +15,20 @@ from typing import Any
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["DEFAULT_PRIORS", "ModelSpec", "Prior", "card_names", "load_model", "with_priors"]
+__all__ = [
+    "CORRELATION",
+    "DEFAULT_HYPERCRITERIA",
+    "DEFAULT_PRIORS",
+    "DEFAULT_SIGMAS",
+    "DEFAULT_SLOPES",
+    "SIGMA",
+    "SLOPE",
+    "ModelSpec",
+    "Prior",
+    "card_names",
+    "load_model",
+    "with_changes",
+]
 
 DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "Normal": ("mu", "sigma"),
@@ -24,12 +37,14 @@ DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "Exponential": ("lam",),
     "Gamma": ("alpha", "beta"),
     "LogNormal": ("mu", "sigma"),
+    "UniformTimesHalfNormal": ("sigma",),
+    "LKJ": ("eta",),
 }
 CHOICES: dict[str, tuple[str, ...]] = {
-    "likelihood": ("meta-d",),
+    "likelihood": ("meta-d", "response-conditional", "unequal-variance"),
     "meta_criterion": ("relative", "absolute"),
     "scale": ("log_m", "m", "meta_d"),
-    "criteria": ("log_gap", "sorted_normal"),
+    "criteria": ("log_gap", "sorted_normal", "group_sorted_normal"),
     "type1": ("joint", "plug_in"),
 }
 
@@ -41,7 +56,9 @@ class Prior:
     Parameters
     ----------
     dist : str
-        Normal, StudentT, HalfNormal, Exponential, Gamma or LogNormal.
+        Normal, StudentT, HalfNormal, Exponential, Gamma or LogNormal, as PyMC has them; LKJ for
+        correlations; UniformTimesHalfNormal, HMeta-d's prior of a group SD: the product of a
+        uniform variable on (0, 1) and a half-normal one.
     **parameters : float
         All parameters of that distribution, as PyMC names them.
 
@@ -85,9 +102,20 @@ DEFAULT_PRIORS: Mapping[str, Prior] = {
     "dprime": Prior("Normal", mu=1, sigma=1),
     "c": Prior("Normal", mu=0, sigma=1),
     "log_gap": Prior("Normal", mu=math.log(0.5), sigma=1),
+    "log_s": Prior("Normal", mu=0, sigma=0.5),
     "criteria": Prior("Normal", mu=0, sigma=math.sqrt(0.5)),
 }
-"""Priors of a cell's parameters; that of `meta_d` is centred on d′, as in HMeta-d."""
+"""Priors of a parameter's value in a cell, or of its intercept or level means in a formula; that
+of `meta_d` is centred on d′, as in HMeta-d."""
+
+DEFAULT_SLOPES: Mapping[str, Prior] = {"log_gap": Prior("Normal", mu=0, sigma=0.5)}
+DEFAULT_SIGMAS: Mapping[str, Prior] = {"log_gap": Prior("HalfNormal", sigma=0.5)}
+SLOPE = Prior("Normal", mu=0, sigma=1)
+SIGMA = Prior("HalfNormal", sigma=1)
+DEFAULT_HYPERCRITERIA: Mapping[str, Prior] = dict.fromkeys(
+    ("mu_c2", "sigma_c2"), Prior("HalfNormal", sigma=10)
+)
+CORRELATION = Prior("LKJ", eta=2)
 
 
 @dataclass(frozen=True)
@@ -98,18 +126,25 @@ class ModelSpec:
     ----------
     name, title, question, reference : str
         The card's name, what it is, the question it answers, and where it comes from.
-    likelihood : {"meta-d"}
-        The likelihood.
+    likelihood : {"meta-d", "response-conditional", "unequal-variance"}
+        One M for both responses and evidence of equal variance; an M for each response; or
+        log s, s = σ_S1/σ_S2, as a further parameter.
     meta_criterion : {"relative", "absolute"}
         κ = M·c, or κ = c.
     scale : {"log_m", "m", "meta_d"}
         The quantity that carries the prior: log M, M, or meta-d′ itself.
-    criteria : {"log_gap", "sorted_normal"}
-        Type-2 criteria by independent log gaps, or as sorted draws of one normal (HMeta-d).
+    criteria : {"log_gap", "sorted_normal", "group_sorted_normal"}
+        Type-2 criteria by log gaps, or as HMeta-d has them: sorted draws of a normal, which is
+        given (single subjects), or whose mean and SD are estimated for all cells (groups).
     type1 : {"joint", "plug_in"}
         d′ and c estimated with the rest, or set to their values from counts + 1/(2K).
+    formula : mapping of str to str
+        By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
+        parameter without one has its own value, with its own prior, in every cell.
+    names : mapping of str to str
+        Other names for variables of the posterior, such as HMeta-d's.
     priors : mapping of str to Prior
-        Only those that differ from `DEFAULT_PRIORS`.
+        Only those that differ from the defaults, by variable of the posterior.
     example : mapping
         A small design, as arguments of `simulate_counts`.
 
@@ -128,6 +163,8 @@ class ModelSpec:
     scale: str = "log_m"
     criteria: str = "log_gap"
     type1: str = "joint"
+    formula: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     priors: Mapping[str, Prior] = field(default_factory=dict)
     example: Mapping[str, Any] = field(default_factory=dict)
 
@@ -136,35 +173,51 @@ class ModelSpec:
             value = getattr(self, name)
             if value not in allowed:
                 raise InputError(name, repr(value), " or ".join(map(repr, allowed)))
-        for name in self.priors:
-            if name not in self.parameters:
-                legal, hint = ", ".join(self.parameters), nearest(name, self.parameters)
-                raise InputError("priors", f"{name!r} for model {self.name!r}", legal, hint)
-
-        for name in ("criteria", "meta_d"):
-            prior = self.priors.get(name, DEFAULT_PRIORS[name])
-            if prior.dist != "Normal":
-                raise InputError(f"prior of {name}", prior.dist, "Normal, as HMeta-d has it")
+        for parameter in self.formula:
+            if parameter not in self.formula_parameters:
+                legal = ", ".join(self.formula_parameters)
+                hint = nearest(parameter, self.formula_parameters)
+                raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that take a prior, in the order of the model."""
+        """Names of the parameters, in the order of the model."""
         type1 = ("dprime", "c") if self.type1 == "joint" else ()
         criteria = "log_gap" if self.criteria == "log_gap" else "criteria"
-        return (*type1, self.scale, criteria)
+        variance = ("log_s",) if self.likelihood == "unequal-variance" else ()
+        return (*type1, self.scale, criteria, *variance)
 
-    def prior(self, parameter: str) -> Prior:
-        """Prior of a parameter: the model's own, else the package's."""
-        return self.priors.get(parameter, DEFAULT_PRIORS[parameter])
+    @property
+    def formula_parameters(self) -> tuple[str, ...]:
+        """Names of those parameters that can have a formula."""
+        return tuple(name for name in self.parameters if name not in ("meta_d", "criteria"))
+
+    def named(self, variable: str) -> str:
+        """Name that a variable bears in the posterior."""
+        return self.names.get(variable, variable)
+
+    def parameter_of(self, name: str) -> str:
+        """Parameter that a variable of the posterior belongs to."""
+        if name in DEFAULT_HYPERCRITERIA:
+            return "criteria"
+        plain = next((own for own, other in self.names.items() if other == name), name)
+        fitting = [p for p in DEFAULT_PRIORS if plain == p or plain.startswith(f"{p}_")]
+        return max(fitting, key=len, default=name)
 
     def to_json(self) -> str:
-        """Everything in one line of text, for the attrs of a fit; all priors are spelled out."""
+        """Everything in one line of text, for the attrs of a fit."""
         record = asdict(replace(self, priors={}))
         record["priors"] = {
-            name: {"dist": prior.dist, **prior.parameters}
-            for name, prior in ((name, self.prior(name)) for name in self.parameters)
+            name: {"dist": prior.dist, **prior.parameters} for name, prior in self.priors.items()
         }
         return json.dumps(record)
+
+    @classmethod
+    def from_json(cls, text: str) -> "ModelSpec":
+        """Read what `to_json` wrote."""
+        record = json.loads(text)
+        priors = {name: as_prior(value) for name, value in record.pop("priors").items()}
+        return cls(**record, priors=priors)
 
 
 def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
@@ -175,7 +228,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     name_or_path : str or Path
         A card of the package (`hmetad models` lists them), or the path of a TOML file.
     **changes
-        Fields of the card to set otherwise, such as ``meta_criterion="absolute"``.
+        Fields of the card to set otherwise, such as ``meta_criterion="absolute"``; `formula`
+        and `priors` are merged into the card's.
 
     Returns
     -------
@@ -192,28 +246,58 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     'relative'
     >>> load_model("hmetad_single", type1="plug_in").parameters
     ('meta_d', 'criteria')
+    >>> load_model("group", formula={"log_m": "1 + age + (1 | subject)"}).formula["dprime"]
+    '1 + (1|subject)'
     """
     path = card_path(name_or_path)
     try:
         card = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(str(path), f"no TOML ({error})", "a model card in TOML") from error
-    card = {"name": path.stem, **card, **changes}
+    card = {"name": path.stem, **card}
     legal = [f.name for f in fields(ModelSpec)]
-    for key in card:
+    for key in [*card, *changes]:
         if key not in legal:
             raise InputError(key, f"in model {path.stem!r}", ", ".join(legal), nearest(key, legal))
     priors = {name: as_prior(value) for name, value in card.pop("priors", {}).items()}
-    spec = ModelSpec(**card)
-    if changes:  # A change may do away with a parameter, and so with its prior on the card.
-        priors = {name: prior for name, prior in priors.items() if name in spec.parameters}
-    return replace(spec, priors=priors)
+    return with_changes(ModelSpec(**card, priors=priors), **changes)
 
 
-def with_priors(spec: ModelSpec, priors: Mapping[str, Prior | Mapping[str, Any]]) -> ModelSpec:
-    """Copy of a model with some of its priors replaced, by parameter name."""
-    new = {name: as_prior(value) for name, value in priors.items()}
-    return replace(spec, priors={**spec.priors, **new})
+def with_changes(
+    spec: ModelSpec,
+    *,
+    formula: str | Mapping[str, str] | None = None,
+    priors: Mapping[str, Prior | Mapping[str, Any]] | None = None,
+    **fields_to_set: Any,
+) -> ModelSpec:
+    """Copy of a model with some of its fields set otherwise.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+    formula : str or mapping of str to str, optional
+        Formulas to use in place of the model's, by parameter; a text alone is that of M.
+    priors : mapping of str to Prior, optional
+        Priors to use in place of the model's, by variable.
+    **fields_to_set
+        Other fields of `ModelSpec`.
+
+    Returns
+    -------
+    ModelSpec
+        Formulas of parameters that are gone, and the model's own priors of parameters that are
+        gone or have a new formula, are left out.
+    """
+    bare = replace(spec, formula={}, priors={}, **fields_to_set)
+    given = {bare.scale: formula} if isinstance(formula, str) else dict(formula or {})
+    kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
+    own = {
+        name: prior
+        for name, prior in spec.priors.items()
+        if (parameter := spec.parameter_of(name)) in bare.parameters and parameter not in given
+    }
+    new = {name: as_prior(value) for name, value in (priors or {}).items()}
+    return replace(bare, formula={**kept, **given}, priors={**own, **new})
 
 
 def card_names() -> list[str]:

@@ -1,53 +1,235 @@
-"""Where the chains begin: near the data, before the sampler spreads them.
+"""Where the chains begin, and how group effects are sampled: both read off the data.
 
-Count table and ModelSpec → starting values of the free variables. From a prior's centre, cells
-of 20,000 trials begin thousands of log-likelihood units away, and now and then a chain adapts
-to the slope of that descent and then crawls.
+Count table, ModelSpec and Designs → starting values of the free variables, and which effects
+are sampled centred. Every cell is estimated by itself (`hmetad.mle.scoring`); formulas are then
+fitted to those estimates, weighted by their precision, as a linear mixed model.
+
+From a prior's centre, cells of 20,000 trials begin thousands of log-likelihood units away, and
+now and then a chain adapts to the slope of that descent and then crawls.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from hmetad.bayes.spec import ModelSpec
-from hmetad.measures.sdt import sdt
+from hmetad.bayes.design import Block, Design
+from hmetad.bayes.predictors import absorbed_columns
+from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
+from hmetad.mle.scoring import CellModes, Layout, penalised_modes
 
-__all__ = ["starting_values"]
+__all__ = ["CLEAR_VARIANCE", "Start", "starting_point"]
 
+type Floats = NDArray[np.float64]
+
+CLEAR_VARIANCE = 2.5
+EM_ROUNDS = 30
+SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
 
 
-def starting_values(counts: xr.DataArray, spec: ModelSpec) -> dict[str, NDArray[np.float64]]:
-    """Starting values by name of the free variable: type-1 estimates, M = 1, gaps by shares.
+@dataclass(frozen=True)
+class Start:
+    """Starting point of a model.
+
+    Parameters
+    ----------
+    values : dict of str to array
+        By plain name of the free variable.
+    is_centred : dict of str to dict
+        By parameter, then by effect (``"1|subject"``) or correlated block.
+    """
+
+    values: dict[str, Floats] = field(default_factory=dict)
+    is_centred: dict[str, dict[str, bool]] = field(default_factory=dict)
+
+
+def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Start:
+    """Starting values, and the way in which each effect is sampled.
+
+    An effect is sampled centred where its variance between groups is clear from the data: its
+    estimate is at least 2.5 of its standard errors above 0. Centred, groups with much data mix
+    best; but where the standard deviation may be near 0, a centred effect runs into a funnel,
+    and is sampled non-centred.
 
     Parameters
     ----------
     counts : DataArray
         Count table, dims (cell, stimulus, response, rating).
     spec : ModelSpec
+    designs : mapping of str to Design
+        The formulas, by parameter.
 
     Returns
     -------
-    dict of str to array
-        Shape (cells,), and (cells, 2, K - 1) for log_gap.
+    Start
     """
-    type1 = sdt(counts, correction="cell")
-    cells = counts.sizes["cell"]
-    values = {
-        "log_m": np.zeros(cells),
-        "m": np.ones(cells),
-        "meta_d": type1["dprime"].values,
-        "log_gap": np.log(gaps_by_shares(counts)),
-    }
-    if spec.type1 == "joint":
-        values |= {name: type1[name].values for name in ("dprime", "c")}
+    modes = cell_modes(counts, spec)
+    values: dict[str, Floats] = {}
+    is_centred: dict[str, dict[str, bool]] = {}
+    for parameter in spec.parameters:
+        estimates = modes.values.get(parameter)
+        if parameter == "meta_d":
+            values[parameter] = modes.values["m"] * modes.values["dprime"]
+        elif estimates is None:
+            continue
+        elif parameter not in designs:
+            values[parameter] = estimates
+        else:
+            mixed = mixed_start(designs[parameter], estimates, modes.variances[parameter])
+            values |= mixed.values
+            is_centred[parameter] = mixed.is_centred[parameter]
+    if spec.criteria != "log_gap":
+        values["log_gap"] = np.maximum(modes.values["log_gap"], np.log(SMALLEST_GAP))
+        values |= {"mu_c2": np.array(1.0), "sigma_c2": np.array(0.5)}
+    return Start({spec.named(n): v for n, v in values.items()}, is_centred)
+
+
+def cell_modes(counts: xr.DataArray, spec: ModelSpec) -> CellModes:
+    """Penalised estimates of every cell, under the package's own priors as penalty."""
+    layout = Layout(
+        ratings=counts.sizes["rating"],
+        scale="log_m" if spec.scale == "log_m" else "m",
+        is_relative=spec.meta_criterion == "relative",
+        responses=2 if spec.likelihood == "response-conditional" else 1,
+        has_s=spec.likelihood == "unequal-variance",
+    )
+    penalty = {name: DEFAULT_PRIORS[name].parameters for name in layout.sizes}
+    centre = {name: p["mu"] for name, p in penalty.items()}
+    spread = {name: p["sigma"] for name, p in penalty.items()}
+    return penalised_modes(counts.values.astype(float), layout, centre, spread)
+
+
+def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
+    """Coefficients, effects and their standard deviations, from cells' estimates.
+
+    Estimates and variances have shape (cells, *extra); every element of the extra dims is fitted
+    by itself.
+    """
+    parameter, extra = design.parameter, estimates.shape[1:]
+    y = estimates.reshape(len(estimates), -1)
+    v = variances.reshape(len(variances), -1)
+    fits = [fit_mixed(design, y[:, j], v[:, j]) for j in range(y.shape[1])]
+    common = np.stack([fit.common for fit in fits], axis=-1)
+    values: dict[str, Floats] = {}
+    start = 0
+    for term in design.common:
+        part = common[start : start + term.columns.shape[1]]
+        start += len(part)
+        part = part if term.labels is not None else part[0]
+        values[f"{parameter}_{term.name}"] = part.reshape((*part.shape[:-1], *extra))
+    centred: dict[str, bool] = {}
+    taken: set[int] = set()
+    for b, block in enumerate(design.blocks):
+        parts = [fit.blocks[b] for fit in fits]
+        effects = np.stack([part.effects for part in parts], axis=-1)
+        sigmas = np.stack([part.sigmas for part in parts], axis=-1)
+        clarity = np.stack([part.clarity for part in parts], axis=-1)
+        centred |= centred_effects(block, clarity)
+        weights = absorbed_columns(design, block, centred, taken)
+        taken |= set(np.flatnonzero(weights.any(axis=(0, 1))).tolist())
+        own = effects + np.tensordot(weights, common, axes=1)
+        values |= block_values(parameter, block, effects, own, sigmas, centred, extra)
+    return Start(values, {parameter: centred})
+
+
+@dataclass(frozen=True)
+class BlockFit:
+    """Effects (groups, effects), standard deviations (effects,), and how clear these are."""
+
+    effects: Floats
+    sigmas: Floats
+    clarity: Floats
+
+
+@dataclass(frozen=True)
+class MixedFit:
+    """Common coefficients (coefficients,), and the blocks' effects."""
+
+    common: Floats
+    blocks: list[BlockFit]
+
+
+def fit_mixed(design: Design, y: Floats, v: Floats) -> MixedFit:
+    """Linear mixed model of one number per cell, by some rounds of EM and backfitting."""
+    columns, between = design.columns, max(float(np.var(y) - np.mean(v)), 0.05**2)
+    weights = 1 / (v + between)
+    common = np.linalg.lstsq(columns * np.sqrt(weights)[:, None], y * np.sqrt(weights))[0]
+    blocks = [b.columns for b in design.blocks]
+    fits = [
+        BlockFit(
+            np.zeros((len(b.groups), z.shape[1])),
+            np.full(z.shape[1], np.sqrt(between)),
+            np.zeros(z.shape[1]),
+        )
+        for b, z in zip(design.blocks, blocks, strict=True)
+    ]
+    shares = [np.zeros(len(y)) for _ in design.blocks]
+    for _ in range(EM_ROUNDS):
+        for i, block in enumerate(design.blocks):
+            rest = y - columns @ common - sum(shares) + shares[i]
+            fits[i] = fit_block(block, blocks[i], rest, v, fits[i].sigmas)
+            shares[i] = (blocks[i] * fits[i].effects[block.index]).sum(axis=1)
+    return MixedFit(common, fits)
+
+
+def fit_block(block: Block, columns: Floats, rest: Floats, v: Floats, sigmas: Floats) -> BlockFit:
+    """Posterior of the effects at the present standard deviations, and their next values."""
+    groups, effects = len(block.groups), columns.shape[1]
+    information = np.zeros((groups, effects, effects))
+    np.add.at(information, block.index, columns[:, :, None] * columns[:, None] / v[:, None, None])
+    pull = np.zeros((groups, effects))
+    np.add.at(pull, block.index, columns * (rest / v)[:, None])
+    covariance = np.linalg.inv(information + np.diag(sigmas**-2.0))
+    mean = (covariance @ pull[..., None])[..., 0]
+    own_variance = np.diagonal(covariance, axis1=1, axis2=2)
+    variance = np.maximum((mean**2 + own_variance).mean(axis=0), SMALLEST_SIGMA**2)
+    # What the data alone would leave uncertain of each group's effect.
+    precision = np.maximum(1 / own_variance - sigmas**-2.0, 1e-12)
+    total = variance + 1 / precision
+    clarity = variance * np.sqrt((1 / total**2).sum(axis=0) / 2)
+    return BlockFit(mean, np.sqrt(variance), clarity)
+
+
+def centred_effects(block: Block, clarity: Floats) -> dict[str, bool]:
+    """Which effects of a block have a variance that is clearly above 0."""
+    is_clear = (clarity >= CLEAR_VARIANCE).all(axis=-1)
+    if block.is_correlated:
+        return {block.name: bool(is_clear.all())}
+    result, start = {}, 0
+    for term in block.terms:
+        stop = start + term.columns.shape[1]
+        result[f"{term.name}|{block.factor}"] = bool(is_clear[start:stop].all())
+        start = stop
+    return result
+
+
+def block_values(
+    parameter: str,
+    block: Block,
+    effects: Floats,
+    own: Floats,
+    sigmas: Floats,
+    centred: Mapping[str, bool],
+    extra: tuple[int, ...],
+) -> dict[str, Floats]:
+    """Starting values of a block's variables; arrays (groups, effects, elements)."""
+    values: dict[str, Floats] = {}
+    scaled = effects / sigmas
+    start = 0
+    for term in block.terms:
+        columns = slice(start, start + term.columns.shape[1])
+        start = columns.stop
+        name, key = f"{parameter}_{term.name}|{block.factor}", f"{term.name}|{block.factor}"
+        pick = columns if term.labels is not None else columns.start
+        sigma = sigmas[pick]
+        values[f"{name}_sigma"] = sigma.reshape((*sigma.shape[:-1], *extra))
+        if key in centred:
+            end, part = ("coefficient", own) if centred[key] else ("offset", scaled)
+            values[f"{name}_{end}"] = part[:, pick].reshape((*part[:, pick].shape[:-1], *extra))
+    if block.name in centred and block.is_correlated:
+        end, part = ("coefficient", own) if centred[block.name] else ("offset", scaled)
+        values[f"{parameter}_{block.name}_{end}"] = part[..., 0]
     return values
-
-
-def gaps_by_shares(counts: xr.DataArray) -> NDArray[np.float64]:
-    """Gaps that would give the shares of the ratings if evidence were half-normal beyond κ."""
-    used = counts.sum("stimulus").transpose("cell", "response", "rating").values + 0.5
-    beyond = np.cumsum(used[..., ::-1], axis=-1)[..., ::-1] / used.sum(-1, keepdims=True)
-    edges = ndtri(1 - beyond / 2)
-    return np.maximum(np.diff(edges, axis=-1), SMALLEST_GAP)

@@ -1,0 +1,302 @@
+"""What a formula says about the cells of a table: columns for coefficients, and groups.
+
+Formula in Wilkinson's notation and a table of cells → Design. `formulae`, the library under
+Bambi, parses and codes every expression; this file adds the groups, (expression | factor), whose
+effects are correlated, or independent where the bar is doubled.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from formulae import design_matrices, model_description
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError, nearest
+
+__all__ = ["Block", "Design", "Term", "cell_table", "parse_design", "split_formula"]
+
+type Floats = NDArray[np.float64]
+type Labels = NDArray[np.str_] | None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of an expression, evaluated for every cell.
+
+    Parameters
+    ----------
+    name : str
+        As formulae and Bambi name it; ``"Intercept"``, within a block ``"1"``.
+    columns : array, shape (cells, columns)
+    labels : array of str, or None
+        What the columns stand for; None where there is one number per cell.
+    is_level : bool
+        Whether the coefficients are values of the parameter (an intercept, or one mean per
+        level) rather than differences or slopes.
+    """
+
+    name: str
+    columns: Floats
+    labels: Labels
+    is_level: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """Effects that differ between the groups of a factor: one pair of brackets of a formula.
+
+    Parameters
+    ----------
+    name : str
+        The expression as written, without its intercept, and the factor: ``"task|subject"``.
+    factor : str
+        One column of the cells, or several joined by ``:``.
+    groups : array of str, shape (groups,)
+    index : array of int, shape (cells,)
+        The group that each cell belongs to.
+    terms : tuple of Term
+    is_correlated : bool
+        Whether several effects of a group are correlated.
+    """
+
+    name: str
+    factor: str
+    groups: NDArray[np.str_]
+    index: NDArray[np.int64]
+    terms: tuple[Term, ...]
+    is_correlated: bool
+
+    @property
+    def columns(self) -> Floats:
+        """Columns of all terms side by side, (cells, effects)."""
+        return np.hstack([term.columns for term in self.terms])
+
+
+@dataclass(frozen=True)
+class Design:
+    """Everything that a formula says of one parameter.
+
+    Parameters
+    ----------
+    parameter, formula : str
+    common : tuple of Term
+        Terms whose coefficients are the same for all groups.
+    blocks : tuple of Block
+        Terms whose coefficients differ between groups.
+    """
+
+    parameter: str
+    formula: str
+    common: tuple[Term, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def columns(self) -> Floats:
+        """Columns of all common terms side by side, (cells, coefficients)."""
+        cells = len(self.blocks[0].index) if self.blocks else len(self.common[0].columns)
+        return np.hstack([np.empty((cells, 0)), *(term.columns for term in self.common)])
+
+
+def parse_design(
+    parameter: str,
+    formula: str,
+    cells: pd.DataFrame,
+    new: pd.DataFrame | None = None,
+    *,
+    may_correlate: bool = True,
+) -> Design:
+    """Evaluate a formula on the cells that a model is fitted to, or on new ones.
+
+    Parameters
+    ----------
+    parameter : str
+        The parameter that it is for, named in errors and results.
+    formula : str
+        Such as ``"1 + task + (1 + task | subject) + (1 | item)"``; no response on the left.
+    cells : DataFrame
+        One row per cell, one column per coordinate.
+    new : DataFrame, optional
+        Cells to evaluate it for, coded and standardised as `cells` are. Their blocks keep the
+        groups of `cells`; a group that is not among them has index -1.
+    may_correlate : bool, optional
+        False for parameters of several numbers a cell, whose effects stay uncorrelated.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    InputError
+        If the formula cannot be read, names a column that is not there, has columns that are
+        sums of others, a level or a group that the cells lack, or a factor with one group.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"subject": ["1", "1", "2", "2"], "task": ["a", "b", "a", "b"]})
+    >>> design = parse_design("log_m", "1 + task + (0 + task | subject)", cells)
+    >>> [term.name for term in design.common], design.blocks[0].name
+    (['Intercept', 'task'], 'task|subject')
+    >>> design.blocks[0].columns.shape, design.blocks[0].index.tolist()
+    ((4, 2), [0, 0, 1, 1])
+    """
+    common_part, groups = split_formula(formula)
+    argument = f"formula of {parameter}"
+    common = parse_terms(common_part, cells, new, argument)
+    blocks = tuple(
+        parse_block(expression, factor, is_correlated and may_correlate, cells, new, argument)
+        for expression, factor, is_correlated in groups
+    )
+    if not common and not blocks:
+        raise InputError(argument, repr(formula), "at least an intercept: '1'")
+    effects = [f"{term.name}|{block.factor}" for block in blocks for term in block.terms]
+    if len(set(effects)) < len(effects):
+        raise InputError(argument, f"{formula!r}", "each effect of a factor once")
+    if new is None and common:
+        refuse_rank_deficient(common, argument)
+    return Design(parameter, formula, common, blocks)
+
+
+def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    """Coordinates of the cells, a row each: what formulas may name."""
+    coords = {str(n): v.values for n, v in labelled.coords.items() if v.dims == ("cell",)}
+    return pd.DataFrame(coords).drop(columns="cell")
+
+
+def split_formula(formula: str) -> tuple[str, list[tuple[str, str, bool]]]:
+    """Common part of a formula, and (expression, factor, is correlated) of each of its blocks.
+
+    Examples
+    --------
+    >>> split_formula("1 + S(task) + (1 + S(task) || subject) + (1 | a/b)")
+    ('1 + S(task)', [('1 + S(task)', 'subject', False), ('1', 'a', True), ('1', 'a:b', True)])
+    """
+    pieces, blocks = [], []
+    for piece in top_level_terms(formula):
+        is_block = piece.startswith("(") and piece.endswith(")") and "|" in piece
+        if not is_block:
+            pieces.append(piece)
+            continue
+        expression, _, factor = piece[1:-1].rpartition("|")
+        is_correlated = not expression.endswith("|")
+        nested = list(accumulate(factor.split("/"), lambda outer, inner: f"{outer}:{inner}"))
+        for one in nested:
+            name = ":".join(part.strip() for part in one.split(":"))
+            blocks.append((expression.rstrip("|").strip(), name, is_correlated))
+    return " + ".join(pieces) or "1", blocks
+
+
+def top_level_terms(formula: str) -> list[str]:
+    """Pieces of a formula between the plus signs that stand outside all brackets."""
+    depths = accumulate((character in "([") - (character in ")]") for character in formula)
+    cut = [i for i, depth in enumerate(depths) if depth == 0 and formula[i] == "+"]
+    edges = zip([-1, *cut], [*cut, len(formula)], strict=True)
+    return [formula[start + 1 : end].strip() for start, end in edges]
+
+
+def parse_terms(
+    expression: str, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
+) -> tuple[Term, ...]:
+    """Terms of an expression without groups."""
+    if expression.replace(" ", "") in ("0", "-1"):
+        return ()
+    try:
+        description = model_description(expression)
+        known = {str(name) for name in cells.columns}
+        refuse_unknown({v for term in description.terms for v in term.var_names}, known, argument)
+        matrix = design_matrices(expression, cells, na_action="error").common
+        evaluated = matrix if new is None else matrix.evaluate_new_data(new)
+    except InputError:
+        raise
+    except Exception as error:
+        # formulae raises many kinds; each names what it could not do.
+        raise InputError(argument, f"{expression!r} ({error})", "Wilkinson's notation") from error
+    values = np.asarray(evaluated.design_matrix, dtype=float)
+    return tuple(
+        as_term(name, term, values[:, matrix.slices[name]]) for name, term in matrix.terms.items()
+    )
+
+
+def refuse_unknown(names: set[str], known: set[str], argument: str) -> None:
+    """Raise where an expression names what no cell has."""
+    for name in sorted(names - known - {""}):
+        step = nearest(name, known) or "Give it to count_trials as by= or covariates=."
+        raise InputError(argument, repr(name), ", ".join(sorted(known)), step)
+
+
+def as_term(name: str, term: object, columns: Floats) -> Term:
+    """Term from formulae's own, whose attributes differ by kind."""
+    levels = getattr(term, "levels", None)
+    kind = getattr(term, "kind", "")
+    if columns.shape[1] == 1 and levels is None:
+        labels = None
+    else:
+        size = columns.shape[1]
+        named = range(size) if levels is None or len(levels) != size else levels
+        labels = np.array([str(label) for label in named])
+    is_level = kind == "intercept" or bool(getattr(term, "spans_intercept", False))
+    return Term(name, columns, labels, is_level)
+
+
+def parse_block(
+    expression: str,
+    factor: str,
+    is_correlated: bool,
+    cells: pd.DataFrame,
+    new: pd.DataFrame | None,
+    argument: str,
+) -> Block:
+    """Block of a formula: its expression's columns, and the group of every cell."""
+    terms = parse_terms(expression, cells, new, argument)
+    if not terms:
+        raise InputError(argument, f"({expression}|{factor})", "an effect before the bar")
+    parts = factor.split(":")
+    refuse_unknown(set(parts), {str(name) for name in cells.columns}, argument)
+    groups = unique_in_order(group_labels(cells, parts))
+    if len(groups) == 1:
+        step = "One group tells nothing of how groups differ: leave its brackets out."
+        raise InputError(argument, f"one {factor}: {groups[0]!r}", "at least two groups", step)
+    place = {group: i for i, group in enumerate(groups)}
+    labels = group_labels(cells if new is None else new, parts)
+    index = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+    renamed = tuple(
+        Term("1", t.columns, t.labels, t.is_level) if t.name == "Intercept" else t for t in terms
+    )
+    effects = sum(term.columns.shape[1] for term in terms)
+    name = f"{without_intercept(expression)}|{factor}"
+    return Block(name, factor, np.array(groups), index, renamed, is_correlated and effects > 1)
+
+
+def without_intercept(expression: str) -> str:
+    """Expression as it was written, without its leading 0 or 1; "1" where nothing is left."""
+    pieces = [piece for piece in top_level_terms(expression) if piece not in ("0", "1")]
+    return "+".join(piece.replace(" ", "") for piece in pieces) or "1"
+
+
+def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Name of the group that each cell belongs to."""
+    return [":".join(map(str, row)) for row in cells[list(columns)].itertuples(index=False)]
+
+
+def unique_in_order(labels: Sequence[str]) -> list[str]:
+    """Labels once each, in the order of their first appearance."""
+    return list(dict.fromkeys(labels))
+
+
+def refuse_rank_deficient(common: Sequence[Term], argument: str) -> None:
+    """Raise where a common column is a sum of others, and so has no coefficient of its own."""
+    columns = np.empty((len(common[0].columns), 0))
+    for term in common:
+        columns = np.hstack([columns, term.columns])
+        if np.linalg.matrix_rank(columns) < columns.shape[1]:
+            others = ", ".join(t.name for t in common if t is not term)
+            raise InputError(
+                argument,
+                f"{term.name!r}, whose columns are sums of those of {others}",
+                "terms that can be told apart in these cells",
+                "Leave one of them out, or fit more levels.",
+            )
