@@ -21,10 +21,11 @@ BELOW = {
     "compare": {"errors"},
     "logs": {"errors", "counts"},
     "measures": {"errors", "counts"},
-    "bayes": {"errors", "counts", "likelihood", "measures"},
-    "simulate": {"errors", "counts", "likelihood", "measures", "bayes", "compare"},
-    "report": {"errors", "counts", "likelihood", "measures", "bayes", "compare", "simulate"},
+    "mle": {"errors", "counts", "likelihood", "measures"},
+    "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
+    "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
+BELOW["report"] = {*BELOW["simulate"], "simulate"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["__main__"] = {"cli"}

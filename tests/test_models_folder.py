@@ -5,23 +5,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import hmetad
-from hmetad.bayes.spec import card_names, models_folder
+from hmetad.bayes.spec import ModelSpec, card_names, models_folder
 
 
 @pytest.mark.parametrize("name", card_names())
-def test_a_card_can_be_simulated_from_and_fitted(name):
+def test_a_card_can_be_simulated_from_fitted_saved_and_read(name, tmp_path):
     spec = hmetad.load_model(name)
     counts = hmetad.simulate_counts(**spec.example, seed=1)
     fit = hmetad.fit(
         counts, spec, draws=300, tune=500, chains=2, random_seed=1, progressbar=False, quiet=True
     )
-    posterior = fit["posterior"].to_dataset()
-    truth = np.broadcast_to(spec.example["m_ratio"], posterior.sizes["cell"])
-    z = (posterior["m_ratio"].mean(["chain", "draw"]) - truth) / posterior["m_ratio"].std(
-        ["chain", "draw"]
-    )
+    loaded = hmetad.load_fit(hmetad.save_fit(fit, tmp_path / "fit.nc"))
+    posterior = loaded["posterior"].to_dataset()
+    xr.testing.assert_equal(posterior, fit["posterior"].to_dataset())
+    assert ModelSpec.from_json(loaded.attrs["spec"]).formula == spec.formula
+    m_ratio = posterior["m_ratio"].transpose("chain", "draw", "cell", ...)
+    truth = np.broadcast_to(spec.example["m_ratio"], m_ratio.shape[2:])
+    z = (m_ratio.mean(["chain", "draw"]) - truth) / m_ratio.std(["chain", "draw"])
     # A posterior that misses the truth by four of its SDs in a fixed data set is wrong.
     assert float(abs(z).max()) < 4
 

@@ -5,9 +5,9 @@ well as for M: the classic one passes while chains drift together.
 Source: Vehtari et al. (2021).
 """
 
-import arviz as az
 import numpy as np
 import xarray as xr
+from arviz_stats import ess, rhat
 
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.measures.sdt import sdt
@@ -142,12 +142,12 @@ def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     """R̂ too high, or effective sample size too low, with the variables and cells at fault."""
     if diagnostic == "rhat":
-        bad = ~(az.rhat(sampled, method="rank") <= MAX_RHAT)
+        bad = ~(rhat(sampled, method="rank") <= MAX_RHAT)
         text = (
             f"R̂ above {MAX_RHAT} for {{}}: the chains disagree. Draw longer, or look at the model."
         )
     else:
-        bulk, tail = (az.ess(sampled, method=method) for method in ("bulk", "tail"))
+        bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
         bad = ~((bulk >= MIN_ESS) & (tail >= MIN_ESS))
         text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough. Draw longer."
     names = [str(name) for name, flags in bad.items() if bool(flags.any())]

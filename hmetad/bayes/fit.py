@@ -4,6 +4,7 @@ Count table and model card → DataTree with labelled cells, checked.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,7 +22,8 @@ from hmetad.counts.notices import notices, with_notices
 __all__ = ["fit"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
-DEFAULTS = {"draws": 1000, "tune": 1000, "chains": 4}
+CHAINS = 4
+DEFAULTS = {"draws": 1000, "tune": 1000, "chains": CHAINS}
 
 
 def fit(
@@ -78,7 +80,9 @@ def fit(
     """
     spec = load_model(model) if not isinstance(model, ModelSpec) else model
     spec = with_changes(spec, formula=formula, priors=priors)
-    options = {**DEFAULTS, **sample_kwargs}
+    # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
+    cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)
+    options = {**DEFAULTS, "cores": cores, **sample_kwargs}
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     with build_model(counts, spec):
         tree = pm.sample(**options)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Block, Design, Term
-from hmetad.bayes.distributions import draw
+from hmetad.bayes.distributions import draw, lkj_cholesky
 from hmetad.bayes.spec import (
     CORRELATION,
     DEFAULT_PRIORS,
@@ -176,8 +176,8 @@ def correlated_effects(
         label_dim(parameter, f"{block.name}__{end}", labels)[0] for end in ("effect", "effect_bis")
     ]
     eta = prior_of(f"{name}_corr").parameters["eta"]
-    unit = pm.LKJCorr(f"{name}_cholesky", n=len(labels), eta=eta)
-    pm.Deterministic(named(f"{name}_corr"), unit @ unit.T, dims=corr_dims)
+    unit = lkj_cholesky(f"{name}_partial", len(labels), eta)
+    pm.Deterministic(named(f"{name}_corr"), row_products(unit, unit), dims=corr_dims)
     dims = (*place, corr_dims[0])
     if predictor.is_centred.get(block.name, False):
         mean = absorbed_mean(weights, common, 0)
@@ -190,7 +190,7 @@ def correlated_effects(
         )
         deviation = value - mean
     else:
-        deviation = (pm.Normal(f"{name}_offset", 0, 1, dims=dims) @ unit.T) * sigma
+        deviation = row_products(pm.Normal(f"{name}_offset", 0, 1, dims=dims), unit) * sigma
         value = deviation
     start = 0
     for term in block.terms:
@@ -202,6 +202,11 @@ def correlated_effects(
         )
         start = stop
     return value
+
+
+def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:
+    """left @ rightᵀ of small matrices, without the BLAS that PyTensor may lack."""
+    return (left[:, None, :] * right[None, :, :]).sum(axis=-1)
 
 
 def effect_labels(block: Block) -> NDArray[np.str_]:

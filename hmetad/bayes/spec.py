@@ -178,6 +178,10 @@ class ModelSpec:
                 legal = ", ".join(self.formula_parameters)
                 hint = nearest(parameter, self.formula_parameters)
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
+        for name in {"criteria", "meta_d"} & set(self.priors):
+            if self.priors[name].dist != "Normal":
+                given = self.priors[name].dist
+                raise InputError(f"prior of {name}", given, "Normal, as HMeta-d has it")
 
     @property
     def parameters(self) -> tuple[str, ...]:

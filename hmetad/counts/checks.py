@@ -23,6 +23,7 @@ __all__ = [
     "column_names",
     "plain_array",
     "rating_numbers",
+    "renamed_columns",
     "require_stimulus",
     "two_labels",
 ]
@@ -66,7 +67,7 @@ RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
 WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
 
 
-def column_names(argument: str, given: str | Sequence[str]) -> list[str]:
+def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) -> list[str]:
     """Columns to group by, or an error for a name that means something else here.
 
     Examples
@@ -88,6 +89,39 @@ no result of hmetad. Rename the column.
             allowed = "a name without '/' that is no dim and no result of hmetad"
             raise InputError(argument, repr(name), allowed, "Rename the column.")
     return names
+
+
+def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
+    """Trials whose columns bear the names that mappings among the arguments give them.
+
+    Parameters
+    ----------
+    trials : DataFrame
+    *given
+        Anything; mappings say {new name: column}.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or the new name is that of another column.
+
+    Examples
+    --------
+    >>> list(renamed_columns(pd.DataFrame({"id": [1], "task": ["a"]}), {"subject": "id"}, "task"))
+    ['subject', 'task']
+    """
+    pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
+    if not pairs:
+        return trials
+    refuse_no_table(trials)
+    columns = [str(name) for name in trials.columns]
+    for new, old in pairs.items():
+        if old not in columns:
+            raise InputError(f"column for {new!r}", repr(old), ", ".join(columns))
+        if new in columns and new != old:
+            step = f"Drop or rename the column {new!r}."
+            raise InputError(f"column for {new!r}", f"{old!r} beside a column {new!r}", "one", step)
+    return trials.rename(columns={old: new for new, old in pairs.items()})
 
 
 def check_trials(

@@ -22,6 +22,7 @@ from hmetad.counts.checks import (
     column_names,
     plain_array,
     rating_numbers,
+    renamed_columns,
     require_stimulus,
     two_labels,
 )
@@ -40,8 +41,8 @@ CUT_TRIALS = 10
 def count_trials(
     trials: pd.DataFrame,
     *,
-    by: str | Sequence[str] = (),
-    covariates: str | Sequence[str] = (),
+    by: str | Sequence[str] | Mapping[str, str] = (),
+    covariates: str | Sequence[str] | Mapping[str, str] = (),
     stimulus: str = "stimulus",
     response: str = "response",
     confidence: str = "confidence",
@@ -55,11 +56,12 @@ def count_trials(
     trials : DataFrame
         One row per trial. Rows with a missing value in a used column are left out, and a notice
         says how many.
-    by : str or sequence of str, optional
+    by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
-        by these columns in their order (a categorical keeps its own order).
-    covariates : str or sequence of str, optional
-        Columns that are constant within a cell and travel with it.
+        by these columns in their order (a categorical keeps its own order). A mapping gives
+        them the names that a model card uses: ``{"subject": "participant_id"}``.
+    covariates : str, sequence of str or mapping of str to str, optional
+        Columns that are constant within a cell and travel with it; a mapping renames, as above.
     stimulus, response : str, optional
         Columns with what was shown and with the choice made, in the same two labels.
     confidence : str, optional
@@ -100,6 +102,7 @@ def count_trials(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", stimulus="S1", response="S2", rating=1))
     (2, 1)
     """
+    trials = renamed_columns(trials, by, covariates)
     by, covariates = column_names("by", by), column_names("covariates", covariates)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     check_trials(trials, roles, by, covariates)

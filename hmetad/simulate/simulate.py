@@ -38,7 +38,7 @@ def simulate_counts(
     ----------
     dprime, c, m_ratio, s : float or array, shape (cells,)
         Type-1 sensitivity and criterion, meta-d′/d′, and σ_S1/σ_S2 (1: equal variance);
-        broadcast against each other.
+        broadcast against each other. An `m_ratio` of shape (cells, 2) has one for each response.
     trials : int or array, shape (cells,) or (cells, 2)
         Trials of a cell, split as evenly as possible, or those of S1 and of S2.
     gaps : array, shape (..., 2, K - 1), optional
@@ -72,10 +72,13 @@ def simulate_counts(
     if gaps.ndim < 2 or gaps.shape[-2] != 2 or not (gaps > 0).all():
         raise InputError("gaps", f"shape {gaps.shape}", "(..., 2, K - 1) with every gap positive")
     totals = trials_per_stimulus(trials)
-    given = (np.asarray(x, dtype=float) for x in (dprime, c, m_ratio, s))
-    d, c, m_ratio, s, *_ = np.broadcast_arrays(*given, totals[:, 0], np.zeros(gaps.shape[:-2]))
-    kappa = meta_criterion_value(c, m_ratio, meta_criterion)
-    log_p = log_joint_probabilities(d, c, (m_ratio * d)[:, None], kappa[:, None], gaps, s)
+    ratio = np.asarray(m_ratio, dtype=float)
+    ratio = ratio if ratio.ndim == 2 else ratio[..., None]
+    given = (np.asarray(x, dtype=float) for x in (dprime, c, s))
+    per_cell = (totals[:, 0], np.zeros(gaps.shape[:-2]), ratio[..., 0])
+    d, c, s, *_ = np.broadcast_arrays(*given, *per_cell)
+    kappa = np.broadcast_to(meta_criterion_value(c[:, None], ratio, meta_criterion), (len(d), 2))
+    log_p = log_joint_probabilities(d, c, ratio * d[:, None], kappa, gaps, s)
     outcomes = log_p.reshape(*log_p.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
     return from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))

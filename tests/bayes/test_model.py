@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 from scipy.stats import kstest, norm, truncnorm
 
-from hmetad.bayes.model import build_model, sorted_normal_random
+from hmetad.bayes.distributions import sorted_normal_random
+from hmetad.bayes.model import build_model
 from hmetad.bayes.spec import load_model
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError

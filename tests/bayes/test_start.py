@@ -5,7 +5,7 @@ import pytest
 
 from hmetad.bayes.model import build_model
 from hmetad.bayes.spec import load_model
-from hmetad.bayes.start import starting_values
+from hmetad.bayes.start import starting_point
 from hmetad.simulate.simulate import simulate_counts
 
 
@@ -22,6 +22,6 @@ def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
 def test_ratings_that_nobody_used_have_a_start():
     counts = simulate_counts([2.0], trials=500, ratings=5, seed=1)
     counts[..., 2] = 0
-    values = starting_values(counts, load_model("individual"))
+    values = starting_point(counts, load_model("individual"), {}).values
     assert all(np.isfinite(v).all() for v in values.values())
     assert values["log_gap"].shape == (1, 2, 4)

@@ -1,0 +1,79 @@
+"""HMeta-d's priors against SciPy and against draws."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from scipy.integrate import quad
+from scipy.special import exp1
+from scipy.stats import beta, kstest, norm
+
+from hmetad.bayes.distributions import (
+    draw,
+    lkj_cholesky,
+    log_exponential_integral,
+    sorted_normal,
+)
+from hmetad.bayes.spec import Prior
+
+# PyMC draws from a CustomDist by calling Python, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
+
+
+def test_the_exponential_integral_is_that_of_scipy():
+    x = np.concatenate([np.logspace(-12, 2.5, 200), [1.5 - 1e-12, 1.5, 1.5 + 1e-12]])
+    ours = log_exponential_integral(pt.as_tensor(x)).eval()
+    np.testing.assert_allclose(ours, np.log(exp1(x)), rtol=1e-13, atol=1e-13)
+
+
+@pytest.fixture(scope="module")
+def group_sd():
+    with pm.Model() as model:
+        variable = draw("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
+    return model, variable
+
+
+def test_the_prior_of_a_group_sd_is_a_density(group_sd):
+    density = lambda x: float(np.exp(pm.logp(group_sd[1], x).eval()))  # noqa: E731
+    value = pt.dscalar()
+    evaluate = pm.logp(group_sd[1], value)
+    total = quad(lambda x: float(np.exp(evaluate.eval({value: x}))), 0, 12, limit=200)[0]
+    assert total == pytest.approx(1, abs=1e-5)
+    assert density(-1.0) == 0
+
+
+def test_the_prior_of_a_group_sd_is_that_of_its_product(group_sd):
+    drawn = pm.draw(group_sd[1], draws=4000, random_seed=1)
+    rng = np.random.default_rng(2)
+    product = rng.uniform(size=4000) * abs(rng.normal(0, 1.5, 4000))
+    value = pt.dvector()
+    grid = np.linspace(1e-4, 8, 4001)
+    density = np.exp(pm.logp(group_sd[1], value).eval({value: grid}))
+    below = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(grid))])
+    for sample in (drawn, product):
+        assert kstest(sample, lambda x: np.interp(x, grid, below)).pvalue > 1e-3
+
+
+def test_sorted_criteria_of_a_group_lie_around_its_mean_on_both_sides():
+    with pm.Model(coords={"cell": range(3000), "response": ["S1", "S2"], "criterion": [1, 2, 3]}):
+        kappa = pt.as_tensor(np.full(3000, 0.2))
+        gaps = sorted_normal("log_gap", kappa, 1.0, 0.5, ("cell", "response", "criterion"))
+    edges = 0.2 + np.array([-1, 1])[:, None] * np.exp(pm.draw(gaps, random_seed=1)).cumsum(-1)
+    for side, sign in ((0, -1), (1, 1)):
+        beyond = norm(sign * 1.0, 0.5)
+        share = beyond.cdf(0.2) if sign < 0 else beyond.sf(0.2)
+        truncated = lambda x, b=beyond, p=share, s=sign: (  # noqa: E731
+            b.cdf(x) / p if s < 0 else 1 - b.sf(x) / p
+        )
+        assert kstest(edges[:, side].ravel(), truncated).pvalue > 1e-3
+
+
+def test_correlations_have_the_marginals_of_lkj():
+    """Of an LKJ(η) matrix of size n, every correlation is 2 Beta(a, a) - 1, a = η - 1 + n/2."""
+    with pm.Model():
+        cholesky = lkj_cholesky("partial", 4, 2.0)
+    drawn = pm.draw(cholesky, draws=4000, random_seed=1)
+    corr = drawn @ drawn.transpose(0, 2, 1)
+    np.testing.assert_allclose(np.diagonal(corr, axis1=1, axis2=2), 1)
+    for i, j in [(1, 0), (2, 1), (3, 0), (3, 2)]:
+        assert kstest((corr[:, i, j] + 1) / 2, beta(3, 3).cdf).pvalue > 1e-3
