@@ -94,18 +94,12 @@ def lkj_cholesky(name: str, size: int, eta: float) -> TensorVariable:
     dim = f"{name}_dim"
     model.add_coord(dim, [f"{i + 1},{j + 1}" for i, j in pairs])
     partial = 2 * pm.Beta(name, shape, shape, dims=dim) - 1
-    rows: list[TensorVariable] = []
-    place = 0
-    for i in range(size):
-        entries: list[TensorVariable | float] = []
-        left: TensorVariable | float = 1.0
-        for _ in range(i):
-            entries.append(partial[place] * pt.sqrt(left))
-            left = left * (1 - partial[place] ** 2)
-            place += 1
-        diagonal = pt.sqrt(left)
-        rows.append(pt.stack([*entries, diagonal, *[0.0] * (size - i - 1)]))
-    return pt.stack(rows)
+    row, column = np.array(pairs).T
+    lower = pt.set_subtensor(pt.zeros((size, size))[row, column], partial)
+    # What the entries before leave of a row's unit length.
+    left = pt.cumsum(pt.log1p(-(lower**2)), axis=1) / 2
+    left = pt.concatenate([pt.zeros((size, 1)), left[:, :-1]], axis=1)
+    return (lower + pt.eye(size)) * pt.exp(left)
 
 
 def log_exponential_integral(x: TensorVariable) -> TensorVariable:

@@ -123,85 +123,106 @@ def block_effects(
     named: NameOf,
 ) -> TensorVariable:
     """What a block adds to the predictor of every cell."""
-    parameter = predictor.design.parameter
-    place = label_dim(parameter, f"{block.factor}__factor_dim", block.groups)
+    parameter, extra = predictor.design.parameter, predictor.extra
+    sigma = block_sigmas(parameter, block, extra, prior_of, named)
+    centred = centred_columns(block, predictor.is_centred)
+    mean = absorbed_mean(weights, common, len(extra))
     if block.is_correlated:
-        effects = correlated_effects(predictor, block, weights, common, prior_of, named)
-        return gathered(block.columns, block, effects)
-    total: TensorVariable | float = 0.0
+        own = correlated_effects(
+            parameter, block, sigma, mean if centred.any() else None, prior_of, named
+        )
+    else:
+        own = independent_effects(parameter, block, extra, sigma, mean, centred)
+    deviation = own - mean if centred.any() else own
     start = 0
     for term in block.terms:
-        columns = slice(start, start + term.columns.shape[1])
-        start = columns.stop
-        name = f"{parameter}_{term.name}|{block.factor}"
+        stop = start + term.columns.shape[1]
         expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
-        sigma = draw(
-            named(f"{name}_sigma"), prior_of(f"{name}_sigma"), (*expression, *predictor.extra)
-        )
-        dims = (*place, *expression, *predictor.extra)
-        if predictor.is_centred.get(f"{term.name}|{block.factor}", False):
-            mean = absorbed_mean(weights[:, columns], common, len(predictor.extra))
-            mean = mean if expression else mean[:, 0]
-            own = pm.Normal(f"{name}_coefficient", mean, sigma, dims=dims)
-            pm.Deterministic(named(name), own - mean, dims=dims)
+        part = deviation[:, start:stop] if expression else deviation[:, start]
+        dims = (*factor_dim(parameter, block), *expression, *extra)
+        pm.Deterministic(named(f"{parameter}_{term.name}|{block.factor}"), part, dims=dims)
+        start = stop
+    return gathered(block, own)
+
+
+def block_sigmas(
+    parameter: str, block: Block, extra: tuple[str, ...], prior_of: PriorOf, named: NameOf
+) -> TensorVariable:
+    """Standard deviations of a block's effects between groups, (effects, *extra)."""
+    sigmas = []
+    for term in block.terms:
+        name = f"{parameter}_{term.name}|{block.factor}_sigma"
+        expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
+        sigma = draw(named(name), prior_of(name), (*expression, *extra))
+        sigmas.append(sigma if expression else sigma[None])
+    return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
+
+
+def independent_effects(
+    parameter: str,
+    block: Block,
+    extra: tuple[str, ...],
+    sigma: TensorVariable,
+    mean: TensorVariable,
+    centred: NDArray[np.bool_],
+) -> TensorVariable:
+    """Effects of a block, (groups, effects, *extra): coefficients if centred, else deviations."""
+    name, place = f"{parameter}_{block.name}", factor_dim(parameter, block)
+    labels = effect_labels(block)
+    is_single = len(block.terms) == 1 and block.terms[0].labels is None
+    parts = []
+    for is_centred, end in ((True, "coefficient"), (False, "offset")):
+        chosen = np.flatnonzero(centred == is_centred)
+        if not chosen.size:
+            continue
+        effect = () if is_single else label_dim(parameter, f"{block.name}__{end}", labels[chosen])
+        dims = (*place, *effect, *extra)
+        pick = 0 if is_single else chosen
+        if is_centred:
+            part = pm.Normal(f"{name}_{end}", mean[:, pick], sigma[pick], dims=dims)
         else:
-            own = pm.Normal(f"{name}_offset", 0, 1, dims=dims) * sigma
-            pm.Deterministic(named(name), own, dims=dims)
-        effects = own if expression else own[:, None]
-        total = total + gathered(term.columns, block, effects)
-    return total
+            part = pm.Normal(f"{name}_{end}", 0, 1, dims=dims) * sigma[pick]
+        parts.append(part if effect else part[:, None])
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([np.flatnonzero(centred), np.flatnonzero(~centred)]))
+    return pt.concatenate(parts, axis=1)[:, order]
 
 
 def correlated_effects(
-    predictor: Predictor,
+    parameter: str,
     block: Block,
-    weights: Floats,
-    common: TensorVariable | None,
+    sigma: TensorVariable,
+    mean: TensorVariable | None,
     prior_of: PriorOf,
     named: NameOf,
 ) -> TensorVariable:
-    """Effects of a block under one covariance matrix, (groups, effects)."""
-    parameter, factor = predictor.design.parameter, block.factor
-    name = f"{parameter}_{block.name}"
-    place = label_dim(parameter, f"{factor}__factor_dim", block.groups)
-    sigmas = []
-    for term in block.terms:
-        own = f"{parameter}_{term.name}|{factor}_sigma"
-        dims = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
-        sigma = draw(named(own), prior_of(own), dims)
-        sigmas.append(sigma if dims else sigma[None])
-    sigma = pt.concatenate(sigmas)
-    labels = effect_labels(block)
+    """Effects of a block under one covariance matrix, (groups, effects); centred at a mean."""
+    name, labels = f"{parameter}_{block.name}", effect_labels(block)
     corr_dims = [
         label_dim(parameter, f"{block.name}__{end}", labels)[0] for end in ("effect", "effect_bis")
     ]
     eta = prior_of(f"{name}_corr").parameters["eta"]
     unit = lkj_cholesky(f"{name}_partial", len(labels), eta)
     pm.Deterministic(named(f"{name}_corr"), row_products(unit, unit), dims=corr_dims)
-    dims = (*place, corr_dims[0])
-    if predictor.is_centred.get(block.name, False):
-        mean = absorbed_mean(weights, common, 0)
-        shape = (len(block.groups), len(labels))
-        value = pm.MvNormal(
-            f"{name}_coefficient",
-            pt.broadcast_to(mean, shape),
-            chol=sigma[:, None] * unit,
-            dims=dims,
-        )
-        deviation = value - mean
-    else:
-        deviation = row_products(pm.Normal(f"{name}_offset", 0, 1, dims=dims), unit) * sigma
-        value = deviation
-    start = 0
-    for term in block.terms:
-        expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
-        stop = start + term.columns.shape[1]
-        part = deviation[:, start:stop] if expression else deviation[:, start]
-        pm.Deterministic(
-            named(f"{parameter}_{term.name}|{factor}"), part, dims=(*place, *expression)
-        )
-        start = stop
-    return value
+    dims = (*factor_dim(parameter, block), corr_dims[0])
+    if mean is None:
+        return row_products(pm.Normal(f"{name}_offset", 0, 1, dims=dims), unit) * sigma
+    centre = pt.broadcast_to(mean, (len(block.groups), len(labels)))
+    return pm.MvNormal(f"{name}_coefficient", centre, chol=sigma[:, None] * unit, dims=dims)
+
+
+def factor_dim(parameter: str, block: Block) -> tuple[str, ...]:
+    """Dim of the groups of a block."""
+    return label_dim(parameter, f"{block.factor}__factor_dim", block.groups)
+
+
+def centred_columns(block: Block, is_centred: Mapping[str, bool]) -> NDArray[np.bool_]:
+    """Which effects of a block are sampled centred, (effects,)."""
+    if block.is_correlated:
+        return np.full(block.columns.shape[1], is_centred.get(block.name, False))
+    flags = [is_centred.get(f"{t.name}|{block.factor}", False) for t in block.terms]
+    return np.repeat(flags, [t.columns.shape[1] for t in block.terms])
 
 
 def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:
@@ -253,16 +274,11 @@ def absorbed_columns(
     """
     columns, groups = design.columns, len(block.groups)
     weights = np.zeros((groups, block.columns.shape[1], columns.shape[1]))
-    effect = 0
-    for term in block.terms:
-        key = block.name if block.is_correlated else f"{term.name}|{block.factor}"
-        for column in term.columns.T:
-            if is_centred.get(key, False):
-                for j in range(columns.shape[1]):
-                    ratio = ratio_by_group(columns[:, j], column, block.index, groups)
-                    if ratio is not None and j not in taken and not weights[:, :, j].any():
-                        weights[:, effect, j] = ratio
-            effect += 1
+    for effect in np.flatnonzero(centred_columns(block, is_centred)):
+        for j in range(columns.shape[1]):
+            ratio = ratio_by_group(columns[:, j], block.columns[:, effect], block.index, groups)
+            if ratio is not None and j not in taken and not weights[:, :, j].any():
+                weights[:, effect, j] = ratio
     return weights
 
 
@@ -289,21 +305,17 @@ def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) ->
     return pt.tensordot(pt.as_tensor(part), common[used], axes=1)
 
 
-def gathered(columns: Floats, block: Block, effects: TensorVariable) -> TensorVariable:
-    """Σ over effects of columns (cells, effects) times those of the cell's group.
+def gathered(block: Block, effects: TensorVariable) -> TensorVariable:
+    """Σ over effects of the block's columns times the effects of the cell's group.
 
     `effects` has dims (groups, effects, *extra).
     """
-    cells = len(block.index)
+    cells, columns = len(block.index), block.columns
     in_order = len(block.groups) == cells and (block.index == np.arange(cells)).all()
     per_cell = effects if in_order else effects[block.index]
-    total: TensorVariable | float = 0.0
-    for j in range(columns.shape[1]):
-        column, values = columns[:, j], per_cell[:, j]
-        if not (column == 1).all():
-            values = pt.shape_padright(pt.as_tensor(column), per_cell.ndim - 2) * values
-        total = total + values
-    return total
+    if columns.shape[1] == 1 and (columns == 1).all():
+        return per_cell[:, 0]
+    return (pt.shape_padright(pt.as_tensor(columns), effects.ndim - 2) * per_cell).sum(axis=1)
 
 
 def weighted_sum(columns: Floats, coefficients: TensorVariable) -> TensorVariable:

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
-from hmetad.bayes.predictors import absorbed_columns
+from hmetad.bayes.predictors import absorbed_columns, centred_columns
 from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
 from hmetad.mle.scoring import CellModes, Layout, penalised_modes
 
@@ -119,7 +119,7 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         part = common[start : start + term.columns.shape[1]]
         start += len(part)
         part = part if term.labels is not None else part[0]
-        values[f"{parameter}_{term.name}"] = part.reshape((*part.shape[:-1], *extra))
+        values[f"{parameter}_{term.name}"] = unflattened(part, extra)
     centred: dict[str, bool] = {}
     taken: set[int] = set()
     for b, block in enumerate(design.blocks):
@@ -217,19 +217,22 @@ def block_values(
 ) -> dict[str, Floats]:
     """Starting values of a block's variables; arrays (groups, effects, elements)."""
     values: dict[str, Floats] = {}
-    scaled = effects / sigmas
     start = 0
     for term in block.terms:
-        columns = slice(start, start + term.columns.shape[1])
-        start = columns.stop
-        name, key = f"{parameter}_{term.name}|{block.factor}", f"{term.name}|{block.factor}"
-        pick = columns if term.labels is not None else columns.start
-        sigma = sigmas[pick]
-        values[f"{name}_sigma"] = sigma.reshape((*sigma.shape[:-1], *extra))
-        if key in centred:
-            end, part = ("coefficient", own) if centred[key] else ("offset", scaled)
-            values[f"{name}_{end}"] = part[:, pick].reshape((*part[:, pick].shape[:-1], *extra))
-    if block.name in centred and block.is_correlated:
-        end, part = ("coefficient", own) if centred[block.name] else ("offset", scaled)
-        values[f"{parameter}_{block.name}_{end}"] = part[..., 0]
+        pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
+        start += term.columns.shape[1]
+        values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflattened(sigmas[pick], extra)
+    is_single = len(block.terms) == 1 and block.terms[0].labels is None
+    flags = centred_columns(block, centred)
+    for end, part, chosen in (
+        ("coefficient", own, np.flatnonzero(flags)),
+        ("offset", effects / sigmas, np.flatnonzero(~flags)),
+    ):
+        kept = part[:, 0] if is_single else part[:, chosen]
+        values[f"{parameter}_{block.name}_{end}"] = unflattened(kept, extra)
     return values
+
+
+def unflattened(values: Floats, extra: tuple[int, ...]) -> Floats:
+    """Last dim, the elements, in the shape of the extra dims; none where there are none."""
+    return values.reshape((*values.shape[:-1], *extra))
