@@ -111,14 +111,30 @@ def may_be_negative(draws: xr.DataArray) -> xr.DataArray:
 
 
 def sampled_variables(posterior: xr.Dataset) -> xr.Dataset:
-    """Variables that vary: constants that are plugged in have no R̂, undefined log M has none."""
-    over = ["chain", "draw"]
+    """Variables to be judged: those that vary, each once.
+
+    Constants that are plugged in have no R̂, and undefined log M has none. Group effects in
+    either form, meta-d′, κ, and M beside log M say again what d′, c, log M, the criteria and the
+    population's coefficients say.
+    """
+    twice = {"meta_d", "meta_c"} | ({"log_gap"} if "criteria" in posterior else set())
+    if "log_m" in posterior and bool(posterior["log_m"].notnull().all()):
+        twice.add("m_ratio")
     names = [
         name
         for name, values in posterior.items()
-        if bool(values.notnull().all()) and bool((values.max(over) > values.min(over)).all())
+        if name not in twice
+        and not any(str(dim).endswith("__factor_dim") for dim in values.dims)
+        and bool(values.notnull().all())
+        and bool(varies(values).any())
     ]
     return posterior[names]
+
+
+def varies(values: xr.DataArray) -> xr.DataArray:
+    """Which elements are not constant over all draws, as the diagonal of a correlation is."""
+    over = ["chain", "draw"]
+    return values.max(over) > values.min(over)
 
 
 def divergence_notice(fit: xr.DataTree) -> list[Notice]:
@@ -150,10 +166,11 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
         bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
         bad = ~((bulk >= MIN_ESS) & (tail >= MIN_ESS))
         text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough. Draw longer."
+    bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
     names = [str(name) for name, flags in bad.items() if bool(flags.any())]
     if not names:
         return []
     cells = [bad[name].any([d for d in bad[name].dims if d != "cell"]) for name in names]
-    flagged = np.unique(np.concatenate([c["cell"].values[c.values] for c in cells if c.ndim]))
+    flagged = sorted({str(x) for c in cells if c.ndim for x in c["cell"].values[c.values]})
     message = text.format(", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else ""))
-    return [Notice(diagnostic, "error", message, tuple(map(str, flagged)), SOURCE)]
+    return [Notice(diagnostic, "error", message, tuple(flagged), SOURCE)]

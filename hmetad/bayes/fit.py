@@ -23,7 +23,13 @@ __all__ = ["fit"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 CHAINS = 4
-DEFAULTS = {"draws": 1000, "tune": 1000, "chains": CHAINS}
+# `convergence_notices` checks more than PyMC does, and once is enough.
+DEFAULTS = {
+    "draws": 1000,
+    "tune": 1000,
+    "chains": CHAINS,
+    "compute_convergence_checks": False,
+}
 
 
 def fit(

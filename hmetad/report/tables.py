@@ -126,7 +126,7 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS of M", "Least tail ESS of M",
                 "Divergences")  # fmt: skip
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
-    caption = f"Convergence. R̂ (rank-normalised, of d′, c, meta-d′ and M) should be ≤ {MAX_RHAT}."
+    caption = f"Convergence. R̂ (rank-normalised, of d′, c and M) should be ≤ {MAX_RHAT}."
     formats = ((headings[2], ".4f"), *whole)
     return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
 
