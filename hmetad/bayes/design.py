@@ -5,7 +5,7 @@ Bambi, parses and codes every expression; this file adds the groups, (expression
 effects are correlated, or independent where the bar is doubled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["Block", "Design", "Term", "cell_table", "parse_design", "split_formula"]
+__all__ = [
+    "Block",
+    "Design",
+    "Term",
+    "cell_table",
+    "formula_columns",
+    "parse_design",
+    "split_formula",
+]
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.str_] | None
@@ -167,6 +175,24 @@ def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(coords).drop(columns="cell")
 
 
+def formula_columns(formulas: Iterable[str]) -> set[str]:
+    """Columns that the common parts of formulas name.
+
+    Examples
+    --------
+    >>> sorted(formula_columns(["1 + scale(age) * task + (1 | subject)", "1"]))
+    ['age', 'task']
+    """
+    commons = [split_formula(formula)[0] for formula in formulas]
+    terms = [t for c in commons if not is_empty(c) for t in model_description(c).terms]
+    return {name for term in terms for name in term.var_names} - {""}
+
+
+def is_empty(expression: str) -> bool:
+    """Whether an expression has no terms at all."""
+    return expression.replace(" ", "") in ("0", "-1")
+
+
 def split_formula(formula: str) -> tuple[str, list[tuple[str, str, bool]]]:
     """Common part of a formula, and (expression, factor, is correlated) of each of its blocks.
 
@@ -202,7 +228,7 @@ def parse_terms(
     expression: str, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
 ) -> tuple[Term, ...]:
     """Terms of an expression without groups."""
-    if expression.replace(" ", "") in ("0", "-1"):
+    if is_empty(expression):
         return ()
     try:
         description = model_description(expression)
@@ -214,6 +240,8 @@ def parse_terms(
         raise
     except Exception as error:
         # formulae raises many kinds; each names what it could not do.
+        if new is not None:
+            raise InputError("cells", f"{error}", "levels of the fit") from error
         raise InputError(argument, f"{expression!r} ({error})", "Wilkinson's notation") from error
     values = np.asarray(evaluated.design_matrix, dtype=float)
     return tuple(
@@ -224,8 +252,8 @@ def parse_terms(
 def refuse_unknown(names: set[str], known: set[str], argument: str) -> None:
     """Raise where an expression names what no cell has."""
     for name in sorted(names - known - {""}):
-        step = nearest(name, known) or "Give it to count_trials as by= or covariates=."
-        raise InputError(argument, repr(name), ", ".join(sorted(known)), step)
+        step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
+        raise InputError(argument, repr(name), "columns of the cells", step)
 
 
 def as_term(name: str, term: object, columns: Floats) -> Term:
@@ -261,7 +289,9 @@ def parse_block(
         step = "One group tells nothing of how groups differ: leave its brackets out."
         raise InputError(argument, f"one {factor}: {groups[0]!r}", "at least two groups", step)
     place = {group: i for i, group in enumerate(groups)}
-    labels = group_labels(cells if new is None else new, parts)
+    asked = cells if new is None else new
+    is_said = set(parts) <= set(asked.columns)
+    labels = group_labels(asked, parts) if is_said else [""] * len(asked)
     index = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
     renamed = tuple(
         Term("1", t.columns, t.labels, t.is_level) if t.name == "Intercept" else t for t in terms

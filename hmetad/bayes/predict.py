@@ -1,45 +1,197 @@
-"""Parameters of the cells of a design, from a fit.
+"""Parameters of the cells of a design, from a fit: of its own cells, or of a population.
 
 Fit (DataTree) and cells → Dataset (chain, draw, cell).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
+from hmetad.bayes.design import Design, cell_table, formula_columns, parse_design
+from hmetad.bayes.model import extra_dims
+from hmetad.bayes.spec import ModelSpec
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.theory import meta_criterion_value
 
 __all__ = ["predict"]
 
 PER_CELL = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria")
+SIDE = xr.DataArray([-1.0, 1.0], dims="response", coords={"response": ["S1", "S2"]})
 
 
-def predict(fit: xr.DataTree, cells: Sequence[str] | None = None) -> xr.Dataset:
+def predict(
+    fit: xr.DataTree,
+    cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,
+    *,
+    group_terms: bool = False,
+) -> xr.Dataset:
     """Posterior draws of the parameters of cells.
+
+    Where a model has formulas, parameters are those of the population: X β, without what is
+    particular to a group, unless `group_terms`. On the scale of log M the population's value is
+    its mean, so that `m_ratio` is the median of its members.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` returned.
-    cells : sequence of str, optional
-        Labels of cells of the fit; all of them by default.
+    cells : sequence of str, DataFrame or mapping, optional
+        Labels of cells of the fit; or new cells, a row each, with the columns that the formulas
+        name: ``{"task": ["memory", "vision"], "age": [40, 40]}``. By default every combination
+        of the predictors that occurs in the fit ("population" where there are none), or all
+        cells of the fit with `group_terms` and in models without formulas.
+    group_terms : bool, optional
+        Whether to add the effects of each cell's groups.
 
     Returns
     -------
     Dataset
-        dprime, c, meta_d, m_ratio, log_m, meta_c, dims (chain, draw, cell), and criteria, with
-        the coordinates of the cells.
+        dprime, c, meta_d, m_ratio, log_m, meta_c, dims (chain, draw, cell), and criteria, as far
+        as their parameters have formulas; with the coordinates of the cells.
 
     Raises
     ------
     InputError
-        If a cell is not in the fit: models whose cells stand for themselves predict no others.
+        If a cell is not in the fit, a column or a level is missing, or a group is not known.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> counts = simulate_counts([1.5, 2.0], coords={"task": ["a", "b"]}, trials=10_000, seed=1)
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> draws = fit(counts, formula="0 + task", draws=300, chains=2, **quiet)
+    >>> predict(draws, {"task": ["b"]})["m_ratio"].mean(["chain", "draw"]).round(1).values
+    array([1.])
     """
-    draws = fit["posterior"].to_dataset()[list(PER_CELL)]
+    posterior, spec = fit["posterior"].to_dataset(), ModelSpec.from_json(fit.attrs["spec"])
+    own = cell_table(posterior)
+    if cells is None and (group_terms or not spec.formula):
+        return posterior[list(PER_CELL)]
+    if not spec.formula or (group_terms and is_labels(cells)):
+        return posterior[list(PER_CELL)].sel(cell=known_labels(cells, posterior))
+    table, labels = wanted_cells(cells, posterior, spec, own)
+    values = {}
+    for name, formula in spec.formula.items():
+        design = parse_design(name, formula, own, table, may_correlate=not extra_dims(spec, name))
+        values[name] = predicted(posterior, spec, design, group_terms=group_terms)
+    result = xr.Dataset(derived(values, spec)).assign_coords(cell_coords(table, labels))
+    return result.assign_attrs(
+        {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
+    )
+
+
+def cell_coords(table: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
+    """Coordinates of cells: their labels, and a column each."""
+    columns = {str(name): ("cell", np.array(column.tolist())) for name, column in table.items()}
+    return {"cell": list(labels), **columns}
+
+
+def is_labels(cells: object) -> bool:
+    """Whether cells are given by their labels."""
+    return not isinstance(cells, pd.DataFrame | Mapping)
+
+
+def known_labels(cells: Any, posterior: xr.Dataset) -> list[str]:
+    """Labels of cells of the fit, or an error for one that is not."""
+    if not is_labels(cells):
+        step = "Models whose cells stand for themselves predict no others."
+        raise InputError("cells", "new cells", "labels of cells of the fit", step)
+    labels = [cells] if isinstance(cells, str) else list(cells)
+    known = posterior["cell"].values.tolist()
+    for label in labels:
+        if label not in known:
+            raise InputError("cells", repr(label), "cells of the fit", nearest(str(label), known))
+    return labels
+
+
+def wanted_cells(
+    cells: object, posterior: xr.Dataset, spec: ModelSpec, own: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
+    """Cells asked for, as a table."""
     if cells is None:
-        return draws
-    known = draws["cell"].values.tolist()
-    for cell in cells:
-        if cell not in known:
-            raise InputError("cells", repr(cell), "cells of the fit", nearest(str(cell), known))
-    return draws.sel(cell=list(cells))
+        names = [c for c in own.columns if c in formula_columns(spec.formula.values())]
+        if not names:
+            return pd.DataFrame(index=pd.RangeIndex(1)), ["population"]
+        table = own[names].drop_duplicates().reset_index(drop=True)
+        return table, joined_labels(table)
+    if is_labels(cells):
+        labels = known_labels(cells, posterior)
+        place = {label: i for i, label in enumerate(posterior["cell"].values.tolist())}
+        rows = own.iloc[[place[label] for label in labels]]
+        return rows.reset_index(drop=True), labels
+    table = pd.DataFrame(cells).reset_index(drop=True)
+    missing = sorted(formula_columns(spec.formula.values()) - set(map(str, table.columns)))
+    if missing:
+        got = ", ".join(map(str, table.columns)) or "no columns"
+        raise InputError("cells", got, f"a column for each of {', '.join(missing)} too")
+    return table, joined_labels(table)
+
+
+def joined_labels(table: pd.DataFrame) -> list[str]:
+    """Label of each row: its values, joined."""
+    labels = [" | ".join(map(str, row)) for row in table.itertuples(index=False)]
+    if len(set(labels)) < len(labels):
+        raise InputError("cells", "the same cell twice", "each cell once")
+    return labels
+
+
+def predicted(
+    posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
+) -> xr.DataArray:
+    """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
+    known = {"chain", "draw", *extra_dims(spec, design.parameter)}
+    total = xr.DataArray(0.0)
+    for term in design.common:
+        beta = posterior[spec.named(f"{design.parameter}_{term.name}")]
+        total = total + weighted(term.columns, beta, known)
+    if group_terms:
+        for block in design.blocks:
+            if (block.index < 0).any():
+                raise InputError(
+                    "cells",
+                    f"a {block.factor} that the fit does not have",
+                    f"one of its {len(block.groups)}",
+                    "Leave out group_terms=True for the population's value.",
+                )
+            dim = next(
+                str(d) for d in posterior.dims if str(d).endswith(f"{block.factor}__factor_dim")
+            )
+            for term in block.terms:
+                name = spec.named(f"{design.parameter}_{term.name}|{block.factor}")
+                own = posterior[name].isel({dim: xr.DataArray(block.index, dims="cell")})
+                total = total + weighted(term.columns, own.drop_vars(dim), known | {"cell"})
+    return total.transpose("chain", "draw", "cell", *extra_dims(spec, design.parameter))
+
+
+def weighted(
+    columns: NDArray[np.float64], coefficients: xr.DataArray, known: set[str]
+) -> xr.DataArray:
+    """Σ columns (cells, k) times coefficients, over the one dim of theirs that is not known."""
+    over = [dim for dim in coefficients.dims if dim not in known]
+    if not over:
+        return xr.DataArray(columns[:, 0], dims="cell") * coefficients
+    return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
+
+
+def derived(values: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
+    """All parameters that follow from those with a formula."""
+    result = {name: values[name] for name in ("dprime", "c", "log_m", "log_s") if name in values}
+    if "log_m" in values:
+        result["m_ratio"] = np.exp(values["log_m"])
+    elif "m" in values:
+        result["m_ratio"] = values["m"]
+        result["log_m"] = np.log(values["m"].where(values["m"] > 0))
+    if {"m_ratio", "dprime"} <= set(result):
+        result["meta_d"] = result["m_ratio"] * result["dprime"]
+    if {"m_ratio", "c"} <= set(result):
+        kappa = meta_criterion_value(result["c"], result["m_ratio"], spec.meta_criterion)
+        result["meta_c"] = kappa
+        if "log_gap" in values:
+            reach = np.exp(values["log_gap"]).cumsum("criterion")
+            result["criteria"] = (kappa + SIDE * reach).transpose(*values["log_gap"].dims)
+    return result

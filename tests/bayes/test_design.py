@@ -1,0 +1,127 @@
+"""Formulas say which columns and groups a parameter has, and errors say what is wrong with them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hmetad.bayes.design import parse_design, split_formula
+from hmetad.errors import InputError
+
+CELLS = pd.DataFrame(
+    {
+        "subject": ["10", "10", "2", "2", "3", "3"],
+        "task": ["b", "a", "b", "a", "b", "a"],
+        "item": ["x", "y", "y", "z", "z", "x"],
+        "lab": ["u", "u", "u", "u", "v", "v"],
+        "age": [20.0, 20.0, 30.0, 30.0, 70.0, 70.0],
+        "sex": [True, True, False, False, True, True],
+    }
+)
+
+
+def design(formula, **options):
+    return parse_design("log_m", formula, CELLS, **options)
+
+
+def test_a_factor_is_coded_against_its_first_level():
+    term = design("1 + task").common[1]
+    assert (term.name, term.labels.tolist(), term.is_level) == ("task", ["b"], False)
+    assert term.columns[:, 0].tolist() == [1, 0, 1, 0, 1, 0]
+
+
+def test_without_an_intercept_every_level_has_a_value_of_its_own():
+    (term,) = design("0 + task").common
+    assert (term.labels.tolist(), term.is_level) == (["a", "b"], True)
+    assert (term.columns.sum(axis=1) == 1).all()
+
+
+def test_effect_coding_sums_to_zero():
+    term = design("1 + S(task)").common[1]
+    assert sorted(set(term.columns[:, 0])) == [-1, 1]
+
+
+def test_covariates_are_standardised_on_request():
+    column = design("1 + scale(age)").common[1].columns[:, 0]
+    assert column.mean() == pytest.approx(0)
+    assert column.std() == pytest.approx(1)
+
+
+def test_groups_keep_the_order_in_which_they_appear():
+    (block,) = design("1 + (1|subject)").blocks
+    assert block.groups.tolist() == ["10", "2", "3"]
+    assert block.index.tolist() == [0, 0, 1, 1, 2, 2]
+    assert block.name == "1|subject"
+    assert not block.is_correlated
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "is_correlated"),
+    [
+        ("(task|subject)", "task|subject", True),
+        ("(1 + task | subject)", "task|subject", True),
+        ("(0 + task|subject)", "task|subject", True),
+        ("(0 + task || subject)", "task|subject", False),
+        ("(1 + S(task) + age | subject)", "S(task)+age|subject", True),
+        ("(0 + age | subject)", "age|subject", False),
+    ],
+)
+def test_a_block_is_named_as_it_is_written(written, name, is_correlated):
+    (block,) = design(f"1 + {written}").blocks
+    assert (block.name, block.is_correlated) == (name, is_correlated)
+
+
+def test_factors_cross_and_nest():
+    crossed = design("1 + (1|subject) + (1|item)").blocks
+    assert [block.factor for block in crossed] == ["subject", "item"]
+    nested = design("1 + (1|lab/subject)").blocks
+    assert [block.factor for block in nested] == ["lab", "lab:subject"]
+    assert nested[1].groups.tolist() == ["u:10", "u:2", "v:3"]
+
+
+def test_plus_signs_inside_brackets_do_not_part_terms():
+    assert split_formula("1 + C(task, Treatment('b')) + (1 + age|subject)") == (
+        "1 + C(task, Treatment('b'))",
+        [("1 + age", "subject", True)],
+    )
+
+
+def test_parameters_of_several_numbers_keep_their_effects_independent():
+    (block,) = design("1 + (1 + task|subject)", may_correlate=False).blocks
+    assert not block.is_correlated
+
+
+def test_new_cells_are_coded_and_standardised_as_the_old_ones():
+    new = pd.DataFrame({"subject": ["2", "9"], "task": ["b", "b"], "age": [40.0, 20.0]})
+    evaluated = parse_design("log_m", "1 + task + scale(age) + (1|subject)", CELLS, new)
+    np.testing.assert_allclose(evaluated.columns[:, 1], [1, 1])
+    np.testing.assert_allclose(evaluated.columns[:, 2], [0, -20 / CELLS["age"].std(ddof=0)])
+    assert evaluated.blocks[0].index.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("1 + tsk", "Did you mean 'task'"),
+        ("1 + (1|subjct)", "Did you mean 'subject'"),
+        ("1 + mood", "Others come by count_trials"),
+        ("1 + task +", "Wilkinson's notation"),
+        ("1 + subject + age", "'age', whose columns are sums of those of Intercept, subject"),
+        ("0", "at least an intercept"),
+        ("1 + (0|subject)", "an effect before the bar"),
+        ("1 + (1|subject) + (task|subject)", "each effect of a factor once"),
+    ],
+)
+def test_what_a_formula_may_not_say_is_an_error_with_a_way_out(formula, message):
+    with pytest.raises(InputError, match=message):
+        design(formula)
+
+
+def test_one_group_is_refused():
+    with pytest.raises(InputError, match=r"one subject: '10'.*at least two groups"):
+        parse_design("c", "1 + (1|subject)", CELLS[:2])
+
+
+def test_a_level_that_the_fit_lacks_is_refused():
+    new = pd.DataFrame({"task": ["c"]})
+    with pytest.raises(InputError, match=r"levels \(c\) in 'task'"):
+        parse_design("c", "1 + task", CELLS, new)
