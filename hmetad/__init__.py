@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hmetad.bayes.fit import fit
-    from hmetad.bayes.model import build_model
+    from hmetad.bayes.loo import loo
+    from hmetad.bayes.model import build_model, rebuild_model
     from hmetad.bayes.predict import predict
     from hmetad.bayes.spec import ModelSpec, Prior, load_model
     from hmetad.bayes.store import load_fit, save_fit
@@ -52,6 +53,7 @@ __all__ = [
     "from_nr",
     "load_fit",
     "load_model",
+    "loo",
     "notices",
     "plot_accuracy_by_rating",
     "plot_criterion",
@@ -60,6 +62,7 @@ __all__ = [
     "plot_sensitivity_bars",
     "predict",
     "read_table",
+    "rebuild_model",
     "save_fit",
     "sdt",
     "simulate_counts",
@@ -70,7 +73,8 @@ __all__ = [
 
 HOMES = {
     "bayes.fit": ("fit",),
-    "bayes.model": ("build_model",),
+    "bayes.loo": ("loo",),
+    "bayes.model": ("build_model", "rebuild_model"),
     "bayes.predict": ("predict",),
     "bayes.spec": ("ModelSpec", "Prior", "load_model"),
     "bayes.store": ("load_fit", "save_fit"),

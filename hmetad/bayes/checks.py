@@ -39,9 +39,11 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     """
     sampled = sampled_variables(fit["posterior"].to_dataset())
     found = [*divergence_notice(fit), *one_chain_notice(sampled)]
-    if sampled.sizes["chain"] > 1:
-        found += threshold_notice(sampled, "rhat")
-    return found + threshold_notice(sampled, "ess")
+    # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
+    with np.errstate(invalid="ignore"):
+        if sampled.sizes["chain"] > 1:
+            found += threshold_notice(sampled, "rhat")
+        return found + threshold_notice(sampled, "ess")
 
 
 def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:

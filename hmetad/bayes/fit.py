@@ -15,7 +15,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checks import convergence_notices, sign_notices
-from hmetad.bayes.model import build_model, designs_of, priors_of
+from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
 from hmetad.counts.notices import notices, with_notices
 
@@ -90,8 +90,9 @@ def fit(
     cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)
     options = {**DEFAULTS, "cores": cores, **sample_kwargs}
     options["random_seed"] = recorded_seed(options.get("random_seed"))
-    with build_model(counts, spec):
-        tree = pm.sample(**options)
+    bayesian_model, start = model_and_start(counts, spec)
+    with bayesian_model:
+        tree = pm.sample(**{"initvals": start, **options})
     refuse_truncated(tree, options["draws"])
     tree = labelled(tree, counts)
     spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))

@@ -12,6 +12,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
+from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Design, cell_table, parse_design
@@ -25,7 +26,14 @@ from hmetad.errors import InputError, nearest
 from hmetad.likelihood.theory import meta_criterion_value
 from hmetad.measures.sdt import sdt
 
-__all__ = ["build_model", "designs_of", "extra_dims", "priors_of"]
+__all__ = [
+    "build_model",
+    "designs_of",
+    "extra_dims",
+    "model_and_start",
+    "priors_of",
+    "rebuild_model",
+]
 
 COUNT_DIMS = ("cell", "stimulus", "response", "rating")
 
@@ -62,6 +70,45 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
+    return model_and_start(counts, spec)[0]
+
+
+def rebuild_model(fit: xr.DataTree) -> pm.Model:
+    """Build the PyMC model that a fit came from, for PyMC's own functions.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+
+    Returns
+    -------
+    pm.Model
+        With the variables of the fit, so that `pymc.sample_posterior_predictive`,
+        `pymc.stats.compute_log_likelihood` and `pymc.stats.compute_log_prior` (for ArviZ's
+        `psense`) take the two together.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> draws = fit(simulate_counts(1.5, seed=1), draws=100, chains=2, **quiet)
+    >>> with rebuild_model(draws):
+    ...     prior = pm.stats.compute_log_prior(
+    ...         draws, extend_inferencedata=False, progressbar=False
+    ...     )
+    >>> sorted(prior.data_vars)
+    ['c', 'dprime', 'log_gap', 'log_m']
+    """
+    observed = fit["observed_data"].to_dataset()["counts"]
+    return build_model(observed, ModelSpec.from_json(fit.attrs["spec"]))
+
+
+def model_and_start(
+    counts: xr.DataArray, spec: ModelSpec
+) -> tuple[pm.Model, dict[str, NDArray[np.float64]]]:
+    """Model of a card, as `build_model` returns it, and values for its chains to begin at."""
     if not isinstance(spec, ModelSpec):
         raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     counts = checked_counts(counts, spec)
@@ -84,10 +131,8 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
         pm.Deterministic("criteria", edges, dims=("cell", *extra_dims(spec, "log_gap")))
         s = variance_ratio(counts, spec, designs, start)
         observe(counts, dprime, c, both[0], both[1], gaps, s)
-        for variable in model.free_RVs:
-            if variable.name in start.values:
-                model.set_initval(variable, start.values[variable.name])
-    return model
+    free = {variable.name for variable in model.free_RVs}
+    return model, {name: value for name, value in start.values.items() if name in free}
 
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:

@@ -110,7 +110,7 @@ def known_labels(cells: Any, posterior: xr.Dataset) -> list[str]:
 
 
 def wanted_cells(
-    cells: object, posterior: xr.Dataset, spec: ModelSpec, own: pd.DataFrame
+    cells: Any, posterior: xr.Dataset, spec: ModelSpec, own: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
     """Cells asked for, as a table."""
     if cells is None:

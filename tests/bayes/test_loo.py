@@ -1,0 +1,110 @@
+"""Model comparison by trials, and what ArviZ and PyMC do with a fit."""
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+from hmetad.bayes.fit import fit
+from hmetad.bayes.loo import loo, trial_log_likelihood
+from hmetad.bayes.model import rebuild_model
+from hmetad.bayes.spec import Prior
+from hmetad.bayes.store import load_fit, save_fit
+from hmetad.simulate.simulate import simulate_counts
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "chains": 2}
+COUNTS = simulate_counts(
+    [1.2, 1.8],
+    [0.2, -0.1],
+    [0.9, 0.6],
+    s=[0.6, 0.6],
+    trials=1500,
+    coords={"who": ["a", "b"]},
+    seed=3,
+)
+
+
+@pytest.fixture(scope="module")
+def equal():
+    return fit(COUNTS, draws=500, **QUIET)
+
+
+@pytest.fixture(scope="module")
+def unequal():
+    formula = dict.fromkeys(("log_m", "dprime", "c", "log_gap", "log_s"), "0 + who")
+    return fit(COUNTS, "unequal_variance", formula=formula, draws=500, **QUIET)
+
+
+def test_outcomes_of_a_stimulus_sum_to_one(unequal):
+    total = np.exp(trial_log_likelihood(unequal)).sum(["response", "rating"])
+    np.testing.assert_allclose(total, 1)
+
+
+def test_one_sampling_per_outcome_equals_one_per_trial(equal):
+    """ArviZ's loo on trials written out gives the same."""
+    log_p = trial_log_likelihood(equal).stack(outcome=("cell", "stimulus", "response", "rating"))
+    n = COUNTS.stack(outcome=("cell", "stimulus", "response", "rating")).values
+    written_out = log_p.values[..., np.repeat(np.arange(n.size), n)]
+    tree = az.from_dict(
+        {
+            "posterior": {"d": equal["posterior"]["dprime"].values},
+            "log_likelihood": {"y": written_out},
+        }
+    )
+    expected, ours = az.loo(tree, pointwise=True, reff=1.0), loo(equal)
+    assert ours.n_data_points == expected.n_data_points == 3000
+    # Relative efficiency enters the smoothing of the tail only.
+    assert ours.elpd == pytest.approx(expected.elpd, abs=0.05)
+    assert ours.se == pytest.approx(expected.se, rel=1e-3)
+    assert ours.p == pytest.approx(expected.p, abs=0.1)
+
+
+def test_unequal_variance_is_found_to_predict_better(equal, unequal):
+    table = az.compare({"equal": loo(equal), "unequal": loo(unequal)})
+    assert table.index[0] == "unequal"
+    s = unequal["posterior"]["s"].mean(["chain", "draw"])
+    assert float(abs(s - 0.6).max()) < 0.15
+
+
+def test_pymc_takes_a_loaded_fit_with_its_model(equal, tmp_path):
+    loaded = load_fit(save_fit(equal, tmp_path / "fit.nc"))
+    with rebuild_model(loaded):
+        quiet = {"extend_inferencedata": False, "progressbar": False}
+        likelihood = pm.stats.compute_log_likelihood(loaded, **quiet)["counts"]
+        prior = pm.stats.compute_log_prior(loaded, **quiet)
+    ours = (trial_log_likelihood(loaded) * COUNTS).sum(["stimulus", "response", "rating"])
+    np.testing.assert_allclose(likelihood.values, ours.values, rtol=1e-9)
+    assert set(prior.data_vars) == {"dprime", "c", "log_m", "log_gap"}
+    log_m = loaded["posterior"]["log_m"]
+    expected = -(log_m**2) / 2 - np.log(2 * np.pi) / 2
+    np.testing.assert_allclose(prior["log_m"].values, expected.values)
+
+
+def prior_sensitivity(draws):
+    """ArviZ's power-scaling sensitivity of log M to the prior."""
+    with rebuild_model(draws):
+        quiet = {"extend_inferencedata": False, "progressbar": False}
+        likelihood = pm.stats.compute_log_likelihood(draws, **quiet)
+        prior = pm.stats.compute_log_prior(draws, **quiet)
+    tree = draws.assign(log_likelihood=xr.DataTree(likelihood), log_prior=xr.DataTree(prior))
+    return az.psense_summary(tree, var_names=["log_m"])["prior"].astype(float).mean()
+
+
+def test_arvizs_prior_sensitivity_tells_a_strong_prior_from_a_weak_one(equal):
+    strong = fit(COUNTS, priors={"log_m": Prior("Normal", mu=0.5, sigma=0.1)}, draws=500, **QUIET)
+    assert prior_sensitivity(equal) < 0.1
+    assert prior_sensitivity(strong) > 3 * prior_sensitivity(equal)
+
+
+@pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")
+def test_new_tables_are_drawn_from_the_posterior(equal):
+    with rebuild_model(equal):
+        drawn = pm.sample_posterior_predictive(
+            equal, random_seed=1, progressbar=False, var_names=["counts"]
+        )
+    new = drawn["posterior_predictive"]["counts"]
+    assert (new.sum(["response", "rating"]) == 750).all()
+    shares = new.mean(["chain", "draw"]) / 750
+    expected = np.exp(trial_log_likelihood(equal)).mean(["chain", "draw"])
+    np.testing.assert_allclose(shares, expected, atol=0.003)
