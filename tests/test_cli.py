@@ -11,6 +11,7 @@ import pytest
 
 import hmetad
 from hmetad import cli
+from hmetad.bayes.spec import card_names
 
 HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
 
@@ -96,7 +97,7 @@ def test_bonferroni_counts_the_contrasts(folder):
 
 def test_models_lists_every_card():
     rows = json.loads(run(None, "models", "--json").stdout)
-    assert [row["model"] for row in rows] == ["hmetad_single", "individual"]
+    assert [row["model"] for row in rows] == card_names()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
 import pytest
+from real_data import michael2026
 
-CUTS = [0.85, 0.925, 0.975]
 HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
 BELOW_CHANCE = "claude-sonnet-4-20250514 | HaluEval"
 
@@ -16,33 +14,9 @@ BELOW_CHANCE = "claude-sonnet-4-20250514 | HaluEval"
 @pytest.fixture(scope="module")
 def folder(shared, tmp_path_factory):
     """Trials in the two tasks with two alternatives, as the data's README says."""
-    source = shared / "data" / "michael2026_comparing_confidence"
-    trials = pd.read_csv(source / "llm-confidence-correct.csv.gz", dtype={"question_id": str})
-    questions = pd.read_csv(source / "boolq_valid_formatted.csv", dtype={"Question ID": str})
     folder = tmp_path_factory.mktemp("michael2026")
-    columns = ["llm", "task", "stimulus", "response", "rating"]
-    both = pd.concat([boolq(trials, questions), halueval(trials)])
-    both[columns].to_csv(folder / "trials.csv", index=False)
+    michael2026(shared / "data").to_csv(folder / "trials.csv", index=False)
     return folder
-
-
-def boolq(trials, questions):
-    """The stimulus is the right answer; the response is that, or its opposite where wrong."""
-    answers = questions.set_index("Question ID")["Correct Answer"].astype(bool)
-    rows = trials[trials["qset"] == "boolq_valid"]
-    truth = rows["question_id"].map(answers)
-    response = np.where(rows["correct"], truth, ~truth)
-    rating = 1 + np.searchsorted(CUTS, rows["stated_confidence"], side="right")
-    return rows.assign(task="BoolQ", stimulus=truth, response=response, rating=rating)
-
-
-def halueval(trials):
-    """The stimulus is whether the answer shown is right; ties at one half are left out."""
-    rows = trials[(trials["qset"] == "halu_eval_qa") & (trials["stated_confidence"] != 0.5)]
-    said = rows["stated_confidence"]
-    rating = 1 + np.searchsorted(CUTS, np.maximum(said, 1 - said), side="right")
-    truth = rows["question_id"].str.endswith("_r")
-    return rows.assign(task="HaluEval", stimulus=truth, response=said > 0.5, rating=rating)
 
 
 def test_from_a_csv_to_verdicts(folder):

@@ -2,21 +2,60 @@
 
 import numpy as np
 import pytest
+from pymc.initial_point import make_initial_point_fns_per_chain
 
-from hmetad.bayes.model import build_model
+from hmetad.bayes.model import designs_of, model_and_start
 from hmetad.bayes.spec import load_model
 from hmetad.bayes.start import starting_point
 from hmetad.simulate.simulate import simulate_counts
 
 
-@pytest.mark.parametrize("card", ["individual", "hmetad_single"])
+@pytest.mark.parametrize("card", ["individual", "hmetad_single", "group", "hmetad_group"])
 def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
-    counts = simulate_counts([3.2, 1.2], [0.3, 0.5], 0.8, trials=20_000, seed=1)
-    model = build_model(counts, load_model(card))
+    counts = simulate_counts(
+        [3.2, 1.2], [0.3, 0.5], 0.8, trials=20_000, coords={"subject": ["a", "b"]}, seed=1
+    )
+    model, start = model_and_start(counts, load_model(card))
     log_p = model.compile_logp()
-    start = model.initial_point()
-    centre = {name: np.zeros_like(value) for name, value in start.items()}
-    assert log_p(start) - log_p(centre) > 5_000
+    centre = {name: np.zeros_like(value) for name, value in model.initial_point().items()}
+    (begin,) = make_initial_point_fns_per_chain(
+        model=model, overrides=start, jitter_rvs=set(), chains=1
+    )
+    assert log_p(begin(None)) - log_p(centre) > 5_000
+
+
+def subjects_and_tasks(subjects, sd, trials, seed=1):
+    """Groups of observers in two tasks, log M normal between them."""
+    rng = np.random.default_rng(seed)
+    log_m = np.repeat(rng.normal(-0.3, sd, subjects), 2)
+    coords = {
+        "subject": np.repeat([str(i) for i in range(subjects)], 2),
+        "task": np.tile(["a", "b"], subjects),
+    }
+    return simulate_counts(1.8, m_ratio=np.exp(log_m), trials=trials, coords=coords, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "sd", "trials", "expected"),
+    [(100, 0.4, 1000, True), (20, 0.05, 200, False), (200, 0.0, 500, False)],
+)
+def test_effects_are_centred_where_their_variance_is_clear(subjects, sd, trials, expected):
+    spec = load_model("individual", formula={"log_m": "1 + (1|subject)"})
+    counts = subjects_and_tasks(subjects, sd, trials)
+    start = starting_point(counts, spec, designs_of(counts, spec))
+    assert start.is_centred["log_m"] == {"1|subject": expected}
+
+
+def test_the_start_of_a_formula_is_near_its_truth():
+    counts = subjects_and_tasks(100, 0.4, 2000)
+    spec = load_model("individual", formula={"log_m": "1 + task + (1|subject)"})
+    values = starting_point(counts, spec, designs_of(counts, spec)).values
+    assert float(values["log_m_Intercept"]) == pytest.approx(-0.3, abs=0.1)
+    assert float(values["log_m_task"][0]) == pytest.approx(0, abs=0.1)
+    assert float(values["log_m_1|subject_sigma"]) == pytest.approx(0.4, abs=0.1)
+    model, _ = model_and_start(counts, spec)
+    assert values["log_m_1|subject_coefficient"].shape == (100,)
+    assert set(values) >= {v.name for v in model.free_RVs}
 
 
 def test_ratings_that_nobody_used_have_a_start():
