@@ -62,6 +62,7 @@ def uniform_times_half_normal(name: str, sigma: float, dims: tuple[str, ...]) ->
         np.float64(sigma),
         logp=logp,
         random=random,
+        support_point=lambda rv, _, sigma: pt.full(rv.shape, sigma),
         default_transform=log_transform,
         signature="()->()",
         dims=dims or None,

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checks import convergence_notices, sign_notices
+from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
 from hmetad.counts.notices import notices, with_notices
 
-__all__ = ["fit"]
+__all__ = ["finished", "fit", "with_posterior_notices"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 CHAINS = 4
@@ -38,6 +40,7 @@ def fit(
     *,
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
+    store: str | Path | None = None,
     **sample_kwargs: Any,
 ) -> xr.DataTree:
     """Sample the posterior of a model card.
@@ -58,6 +61,9 @@ def fit(
     priors : mapping of str to Prior, optional
         Priors to use in place of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).
+    store : str or Path, optional
+        A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
+        whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
         Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
         progressbar, nuts_sampler (nutpie unless named), and so on.
@@ -91,12 +97,22 @@ def fit(
     options = {**DEFAULTS, "cores": cores, **sample_kwargs}
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     bayesian_model, start = model_and_start(counts, spec)
-    with bayesian_model:
-        tree = pm.sample(**{"initvals": start, **options})
-    refuse_truncated(tree, options["draws"])
-    tree = labelled(tree, counts)
     spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
-    tree.attrs = fit_attributes(spec, options["random_seed"], tree)
+    attrs = fit_attributes(spec, options["random_seed"])
+    if store is None:
+        with bayesian_model:
+            tree = pm.sample(**{"initvals": start, **options})
+    else:
+        tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
+    refuse_truncated(tree, options["draws"])
+    return finished(tree, counts, attrs)
+
+
+def finished(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:
+    """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
+    tree = labelled(tree, counts)
+    sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
+    tree.attrs = {**attrs, "sampler": str(sampler)}
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))
 
@@ -133,14 +149,12 @@ def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
     return xr.DataTree.from_dict(groups)
 
 
-def fit_attributes(spec: ModelSpec, seed: Any, tree: xr.DataTree) -> dict[str, str]:
+def fit_attributes(spec: ModelSpec, seed: Any) -> dict[str, str]:
     """What the result has to say of itself, as text."""
-    sampler = tree["posterior"].attrs.get("inference_library", "pymc")
     return {
         "model": spec.name,
         "spec": spec.to_json(),
         "meta_criterion": spec.meta_criterion,
         "seed": str(seed),
-        "sampler": str(sampler),
         "versions": json.dumps({name: version(name) for name in RECORDED_PACKAGES}),
     }

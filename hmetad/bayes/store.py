@@ -1,6 +1,6 @@
 """Fits on disk.
 
-Fit (DataTree) → netCDF file, and back.
+Fit (DataTree) → netCDF file, and back; a folder of draws → fit.
 """
 
 import os
@@ -10,6 +10,9 @@ from typing import Literal
 
 import xarray as xr
 
+from hmetad.bayes.disk import read_folder
+from hmetad.bayes.fit import finished, with_posterior_notices
+from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
 
 __all__ = ["load_fit", "save_fit"]
@@ -54,12 +57,13 @@ def load_fit(path: str | Path) -> xr.DataTree:
     Parameters
     ----------
     path : str or Path
-        A netCDF file.
+        A netCDF file, or the folder that `hmetad.fit(store=...)` kept its draws in.
 
     Returns
     -------
     DataTree
-        All of it in memory, notices and spec in the attrs.
+        All of it in memory, notices and spec in the attrs. Of a run that was cut short, the
+        draws that all chains have reached, with a notice "partial" of severity error.
 
     Raises
     ------
@@ -67,9 +71,11 @@ def load_fit(path: str | Path) -> xr.DataTree:
         If there is no such file, or it holds no fit of this package.
     """
     path = Path(path)
+    if path.is_dir():
+        return read_run(path)
     if not path.is_file():
-        got = "a folder" if path.is_dir() else "no such file"
-        raise InputError(str(path), got, "a fit", "Write one with save_fit or hmetad fit.")
+        step = "Write one with save_fit or hmetad fit."
+        raise InputError(str(path), "no such file", "a fit", step)
     try:
         tree = xr.load_datatree(path, engine=ENGINE)
     except (OSError, ValueError) as error:
@@ -77,3 +83,16 @@ def load_fit(path: str | Path) -> xr.DataTree:
     if "posterior" not in tree.children or "spec" not in tree.attrs:
         raise InputError(str(path), "netCDF without a posterior", "a fit written by hmetad")
     return tree
+
+
+def read_run(folder: Path) -> xr.DataTree:
+    """Fit from the draws of a folder; a run that was cut short is marked."""
+    tree = read_folder(folder)
+    attrs = {str(key): value for key, value in tree.attrs.items()}
+    wanted, done = attrs.pop("draws_wanted"), tree["posterior"].sizes["draw"]
+    fit = finished(tree, tree["observed_data"].to_dataset()["counts"], attrs)
+    if done == wanted:
+        return fit
+    message = f"The run was cut short: {done} of {wanted} draws a chain. "
+    cut = Notice("partial", "error", message + "Sample it whole before deciding anything.")
+    return with_posterior_notices(with_notices(fit, [cut, *notices(fit)]))

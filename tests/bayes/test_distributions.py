@@ -77,3 +77,9 @@ def test_correlations_have_the_marginals_of_lkj():
     np.testing.assert_allclose(np.diagonal(corr, axis1=1, axis2=2), 1)
     for i, j in [(1, 0), (2, 1), (3, 0), (3, 2)]:
         assert kstest((corr[:, i, j] + 1) / 2, beta(3, 3).cdf).pvalue > 1e-3
+
+
+def test_the_prior_of_a_group_sd_starts_where_it_has_a_density():
+    with pm.Model() as model:
+        draw("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
+    assert np.isfinite(model.compile_logp()(model.initial_point()))

@@ -1,0 +1,175 @@
+"""Time of the meta-d′ likelihood: value and gradient, per cell.
+
+Compares, in one run and on the same numbers:
+
+- kernel: `hmetad.likelihood.kernel.evaluate`, value and gradient;
+- log tails: the same model in PyTensor expressions, with logarithms of normal tails by erfcx, as
+  accurate far out; value summed over cells and `pytensor.grad`, compiled with Numba;
+- erfc: PyTensor expressions again, with differences of erfc on the side where both are small:
+  cheaper, and 0 (so -inf) beyond 38 standard deviations;
+- NumPy: `hmetad.likelihood.theory`, the value alone.
+
+Values and gradients must agree to 1e-8 before anything is timed.
+
+    python benchmarks/likelihood.py
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from machine import best_of, calibrating_loop, describe_machine, print_table
+from numpy.typing import NDArray
+from pytensor.tensor.variable import TensorVariable
+
+from hmetad.likelihood import theory
+from hmetad.likelihood.kernel import evaluate
+
+SIZES = ((100, 4), (100, 2), (100, 6), (100, 11), (1000, 4))
+TOLERANCE = 1e-8
+ROUNDS = 15
+SECONDS_A_ROUND = 0.02
+SIGN = np.array([-1.0, 1.0])
+
+type Floats = NDArray[np.float64]
+type Compiled = Callable[..., list[Floats]]
+type Tail = Callable[[TensorVariable, TensorVariable], TensorVariable]
+
+
+class Arguments(NamedTuple):
+    """What the kernel takes, in its order."""
+
+    counts: Floats
+    d: Floats
+    c: Floats
+    m: Floats
+    kappa: Floats
+    gaps: Floats
+    s: Floats
+
+
+def main() -> None:
+    """Check, time and print all sizes."""
+    print(describe_machine())
+    print(f"calibrating loop: {calibrating_loop():.3f} s")
+    print(f"µs per cell, best of {ROUNDS}; ratios to the kernel\n")
+    functions = compiled(log_area_by_logs), compiled(log_area_by_erfc)
+    header = ("cells", "K", "kernel", "log tails", "ratio", "erfc", "ratio", "NumPy value", "ratio")
+    print_table(header, [row(example(*size), functions) for size in SIZES])
+
+
+def row(x: Arguments, functions: Sequence[Compiled]) -> tuple[object, ...]:
+    """One line of the table: the size, and times with their ratios to the kernel's."""
+    for function in functions:
+        check(x, function)
+    with_logs, with_erfc = functions
+    runs = (
+        lambda: evaluate(*x),
+        lambda: with_logs(*x),
+        lambda: with_erfc(*x),
+        lambda: theory_value(x),
+    )
+    cells, *_, levels = x.counts.shape
+    kernel, *others = (1e6 * seconds / cells for seconds in best_in_turn(runs))
+    return (str(cells), levels, kernel, *(v for t in others for v in (t, t / kernel)))
+
+
+def example(cells: int, levels: int, seed: int = 1) -> Arguments:
+    """Ordinary observers, 400 trials each: counts and parameters near those they come from."""
+    rng = np.random.default_rng(seed)
+    d, c = rng.normal(1.5, 0.5, cells), rng.normal(0, 0.4, cells)
+    m_ratio, s = np.exp(rng.normal(-0.2, 0.3, (2, cells)))
+    m, kappa = np.repeat((m_ratio * d)[:, None], 2, 1), np.repeat((m_ratio * c)[:, None], 2, 1)
+    gaps = rng.lognormal(np.log(1.5 / levels), 0.3, (cells, 2, levels - 1))
+    p = np.exp(theory.log_joint_probabilities(d, c, m, kappa, gaps, s))
+    flat = p.reshape(cells, 2, -1)
+    counts = rng.multinomial(200, flat / flat.sum(-1, keepdims=True)).reshape(p.shape)
+    return Arguments(counts.astype(float), d, c, m, kappa, gaps, s)
+
+
+def compiled(log_area: Tail) -> Compiled:
+    """Compiled PyTensor function of the kernel's arguments: ℓ summed over cells, and gradients."""
+    shapes = (4, 1, 1, 2, 2, 3, 1)
+    inputs = [
+        pt.tensor(n, shape=(None,) * k) for n, k in zip(Arguments._fields, shapes, strict=True)
+    ]
+    value = symbolic_log_likelihood(*inputs, log_area=log_area)
+    function = pytensor.function(inputs, [value, *pytensor.grad(value, inputs[1:])], mode="NUMBA")
+    function.trust_input = True
+    return function
+
+
+def symbolic_log_likelihood(
+    counts: TensorVariable,
+    d: TensorVariable,
+    c: TensorVariable,
+    m: TensorVariable,
+    kappa: TensorVariable,
+    gaps: TensorVariable,
+    s: TensorVariable,
+    *,
+    log_area: Tail,
+) -> TensorVariable:
+    """ℓ summed over cells, in plain PyTensor; `log_area` gives log(Φ(b) - Φ(a)) of (a, b)."""
+    false_alarm, hit = -d / 2 - c, s * (d / 2 - c)
+    z = pt.stack([pt.stack([-false_alarm, false_alarm], -1), pt.stack([-hit, hit], -1)], -2)
+    # Dims cell, stimulus, response; all edges are mirrored to rise outward from κ.
+    scale = pt.stack([pt.ones_like(s), s], -1)[:, :, None]
+    start = scale * SIGN * (kappa[:, None, :] - SIGN[:, None] * m[:, None, :] / 2)
+    outer = start[..., None] + scale[..., None] * pt.cumsum(gaps, -1)[:, None]
+    edges = pt.concatenate([start[..., None], outer], -1)
+    inner_areas = log_area(edges[..., :-1], edges[..., 1:])
+    log_shares = pt.concatenate([inner_areas, log_ndtr(-edges[..., -1:])], -1)
+    log_shares -= log_ndtr(-start)[..., None]
+    return (counts * (log_ndtr(z)[..., None] + log_shares)).sum()
+
+
+def log_ndtr(z: TensorVariable) -> TensorVariable:
+    """log Φ(z), accurate in both tails."""
+    left = pt.log(pt.erfcx(-z / np.sqrt(2)) / 2) - z**2 / 2
+    return pt.switch(z < -1, left, pt.log1p(-pt.erfc(z / np.sqrt(2)) / 2))
+
+
+def log_area_by_logs(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    """log(Φ(b) - Φ(a)) from the logarithms of the two tails where both are small."""
+    is_right = a + b > 0
+    near = log_ndtr(pt.switch(is_right, -a, b))
+    far = log_ndtr(pt.switch(is_right, -b, a))
+    return near + pt.log1p(-pt.exp(far - near))
+
+
+def log_area_by_erfc(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    """log(Φ(b) - Φ(a)) by erfc of the two tails where both are small."""
+    flip = pt.switch(a + b > 0, 1.0, -1.0) / np.sqrt(2)
+    return pt.log(pt.abs(pt.erfc(flip * a) - pt.erfc(flip * b)) / 2)
+
+
+def theory_value(x: Arguments) -> Floats:
+    """ℓ of each cell by the readable NumPy code."""
+    return theory.log_likelihood(x.counts, theory.log_joint_probabilities(*x[1:]))
+
+
+def check(x: Arguments, function: Compiled) -> None:
+    """Assert that kernel, PyTensor and theory say the same."""
+    value, *gradient = evaluate(*x)
+    other_value, *other_gradient = function(*x)
+    np.testing.assert_allclose(value, theory_value(x), rtol=TOLERANCE)
+    np.testing.assert_allclose(value.sum(), other_value, rtol=TOLERANCE)
+    for name, ours, other in zip(Arguments._fields[1:], gradient, other_gradient, strict=True):
+        np.testing.assert_allclose(ours, other, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name)
+
+
+def best_in_turn(runs: Sequence[Callable[[], object]]) -> list[float]:
+    """Best seconds of one call of each; in turn, so that noise meets all alike."""
+    calls = [max(1, int(SECONDS_A_ROUND / best_of(run, rounds=3))) for run in runs]
+    rounds = [
+        [best_of(run, rounds=1, calls=n) for run, n in zip(runs, calls, strict=True)]
+        for _ in range(ROUNDS)
+    ]
+    return [min(seconds) for seconds in zip(*rounds, strict=True)]
+
+
+if __name__ == "__main__":
+    main()
