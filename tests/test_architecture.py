@@ -31,7 +31,8 @@ BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["__main__"] = {"cli"}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
-    "pytensor": {"bayes", "likelihood/op"},
+    "pytensor": {"bayes", "likelihood/op", "likelihood/jax_op"},
+    "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
     "numba": {"likelihood/tails", "likelihood/op"},
     "matplotlib": {"report", "studies"},
 }

@@ -9,7 +9,6 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
-from pymc.distributions.dist_math import normal_lcdf
 from pymc.distributions.transforms import log as log_transform
 from pytensor.tensor.variable import TensorVariable
 from scipy.special import factorial, roots_laguerre
@@ -177,9 +176,16 @@ def sorted_normal_logp(
     scores = (criteria - mu) / sigma
     log_density = (-(scores**2) / 2 - pt.log(sigma) - LOG_SQRT_2PI).sum(-1)
     inward = -OUTWARD[:, 0] * (kappa[..., None] - mu[..., 0]) / sigma[..., 0]
-    log_beyond = normal_lcdf(0.0, 1.0, inward)
+    log_beyond = log_normal_cdf(inward)
     per_response = log_density + log_gap.sum(-1) + pt.gammaln(count + 1) - count * log_beyond
     return per_response.sum(-1)
+
+
+def log_normal_cdf(z: TensorVariable) -> TensorVariable:
+    """log Φ(z). A branch gets harmless input where the other is chosen: no NaN in a gradient."""
+    low, high = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
+    from_below = pt.log(pt.erfcx(-low / np.sqrt(2)) / 2) - low**2 / 2
+    return pt.switch(z < -1, from_below, pt.log1p(-pt.erfc(high / np.sqrt(2)) / 2))
 
 
 def sorted_normal_random(

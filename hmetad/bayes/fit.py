@@ -17,6 +17,7 @@ import xarray as xr
 
 from hmetad.bayes.checks import convergence_notices, sign_notices
 from hmetad.bayes.disk import sample_to_folder
+from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
 from hmetad.counts.notices import notices, with_notices
@@ -66,7 +67,8 @@ def fit(
         whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
         Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
-        progressbar, nuts_sampler (nutpie unless named), and so on.
+        progressbar, nuts_sampler (nutpie unless named), and so on. ``"numpyro"`` and
+        ``"blackjax"`` need ``pip install "hmetad[jax]"``.
 
     Returns
     -------
@@ -78,7 +80,8 @@ def fit(
     Raises
     ------
     InputError
-        If the card or the priors are wrong, or the counts cannot be modelled.
+        If the card or the priors are wrong, the counts cannot be modelled, or the sampler is
+        not installed.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 
@@ -95,10 +98,13 @@ def fit(
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)
     options = {**DEFAULTS, "cores": cores, **sample_kwargs}
+    # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
+    options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     bayesian_model, start = model_and_start(counts, spec)
     spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
-    attrs = fit_attributes(spec, options["random_seed"])
+    packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
+    attrs = fit_attributes(spec, options["random_seed"], packages)
     if store is None:
         with bayesian_model:
             tree = pm.sample(**{"initvals": start, **options})
@@ -149,12 +155,12 @@ def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
     return xr.DataTree.from_dict(groups)
 
 
-def fit_attributes(spec: ModelSpec, seed: Any) -> dict[str, str]:
+def fit_attributes(spec: ModelSpec, seed: Any, packages: tuple[str, ...]) -> dict[str, str]:
     """What the result has to say of itself, as text."""
     return {
         "model": spec.name,
         "spec": spec.to_json(),
         "meta_criterion": spec.meta_criterion,
         "seed": str(seed),
-        "versions": json.dumps({name: version(name) for name in RECORDED_PACKAGES}),
+        "versions": json.dumps({name: version(name) for name in packages}),
     }

@@ -210,5 +210,7 @@ def type2_criteria(kappa: Array, gaps: Array, xp: ModuleType = np) -> Array:
 
 
 def special(xp: ModuleType) -> ModuleType:
-    """Module of special functions that goes with an array module."""
-    return import_module({"numpy": "scipy.special", "jax.numpy": "jax.scipy.special"}[xp.__name__])
+    """Module with the log_ndtr that goes with an array module."""
+    # JAX is optional: its module is imported by whoever comes with `jax.numpy`.
+    names = {"numpy": "scipy.special", "jax.numpy": "hmetad.likelihood.jax_tails"}
+    return import_module(names[xp.__name__])

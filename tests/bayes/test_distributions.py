@@ -2,6 +2,7 @@
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from scipy.integrate import quad
@@ -12,6 +13,7 @@ from hmetad.bayes.distributions import (
     draw,
     lkj_cholesky,
     log_exponential_integral,
+    log_normal_cdf,
     sorted_normal,
 )
 from hmetad.bayes.spec import Prior
@@ -24,6 +26,20 @@ def test_the_exponential_integral_is_that_of_scipy():
     x = np.concatenate([np.logspace(-12, 2.5, 200), [1.5 - 1e-12, 1.5, 1.5 + 1e-12]])
     ours = log_exponential_integral(pt.as_tensor(x)).eval()
     np.testing.assert_allclose(ours, np.log(exp1(x)), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
+def test_the_normal_cdf_and_its_gradient_are_those_of_scipy(mode):
+    if mode == "JAX":
+        pytest.importorskip("jax")
+    z, given = pt.dvector(), np.array([-1e6, -50.0, -9.0, -1.0, -0.999, 0.0, 5.0, 9.0, 50.0, 1e6])
+    value = log_normal_cdf(z)
+    evaluate = pytensor.function([z], [value, pytensor.grad(value.sum(), z)], mode=mode)
+    ours, slope = evaluate(given)
+    np.testing.assert_allclose(ours, norm.logcdf(given), rtol=1e-12, atol=1e-17)
+    ratio = np.exp(norm.logpdf(given) - norm.logcdf(given))
+    np.testing.assert_allclose(slope[1:], ratio[1:], rtol=1e-11)
+    assert slope[0] == pytest.approx(1e6, rel=1e-3)
 
 
 @pytest.fixture(scope="module")
