@@ -50,4 +50,4 @@ def nearest(word: str, words: Iterable[str]) -> str:
     close = get_close_matches(word, candidates, n=1)
     if close:
         return f"Did you mean {close[0]!r}?"
-    return f"There are: {', '.join(map(repr, candidates))}."
+    return f"There are: {', '.join(map(repr, candidates)) or 'none'}."

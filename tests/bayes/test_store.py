@@ -1,5 +1,10 @@
 """Fits on disk: what was drawn is never lost, and a run that was cut short says so."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -15,6 +20,15 @@ COUNTS = simulate_counts(
 )
 FORMULA = {"log_m": "1 + (1|subject)"}
 QUIET = {"progressbar": False, "random_seed": 1}
+LONG_RUN = """
+import sys
+import numpy as np
+from hmetad.bayes.fit import fit
+from hmetad.simulate.simulate import simulate_counts
+names = {"subject": range(60)}
+counts = simulate_counts(np.linspace(1, 2, 60), m_ratio=0.8, trials=400, coords=names, seed=1)
+fit(counts, "group", store=sys.argv[1], draws=20_000, tune=300, chains=2, progressbar=False)
+"""
 
 
 def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
@@ -29,6 +43,31 @@ def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
     assert ours["log_m"].dims == theirs["log_m"].dims
     assert ours["subject"].values.tolist() == ["x", "y", "z"]
     np.testing.assert_allclose(ours["log_m"].mean(), theirs["log_m"].mean(), atol=0.1)
+
+
+def test_a_killed_run_leaves_what_it_had_drawn_and_says_so(tmp_path):
+    folder = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", LONG_RUN, str(folder)])
+    try:
+        wait_for_draws(folder, process)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    partial = load_fit(folder)
+    assert 0 < partial["posterior"].sizes["draw"] < 20_000
+    assert not bool(partial["posterior"]["log_m"].isnull().any())
+    codes = {notice.code: notice for notice in notices(partial)}
+    assert "of 20000 draws a chain" in codes["partial"].message
+    assert codes["partial"].severity == "error"
+
+
+def wait_for_draws(folder, process, patience=180):
+    """Wait until a run has written draws of every chain."""
+    deadline = time.monotonic() + patience
+    while not all(any(folder.glob(f"draws.zarr/sample_stats/logp/c/{i}/*")) for i in range(2)):
+        assert process.poll() is None, "the run ended"
+        assert time.monotonic() < deadline, "no draws were written"
+        time.sleep(0.1)
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):
