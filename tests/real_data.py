@@ -29,10 +29,10 @@ def fit_rouault2018(folder: Path, card: str = "regression", **options):
 
 
 def mazancieux2020(folder: Path) -> pd.DataFrame:
-    """Four tasks of 181 people; eleven levels of confidence, in four quantiles of each task."""
+    """Four tasks of 181 people; eleven levels of confidence, cut to 0-3, 4-6, 7-9 and 10."""
     trials = pd.read_csv(folder / "mazancieux2020" / "data_Mazancieux_2018.csv")
     names = {"Subj_idx": "subject", "Stimulus": "stimulus", "Response": "response", "Task": "task"}
-    rating = hmetad.bin_confidence(trials["Confidence"], 4, within=trials["Task"])
+    rating = hmetad.bin_confidence(trials["Confidence"], 4, method="edges", edges=[4, 7, 10])
     return trials.rename(columns=names).assign(confidence=rating)
 
 

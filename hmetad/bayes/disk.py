@@ -114,14 +114,12 @@ def read_folder(folder: str | Path) -> xr.DataTree:
     except (FileNotFoundError, KeyError, ValueError) as error:
         raise InputError(str(folder), "no draws yet", "a store with draws in it") from error
     stats = plain_names(stored["sample_stats"].to_dataset().load())
-    done = int(stats["logp"].notnull().sum("draw").min())
+    posterior = plain_names(stored["posterior"].to_dataset().load())
+    done = finished_draws(posterior.assign(logp=stats["logp"]))
     if done == 0:
         raise InputError(str(folder), "no draws yet", "a store with draws in it")
     per_draw = [n for n, v in stats.items() if v.dims == ("chain", "draw")]
-    groups = {
-        "posterior": plain_names(stored["posterior"].to_dataset().load()),
-        "sample_stats": stats[per_draw],
-    }
+    groups = {"posterior": posterior, "sample_stats": stats[per_draw]}
     numbered = {
         name: group.isel(draw=slice(done)).assign_coords(
             chain=np.arange(group.sizes["chain"]), draw=np.arange(done)
@@ -133,6 +131,16 @@ def read_folder(folder: str | Path) -> xr.DataTree:
     tree = xr.DataTree.from_dict({**numbered, "observed_data": counts.to_dataset(name="counts")})
     tree.attrs = {**record["attrs"], "draws_wanted": int(record["draws"])}
     return tree
+
+
+def finished_draws(draws: xr.Dataset) -> int:
+    """How many draws every chain has of every variable; they are written one after the other."""
+    written = [
+        values.notnull().any([dim for dim in values.dims if dim not in ("chain", "draw")])
+        for values in draws.values()
+    ]
+    is_whole = np.logical_and.reduce([part.transpose("chain", "draw") for part in written])
+    return int(np.logical_and.accumulate(is_whole, axis=1).sum(axis=1).min())
 
 
 def plain_names(group: xr.Dataset) -> xr.Dataset:

@@ -17,8 +17,9 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.distributions import OUTWARD, draw, sorted_normal
+from hmetad.bayes.group_effects import Predictor
 from hmetad.bayes.observe import observe
-from hmetad.bayes.predictors import Predictor, default_priors, linear_predictor
+from hmetad.bayes.predictors import default_priors, linear_predictor
 from hmetad.bayes.spec import DEFAULT_HYPERCRITERIA, DEFAULT_PRIORS, ModelSpec, Prior
 from hmetad.bayes.start import Start, starting_point
 from hmetad.counts.checks import require_stimulus

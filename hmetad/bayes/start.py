@@ -16,15 +16,21 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
-from hmetad.bayes.predictors import absorbed_columns, centred_columns
+from hmetad.bayes.group_effects import (
+    absorbed_columns,
+    averaging_weights,
+    centred_columns,
+    centred_elements,
+)
 from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
 from hmetad.mle.scoring import CellModes, Layout, penalised_modes
 
 __all__ = ["CLEAR_VARIANCE", "Start", "starting_point"]
 
 type Floats = NDArray[np.float64]
+type Flags = NDArray[np.bool_]
 
-CLEAR_VARIANCE = 2.5
+CLEAR_VARIANCE = 1.75
 EM_ROUNDS = 30
 SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
@@ -39,18 +45,19 @@ class Start:
     values : dict of str to array
         By plain name of the free variable.
     is_centred : dict of str to dict
-        By parameter, then by effect (``"1|subject"``) or correlated block.
+        By parameter, then by effect (``"1|subject"``) or correlated block: array of bool, shape
+        (effects, *extra); () for a block.
     """
 
     values: dict[str, Floats] = field(default_factory=dict)
-    is_centred: dict[str, dict[str, bool]] = field(default_factory=dict)
+    is_centred: dict[str, dict[str, Flags]] = field(default_factory=dict)
 
 
 def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Start:
     """Starting values, and the way in which each effect is sampled.
 
     An effect is sampled centred where its variance between groups is clear from the data: its
-    estimate is at least 2.5 of its standard errors above 0. Centred, groups with much data mix
+    estimate is at least 1.75 of its standard errors above 0. Centred, groups with much data mix
     best; but where the standard deviation may be near 0, a centred effect runs into a funnel,
     and is sampled non-centred.
 
@@ -68,7 +75,7 @@ def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, 
     """
     modes = cell_modes(counts, spec)
     values: dict[str, Floats] = {}
-    is_centred: dict[str, dict[str, bool]] = {}
+    is_centred: dict[str, dict[str, Flags]] = {}
     for parameter in spec.parameters:
         estimates = modes.values.get(parameter)
         if parameter == "meta_d":
@@ -113,25 +120,32 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     v = variances.reshape(len(variances), -1)
     fits = [fit_mixed(design, y[:, j], v[:, j]) for j in range(y.shape[1])]
     common = np.stack([fit.common for fit in fits], axis=-1)
+    average = common.copy()
     values: dict[str, Floats] = {}
-    start = 0
-    for term in design.common:
-        part = common[start : start + term.columns.shape[1]]
-        start += len(part)
-        part = part if term.labels is not None else part[0]
-        values[f"{parameter}_{term.name}"] = unflattened(part, extra)
-    centred: dict[str, bool] = {}
+    centred: dict[str, Flags] = {}
     taken: set[int] = set()
+    all_effects = []
     for b, block in enumerate(design.blocks):
         parts = [fit.blocks[b] for fit in fits]
         effects = np.stack([part.effects for part in parts], axis=-1)
+        all_effects.append(effects)
         sigmas = np.stack([part.sigmas for part in parts], axis=-1)
         clarity = np.stack([part.clarity for part in parts], axis=-1)
-        centred |= centred_effects(block, clarity)
+        centred |= centred_effects(block, unflattened(clarity, extra))
         weights = absorbed_columns(design, block, centred, taken)
         taken |= set(np.flatnonzero(weights.any(axis=(0, 1))).tolist())
         own = effects + np.tensordot(weights, common, axes=1)
         values |= block_values(parameter, block, effects, own, sigmas, centred, extra)
+    for block, effects in zip(design.blocks, all_effects, strict=True):
+        flags = centred_columns(block, centred)
+        average += np.tensordot(averaging_weights(design, block, flags, taken), effects, axes=2)
+    start = 0
+    for term in design.common:
+        stop = start + term.columns.shape[1]
+        pick = slice(start, stop) if term.labels is not None else start
+        values[f"{parameter}_{term.name}"] = unflattened(common[pick], extra)
+        values[f"{parameter}_{term.name}_average"] = unflattened(average[pick], extra)
+        start = stop
     return Start(values, {parameter: centred})
 
 
@@ -193,15 +207,15 @@ def fit_block(block: Block, columns: Floats, rest: Floats, v: Floats, sigmas: Fl
     return BlockFit(mean, np.sqrt(variance), clarity)
 
 
-def centred_effects(block: Block, clarity: Floats) -> dict[str, bool]:
-    """Which effects of a block have a variance that is clearly above 0."""
-    is_clear = (clarity >= CLEAR_VARIANCE).all(axis=-1)
+def centred_effects(block: Block, clarity: Floats) -> dict[str, Flags]:
+    """Which effects of a block have a variance that is clearly above 0, as in `Start`."""
+    is_clear: Flags = clarity >= CLEAR_VARIANCE
     if block.is_correlated:
-        return {block.name: bool(is_clear.all())}
+        return {block.name: np.array(is_clear.all())}
     result, start = {}, 0
     for term in block.terms:
         stop = start + term.columns.shape[1]
-        result[f"{term.name}|{block.factor}"] = bool(is_clear[start:stop].all())
+        result[f"{term.name}|{block.factor}"] = is_clear[start:stop]
         start = stop
     return result
 
@@ -212,7 +226,7 @@ def block_values(
     effects: Floats,
     own: Floats,
     sigmas: Floats,
-    centred: Mapping[str, bool],
+    centred: Mapping[str, Flags],
     extra: tuple[int, ...],
 ) -> dict[str, Floats]:
     """Starting values of a block's variables; arrays (groups, effects, elements)."""
@@ -224,6 +238,9 @@ def block_values(
         values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflattened(sigmas[pick], extra)
     is_single = len(block.terms) == 1 and block.terms[0].labels is None
     flags = centred_columns(block, centred)
+    if extra:
+        is_own = centred_elements(block, centred, sigmas.ndim).reshape(sigmas.shape)
+        own = np.where(is_own, own, effects / sigmas)
     for end, part, chosen in (
         ("coefficient", own, np.flatnonzero(flags)),
         ("offset", effects / sigmas, np.flatnonzero(~flags)),

@@ -95,9 +95,11 @@ def funcify_with_kernel_version(op: Op, node: Apply, **kwargs: Any) -> tuple[Any
     """Numba implementation; the kernel's checksum keeps a stale compiled copy from being used."""
     evaluate = kernel.evaluate
 
+    # Constants of a model are read-only, and would have the kernel compiled a second time: a copy
+    # is not, and costs a hundredth of the evaluation.
     @njit
     def metad(counts: Any, d: Any, c: Any, m: Any, kappa: Any, gaps: Any, s: Any) -> Any:
-        return evaluate(counts, d, c, m, kappa, gaps, s)
+        return evaluate(counts.copy(), d, c, m, kappa, gaps, s.copy())
 
     sources = [Path(str(module.__file__)).read_bytes() for module in (kernel, exact, tails)]
     return metad, crc32(b"".join(sources))

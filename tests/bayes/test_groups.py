@@ -94,3 +94,68 @@ def test_main_effects_and_interaction_of_two_crossed_conditions_are_recovered():
     by_level = dict(zip(simple["a"].values.tolist(), simple.values.tolist(), strict=True))
     assert by_level["a1"] == pytest.approx(2 * (effect_b + interaction), abs=0.2)
     assert by_level["a2"] == pytest.approx(0, abs=0.2)
+
+
+def assert_recovered(posterior, truths, largest_sd):
+    """Every truth lies within three posterior SDs of the mean, and the SDs are small."""
+    for name, expected in truths.items():
+        values = posterior[name]
+        mean, sd = values.mean(["chain", "draw"]), values.std(["chain", "draw"])
+        assert (abs(mean - expected) < 3 * sd).all(), (name, mean.values, sd.values)
+        assert (sd < largest_sd).all(), (name, sd.values)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_efficiency_of_each_response_is_recovered(seed):
+    rng = np.random.default_rng(seed)
+    subjects = 30
+    truth, spread = np.log([0.6, 1.0]), np.array([0.2, 0.3])
+    log_m = truth + spread * rng.normal(size=(subjects, 2))
+    counts = simulate_counts(
+        rng.normal(1.7, 0.3, subjects),
+        rng.normal(0, 0.3, subjects),
+        np.exp(log_m),
+        gaps=np.exp(rng.normal(-0.7, 0.2, (subjects, 2, 3))),
+        trials=1000,
+        coords={"subject": [str(i) for i in range(subjects)]},
+        seed=rng,
+    )
+    draws = fit(counts, "response_conditional", random_seed=1, draws=2000, **QUIET)
+    assert not {n.code for n in notices(draws)} & {"rhat", "divergences"}
+    truths = {
+        "log_m_Intercept": log_m.mean(0),
+        "log_m_1|subject_sigma": log_m.std(0, ddof=1),
+    }
+    assert_recovered(draws["posterior"].to_dataset(), truths, 0.12)
+    # A single M for both responses would be right for neither.
+    either = draws["posterior"]["log_m_Intercept"]
+    assert float((either[..., 1] > either[..., 0]).mean()) > 0.99
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unequal_variance_is_recovered_along_with_efficiency(seed):
+    rng = np.random.default_rng(seed)
+    subjects = 30
+    log_s = rng.normal(np.log(0.75), 0.1, subjects)
+    log_m = rng.normal(np.log(0.8), 0.2, subjects)
+    counts = simulate_counts(
+        rng.normal(1.7, 0.3, subjects),
+        rng.normal(0, 0.3, subjects),
+        np.exp(log_m),
+        s=np.exp(log_s),
+        gaps=np.exp(rng.normal(-0.7, 0.2, (subjects, 2, 3))),
+        trials=1000,
+        coords={"subject": [str(i) for i in range(subjects)]},
+        seed=rng,
+    )
+    draws = fit(counts, "unequal_variance", random_seed=1, **QUIET)
+    assert not {n.code for n in notices(draws)} & {"rhat", "divergences"}
+    truths = {
+        "log_m_Intercept": log_m.mean(),
+        "log_m_1|subject_sigma": log_m.std(ddof=1),
+        "log_s_Intercept": log_s.mean(),
+        "log_s_1|subject_sigma": log_s.std(ddof=1),
+    }
+    posterior = draws["posterior"].to_dataset()
+    assert_recovered(posterior, truths, 0.1)
+    assert float((posterior["log_s_Intercept"] < 0).mean()) > 0.99

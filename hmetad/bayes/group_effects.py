@@ -1,0 +1,347 @@
+"""Effects of groups in a linear predictor, and how they are sampled.
+
+Block of a design → PyTensor variables, inside a PyMC model: standard deviations, correlations
+and effects of every group. Effects are sampled in one of two ways, which give the same posterior:
+*centred*, as the group's own coefficient with the population's as its mean (``_coefficient``), or
+*non-centred*, as a standard normal times the standard deviation (``_offset``).
+`hmetad.bayes.start` says which.
+
+The data tell the average of the groups at hand; that of their population they tell only through
+it. Where an effect is non-centred, the population's coefficient and all offsets could move
+against each other, a ridge along which a sampler crawls. So the average is what is sampled
+(``_average``), and the population's coefficient is that less the average of the deviations.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pytensor.tensor.variable import TensorVariable
+
+from hmetad.bayes.design import Block, Design
+from hmetad.bayes.distributions import draw, lkj_cholesky
+from hmetad.bayes.spec import Prior
+
+__all__ = [
+    "BlockPart",
+    "NameOf",
+    "Predictor",
+    "PriorOf",
+    "absorbed_columns",
+    "average_deviations",
+    "averaging_weights",
+    "centred_columns",
+    "label_dim",
+]
+
+type Floats = NDArray[np.float64]
+type Flags = NDArray[np.bool_]
+type PriorOf = Callable[[str], Prior]
+type NameOf = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """How the linear predictor of a parameter is sampled.
+
+    Parameters
+    ----------
+    design : Design
+    extra : tuple of str
+        Dims of the parameter beside the cell: response, criterion.
+    is_centred : mapping of str to bool, or to array of bool, shape (effects, *extra)
+        By effect of a group (``"1|subject"``), or by block where it is correlated. Where only
+        some elements are centred, the effect's ``_coefficient`` holds offsets in the others.
+    """
+
+    design: Design
+    extra: tuple[str, ...]
+    is_centred: Mapping[str, bool | Flags] = field(default_factory=dict)
+
+
+class BlockPart:
+    """Variables of a block: standard deviations and offsets first, then its effects.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    block : Block
+    weights : array, shape (groups, effects, coefficients)
+        Which common columns its centred effects have for their mean.
+    prior_of, named : callable
+        As in `linear_predictor`.
+
+    Attributes
+    ----------
+    deviation : tensor, shape (groups, non-centred effects, *extra), or None
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        block: Block,
+        weights: Floats,
+        prior_of: PriorOf,
+        named: NameOf,
+    ) -> None:
+        self.predictor, self.block, self.weights, self.named = predictor, block, weights, named
+        self.name = f"{predictor.design.parameter}_{block.name}"
+        self.labels = effect_labels(block)
+        self.is_single = len(block.terms) == 1 and block.terms[0].labels is None
+        self.is_centred = centred_columns(block, predictor.is_centred)
+        self.sigma = block_sigmas(
+            predictor.design.parameter, block, predictor.extra, prior_of, named
+        )
+        self.unit = self.correlation_factor(prior_of) if block.is_correlated else None
+        self.deviation: TensorVariable | None = None
+        if not self.is_centred.all():
+            self.deviation = self.deviations()
+
+    def correlation_factor(self, prior_of: PriorOf) -> TensorVariable:
+        """Cholesky factor of the correlations between effects."""
+        eta = prior_of(f"{self.name}_corr").parameters["eta"]
+        unit = lkj_cholesky(f"{self.name}_partial", len(self.labels), eta)
+        dims = [self.label_dim(end)[0] for end in ("effect", "effect_bis")]
+        pm.Deterministic(self.named(f"{self.name}_corr"), row_products(unit, unit), dims=dims)
+        return unit
+
+    def deviations(self) -> TensorVariable:
+        """What the non-centred effects of a group add to the population's."""
+        chosen = np.flatnonzero(~self.is_centred)
+        name, dims = f"{self.name}_offset", self.dims("offset", chosen)
+        if self.unit is not None:
+            return row_products(pm.Normal(name, 0, 1, dims=dims), self.unit) * self.sigma
+        offset = pm.Normal(name, 0, 1, dims=dims)
+        return offset[:, None] * self.sigma if self.is_single else offset * self.sigma[chosen]
+
+    def coefficients(self, mean: TensorVariable) -> TensorVariable:
+        """Centred effects of every group, around their mean."""
+        chosen = np.flatnonzero(self.is_centred)
+        name, dims = f"{self.name}_coefficient", self.dims("coefficient", chosen)
+        if self.unit is not None:
+            centre = pt.broadcast_to(mean, (len(self.block.groups), len(self.labels)))
+            return pm.MvNormal(name, centre, chol=self.sigma[:, None] * self.unit, dims=dims)
+        pick = 0 if self.is_single else chosen
+        centre, sigma = mean[:, pick], self.sigma[pick]
+        is_centred = centred_elements(self.block, self.predictor.is_centred, self.sigma.ndim)[pick]
+        if is_centred.all():
+            own = pm.Normal(name, centre, sigma, dims=dims)
+        else:
+            scale = pt.switch(is_centred, sigma, 1.0)
+            free = pm.Normal(name, pt.switch(is_centred, centre, 0.0), scale, dims=dims)
+            own = pt.switch(is_centred, free, centre + free * sigma)
+        return own[:, None] if self.is_single else own
+
+    def effects(self, common: TensorVariable | None) -> TensorVariable:
+        """What the block adds to the predictor of every cell."""
+        extra = self.predictor.extra
+        mean = absorbed_mean(self.weights, common, len(extra))
+        own = self.own_effects(mean)
+        deviation = own - mean if self.is_centred.any() else own
+        parameter, start = self.predictor.design.parameter, 0
+        for term in self.block.terms:
+            stop = start + term.columns.shape[1]
+            expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
+            part = deviation[:, start:stop] if expression else deviation[:, start]
+            dims = (*factor_dim(parameter, self.block), *expression, *extra)
+            name = f"{parameter}_{term.name}|{self.block.factor}"
+            pm.Deterministic(self.named(name), part, dims=dims)
+            start = stop
+        return gathered(self.block, own)
+
+    def own_effects(self, mean: TensorVariable) -> TensorVariable:
+        """Coefficients of the centred effects and deviations of the others, in their order."""
+        if not self.is_centred.any():
+            return self.deviation
+        if self.deviation is None:
+            return self.coefficients(mean)
+        both = pt.concatenate([self.coefficients(mean), self.deviation], axis=1)
+        return both[:, np.argsort(np.argsort(~self.is_centred, kind="stable"))]
+
+    def dims(self, end: str, chosen: NDArray[np.int64]) -> tuple[str, ...]:
+        """Dims of the coefficients or offsets of some of the effects."""
+        place = factor_dim(self.predictor.design.parameter, self.block)
+        if self.unit is not None:
+            return (*place, *self.label_dim("effect"))
+        effect = () if self.is_single else self.label_dim(end, self.labels[chosen])
+        return (*place, *effect, *self.predictor.extra)
+
+    def label_dim(self, end: str, labels: NDArray[np.str_] | None = None) -> tuple[str, ...]:
+        """Dim of the block's effects, or of some of them."""
+        labels = self.labels if labels is None else labels
+        return label_dim(self.predictor.design.parameter, f"{self.block.name}__{end}", labels)
+
+
+def average_deviations(parts: Sequence[BlockPart], taken: set[int]) -> dict[int, TensorVariable]:
+    """Average over the groups of what non-centred effects add, by common column, (*extra,)."""
+    averages: dict[int, TensorVariable] = {}
+    for part in parts:
+        if (effects := part.deviation) is None:
+            continue
+        design, chosen = part.predictor.design, np.flatnonzero(~part.is_centred)
+        weights = averaging_weights(design, part.block, part.is_centred, taken)[..., chosen]
+        for j in np.flatnonzero(weights.any(axis=(1, 2))).tolist():
+            (effect,) = np.flatnonzero(weights[j].any(axis=0))
+            column, deviation = weights[j, :, effect], effects[:, effect]
+            if (column == column[0]).all():
+                average = deviation.sum(axis=0) * column[0]
+            else:
+                average = (pt.shape_padright(column, deviation.ndim - 1) * deviation).sum(axis=0)
+            averages[j] = averages[j] + average if j in averages else average
+    return averages
+
+
+def averaging_weights(design: Design, block: Block, is_centred: Flags, taken: set[int]) -> Floats:
+    """Least-squares weights of the groups' deviations, (coefficients, groups, effects).
+
+    Where common columns X = a_group · E are multiples of a non-centred effect E, the groups' own
+    coefficients are a·β + deviation, and those of β that fit them best are β + a⁺·deviation.
+    """
+    columns, groups = design.columns, len(block.groups)
+    weights = np.zeros((columns.shape[1], groups, block.columns.shape[1]))
+    left = [j for j in range(columns.shape[1]) if j not in taken]
+    for effect in np.flatnonzero(~is_centred):
+        ratios = {
+            j: ratio_by_group(columns[:, j], block.columns[:, effect], block.index, groups)
+            for j in left
+        }
+        own = {j: ratio for j, ratio in ratios.items() if ratio is not None}
+        if own:
+            weights[list(own), :, effect] = np.linalg.pinv(np.stack(list(own.values()), axis=1))
+        left = [j for j in left if j not in own]
+    return weights
+
+
+def absorbed_columns(
+    design: Design, block: Block, is_centred: Mapping[str, bool | Flags], taken: set[int]
+) -> Floats:
+    """Which common columns are the mean of a centred effect, (groups, effects, coefficients).
+
+    Common column X belongs to effect E of a group if X = a_group · E in all cells: the intercept
+    to an intercept per group, a covariate of subjects to their intercepts, and a condition to the
+    effect of the condition. Then the group's own coefficient has mean Σ a·β, and X leaves the
+    predictor: nothing is said twice, and the sampler has no ridge to follow.
+    """
+    columns, groups = design.columns, len(block.groups)
+    weights = np.zeros((groups, block.columns.shape[1], columns.shape[1]))
+    for effect in np.flatnonzero(centred_columns(block, is_centred)):
+        for j in range(columns.shape[1]):
+            ratio = ratio_by_group(columns[:, j], block.columns[:, effect], block.index, groups)
+            if ratio is not None and j not in taken and not weights[:, :, j].any():
+                weights[:, effect, j] = ratio
+    return weights
+
+
+def ratio_by_group(
+    common: Floats, effect: Floats, index: NDArray[np.int64], groups: int
+) -> Floats | None:
+    """a with common = a[group] · effect in all cells, or None."""
+    is_used = effect != 0
+    if common[~is_used].any():
+        return None
+    ratio = np.zeros(groups)
+    ratio[index[is_used]] = common[is_used] / effect[is_used]
+    return ratio if np.allclose(ratio[index] * effect, common) and ratio.any() else None
+
+
+def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) -> TensorVariable:
+    """Mean of the groups' own coefficients, (groups or 1, effects, *extra)."""
+    if common is None or not weights.any():
+        return pt.zeros((1, weights.shape[1], *[1] * extra))
+    used = np.flatnonzero(weights.any(axis=(0, 1)))
+    part = weights[:, :, used]
+    chosen = common if len(used) == weights.shape[2] else common[used]
+    if (part == np.eye(*part.shape[1:])).all():
+        return chosen[None]
+    if (part == part[:1]).all():
+        part = part[:1]
+    return pt.tensordot(pt.as_tensor(part), chosen, axes=1)
+
+
+def block_sigmas(
+    parameter: str, block: Block, extra: tuple[str, ...], prior_of: PriorOf, named: NameOf
+) -> TensorVariable:
+    """Standard deviations of a block's effects between groups, (effects, *extra)."""
+    sigmas = []
+    for term in block.terms:
+        name = f"{parameter}_{term.name}|{block.factor}_sigma"
+        expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
+        sigma = draw(named(name), prior_of(name), (*expression, *extra))
+        sigmas.append(sigma if expression else sigma[None])
+    return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
+
+
+def centred_columns(block: Block, is_centred: Mapping[str, bool | Flags]) -> Flags:
+    """Which effects of a block are sampled centred in any element, (effects,)."""
+    if block.is_correlated:
+        return np.full(block.columns.shape[1], is_centred.get(block.name, False))
+    flags = [np.any(is_centred.get(f"{t.name}|{block.factor}", False)) for t in block.terms]
+    return np.repeat(flags, [t.columns.shape[1] for t in block.terms])
+
+
+def centred_elements(block: Block, is_centred: Mapping[str, bool | Flags], ndim: int) -> Flags:
+    """Which effects of an independent block are sampled centred, (effects, *extra or 1)."""
+    flags = []
+    for term in block.terms:
+        flag = np.asarray(is_centred.get(f"{term.name}|{block.factor}", False))
+        flag = flag if flag.ndim else flag.reshape((1,) * ndim)
+        flags.append(np.broadcast_to(flag, (term.columns.shape[1], *flag.shape[1:])))
+    return np.concatenate(np.broadcast_arrays(*flags) if len(flags) > 1 else flags)
+
+
+def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:
+    """left @ rightᵀ of small matrices, without the BLAS that PyTensor may lack."""
+    return (left[:, None, :] * right[None, :, :]).sum(axis=-1)
+
+
+def gathered(block: Block, effects: TensorVariable) -> TensorVariable:
+    """Σ over effects of the block's columns times the effects of the cell's group.
+
+    `effects` has dims (groups, effects, *extra).
+    """
+    cells, columns = len(block.index), block.columns
+    in_order = len(block.groups) == cells and (block.index == np.arange(cells)).all()
+    per_cell = effects if in_order else effects[block.index]
+    if columns.shape[1] == 1 and (columns == 1).all():
+        return per_cell[:, 0]
+    return (pt.shape_padright(pt.as_tensor(columns), effects.ndim - 2) * per_cell).sum(axis=1)
+
+
+def effect_labels(block: Block) -> NDArray[np.str_]:
+    """Names of the effects of a block, one for each column."""
+    if len(block.terms) == 1 and block.terms[0].labels is not None:
+        return block.terms[0].labels
+    return np.array(
+        [
+            name
+            for term in block.terms
+            for name in (
+                [term.name] if term.labels is None else [f"{term.name}[{x}]" for x in term.labels]
+            )
+        ]
+    )
+
+
+def factor_dim(parameter: str, block: Block) -> tuple[str, ...]:
+    """Dim of the groups of a block."""
+    return label_dim(parameter, f"{block.factor}__factor_dim", block.groups)
+
+
+def label_dim(parameter: str, dim: str, labels: NDArray[np.str_] | None) -> tuple[str, ...]:
+    """Dim with these labels in the current model; none where there are no labels.
+
+    Parameters share a dim where its labels are the same; else its name begins with the parameter.
+    """
+    if labels is None:
+        return ()
+    model = pm.modelcontext(None)
+    own = [str(label) for label in labels]
+    for name in (dim, f"{parameter}_{dim}"):
+        if name not in model.coords:
+            model.add_coord(name, own)
+        if list(model.coords[name]) == own:
+            return (name,)
+    raise AssertionError(f"{parameter}_{dim} stands for two sets of labels")
