@@ -37,9 +37,9 @@ def mazancieux2020(folder: Path) -> pd.DataFrame:
 
 
 def fit_mazancieux2020(folder: Path, **options):
-    """All six correlations of log M between the tasks."""
+    """All six correlations of log M between the tasks; 40 trials a cell take many draws."""
     counts = hmetad.count_trials(mazancieux2020(folder), by=["subject", "task"], ratings=4)
-    return hmetad.fit(counts, "multitask", **options)
+    return hmetad.fit(counts, "multitask", **{"draws": 3000, "tune": 1500, **options})
 
 
 def bang2019(folder: Path) -> pd.DataFrame:

@@ -278,8 +278,8 @@ def centred_columns(block: Block, is_centred: Mapping[str, bool | Flags]) -> Fla
     """Which effects of a block are sampled centred in any element, (effects,)."""
     if block.is_correlated:
         return np.full(block.columns.shape[1], is_centred.get(block.name, False))
-    flags = [np.any(is_centred.get(f"{t.name}|{block.factor}", False)) for t in block.terms]
-    return np.repeat(flags, [t.columns.shape[1] for t in block.terms])
+    flags = centred_elements(block, is_centred, 1)
+    return flags.reshape(len(flags), -1).any(axis=1)
 
 
 def centred_elements(block: Block, is_centred: Mapping[str, bool | Flags], ndim: int) -> Flags:
@@ -289,7 +289,8 @@ def centred_elements(block: Block, is_centred: Mapping[str, bool | Flags], ndim:
         flag = np.asarray(is_centred.get(f"{term.name}|{block.factor}", False))
         flag = flag if flag.ndim else flag.reshape((1,) * ndim)
         flags.append(np.broadcast_to(flag, (term.columns.shape[1], *flag.shape[1:])))
-    return np.concatenate(np.broadcast_arrays(*flags) if len(flags) > 1 else flags)
+    shape = np.broadcast_shapes(*(flag.shape[1:] for flag in flags))
+    return np.concatenate([np.broadcast_to(flag, (len(flag), *shape)) for flag in flags])
 
 
 def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:

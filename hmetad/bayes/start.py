@@ -59,7 +59,7 @@ def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, 
     An effect is sampled centred where its variance between groups is clear from the data: its
     estimate is at least 1.75 of its standard errors above 0. Centred, groups with much data mix
     best; but where the standard deviation may be near 0, a centred effect runs into a funnel,
-    and is sampled non-centred.
+    and is sampled non-centred. Each response and criterion is judged by itself.
 
     Parameters
     ----------

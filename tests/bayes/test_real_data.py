@@ -72,7 +72,7 @@ def test_regression_on_age_mixes_and_has_the_sign_of_the_single_fits(shared, sto
 
 
 def test_four_tasks_have_six_correlations(shared):
-    draws = real_data.fit_mazancieux2020(shared / "data", tune=1500, **QUIET)
+    draws = real_data.fit_mazancieux2020(shared / "data", **QUIET)
     assert problems(draws) == []
     found = correlations(draws, ["EF", "EM", "SM", "VP"])
     assert len(found) == 6
