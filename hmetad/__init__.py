@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
     from hmetad.measures.sdt import sdt, z_test
+    from hmetad.mle.meta_d import fit_mle
     from hmetad.report.compose import decision_report
     from hmetad.report.plots import (
         plot_accuracy_by_rating,
@@ -50,6 +51,7 @@ __all__ = [
     "decision_report",
     "estimate_frame",
     "fit",
+    "fit_mle",
     "from_nr",
     "load_fit",
     "load_model",
@@ -86,6 +88,7 @@ HOMES = {
     "errors": ("InputError",),
     "logs.tables": ("read_table",),
     "measures.sdt": ("sdt", "z_test"),
+    "mle.meta_d": ("fit_mle",),
     "report.compose": ("decision_report",),
     "report.plots": (
         "plot_accuracy_by_rating",

@@ -1,0 +1,303 @@
+"""Maximum likelihood of meta-d′ and the type-2 criteria, by Newton's method, compiled.
+
+Type-1 parameters and counts of every cell → meta-d′, distances of the criteria from κ, and the
+curvature at the maximum. Given d′ and c, the confidence of each response to each stimulus is
+left to fit: four conditional multinomials (Maniscalco & Lau 2012).
+
+Criteria enter through logarithms of areas between two edges, which are concave in both; only
+meta-d′ moves the whole side that an area is a share of. So the criteria have a tridiagonal block
+of the Hessian, one for each response and always negative definite, and meta-d′ has one row: a
+step costs as much as an evaluation, however many ratings there are.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
+
+__all__ = ["FARTHEST", "maximise"]
+
+type Floats = NDArray[np.float64]
+type Whole = NDArray[np.int64]
+
+ITERATIONS = 100
+HALVINGS = 30
+LARGEST_STEP = 1.0
+KEPT = 0.1  # No step leaves less than this part of a gap.
+FARTHEST = 20.0
+FLAT = 1e-9
+ROUNDING = 1e-13
+
+# Rows of a response's working space: derivatives by its edges, and what is solved from them.
+GRADIENT, DIAGONAL, BESIDE, CROSS, CROSS_KAPPA, RISE, REPLY, MOVE, ROOM = range(9)
+ROWS = 9
+# Derivatives by m, twice by m, by m and κ, by κ; then those of the profile, the maximum over edges.
+BY_M, BY_M_M, BY_M_KAPPA, BY_KAPPA, PROFILE_M, PROFILE_M_M, PROFILE_M_KAPPA = range(7)
+POINTS = 7
+
+
+@compiled
+def add_side(
+    r: int,
+    counts: Floats,
+    edges: Floats,
+    levels: int,
+    m: float,
+    kappa: float,
+    ratio: float,
+    s: float,
+    work: Floats,
+    point: Floats,
+) -> float:
+    """Add derivatives of response r; returns its ℓ.
+
+    `counts` (response, stimulus, level); `edges` (response, level) are distances from κ, the
+    first of them 0; κ moves by `ratio` with m. `work` and `point` are those of `evaluate`.
+    """
+    side, value = 2.0 * r - 1.0, 0.0
+    for stimulus in range(2):
+        scale = s if stimulus == 1 else 1.0
+        sign = 2.0 * stimulus - 1.0
+        by_m, by_kappa = scale * side * (ratio - sign / 2), scale * side
+        first = scale * side * (kappa - sign * m / 2)
+        total = shift = bend = 0.0
+        lower, mills_lower = first, mills(abs(first))
+        log_side, hazard = log_tail(first, mills_lower)
+        bend_side = hazard * (hazard - first)
+        for k in range(levels - 1):
+            width = scale * (edges[r, k + 1] - edges[r, k])
+            upper = first + scale * edges[r, k + 1]
+            mills_upper = mills(abs(upper))
+            n = counts[r, stimulus, k]
+            if n > 0:
+                log_share, high, tilt = log_area(lower, width, mills_lower, mills_upper)
+                low = high - tilt
+                value += n * log_share
+                total += n
+                shift += n * tilt
+                bend -= n * (width * high + lower * tilt + tilt * tilt)
+                work[r, GRADIENT, k + 1] += n * scale * high
+                work[r, GRADIENT, k] -= n * scale * low
+                work[r, DIAGONAL, k + 1] -= n * scale * scale * high * (upper + high)
+                work[r, DIAGONAL, k] += n * scale * scale * low * (lower - low)
+                work[r, BESIDE, k] += n * scale * scale * low * high
+                upper_cross = -n * scale * high * (upper + tilt)
+                lower_cross = n * scale * low * (lower + tilt)
+                work[r, CROSS, k + 1] += upper_cross * by_m
+                work[r, CROSS, k] += lower_cross * by_m
+                work[r, CROSS_KAPPA, k + 1] += upper_cross * by_kappa
+                work[r, CROSS_KAPPA, k] += lower_cross * by_kappa
+            lower, mills_lower = upper, mills_upper
+        n = counts[r, stimulus, levels - 1]
+        if n > 0:
+            log_share, high = log_tail(lower, mills_lower)
+            curve = n * high * (high - lower)
+            value += n * log_share
+            total += n
+            shift -= n * high
+            bend -= curve
+            work[r, GRADIENT, levels - 1] -= n * scale * high
+            work[r, DIAGONAL, levels - 1] -= scale * scale * curve
+            work[r, CROSS, levels - 1] -= scale * curve * by_m
+            work[r, CROSS_KAPPA, levels - 1] -= scale * curve * by_kappa
+        value -= total * log_side
+        shift += total * hazard
+        bend += total * bend_side
+        point[BY_M] += shift * by_m
+        point[BY_M_M] += bend * by_m * by_m
+        point[BY_M_KAPPA] += bend * by_m * by_kappa
+        point[BY_KAPPA] += shift * by_kappa
+    return value
+
+
+@compiled
+def solve(r: int, right: int, out: int, levels: int, work: Floats) -> None:
+    """Row `out` = tridiagonal block of response r, inverse, times row `right`."""
+    for k in range(1, levels):
+        pivot, value = work[r, DIAGONAL, k], work[r, right, k]
+        if k > 1:
+            pivot -= work[r, BESIDE, k - 1] * work[r, ROOM, k - 1]
+            value -= work[r, BESIDE, k - 1] * work[r, out, k - 1]
+        work[r, ROOM, k] = work[r, BESIDE, k] / pivot
+        work[r, out, k] = value / pivot
+    for k in range(levels - 2, 0, -1):
+        work[r, out, k] -= work[r, ROOM, k] * work[r, out, k + 1]
+
+
+@compiled
+def evaluate(
+    counts: Floats,
+    edges: Floats,
+    levels: Whole,
+    m: float,
+    offset: float,
+    ratio: float,
+    s: float,
+    work: Floats,
+    point: Floats,
+) -> float:
+    """ℓ at m and edges; derivatives go to `work` (response, row, level) and `point`."""
+    value = 0.0
+    point[:] = 0.0
+    work[:, : CROSS_KAPPA + 1] = 0.0
+    for r in range(2):
+        if levels[r] > 1:
+            kappa = offset + ratio * m
+            value += add_side(r, counts, edges, levels[r], m, kappa, ratio, s, work, point)
+            solve(r, GRADIENT, RISE, levels[r], work)
+            solve(r, CROSS, REPLY, levels[r], work)
+    point[PROFILE_M : PROFILE_M_KAPPA + 1] = point[BY_M : BY_M_KAPPA + 1]
+    for r in range(2):
+        for k in range(1, levels[r]):
+            point[PROFILE_M] -= work[r, CROSS, k] * work[r, RISE, k]
+            point[PROFILE_M_M] -= work[r, CROSS, k] * work[r, REPLY, k]
+            point[PROFILE_M_KAPPA] -= work[r, CROSS_KAPPA, k] * work[r, REPLY, k]
+    return value
+
+
+@compiled
+def largest_slope(levels: Whole, work: Floats, point: Floats) -> float:
+    """Largest of the first derivatives, in absolute value."""
+    largest = abs(point[BY_M])
+    for r in range(2):
+        for k in range(1, levels[r]):
+            largest = max(largest, abs(work[r, GRADIENT, k]))
+    return largest
+
+
+@compiled
+def set_direction(levels: Whole, edges: Floats, work: Floats, point: Floats) -> tuple[float, float]:
+    """Newton's step by m, the edges' in row MOVE; and the share of it that keeps them in order."""
+    rise, bend = point[PROFILE_M], point[PROFILE_M_M]
+    step = -rise / bend if bend < 0 else math.copysign(LARGEST_STEP, rise)
+    step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+    share = 1.0
+    for r in range(2):
+        before = 0.0
+        for k in range(1, levels[r]):
+            move = -work[r, RISE, k] - step * work[r, REPLY, k]
+            room = (KEPT - 1) * (edges[r, k] - edges[r, k - 1])
+            if move - before < room:
+                share = min(share, room / (move - before))
+            work[r, MOVE, k] = before = move
+    return step, share
+
+
+@compiled
+def climb(
+    counts: Floats,
+    edges: Floats,
+    levels: Whole,
+    m: float,
+    offset: float,
+    ratio: float,
+    s: float,
+    work: Floats,
+    point: Floats,
+    trial: Floats,
+) -> tuple[float, float, float]:
+    """m, ℓ and the largest slope at the maximum that is reached; `edges` are moved there."""
+    value = evaluate(counts, edges, levels, m, offset, ratio, s, work, point)
+    slope = largest_slope(levels, work, point)
+    for _ in range(ITERATIONS):
+        if slope < FLAT or abs(m) > FARTHEST:
+            break
+        step, share = set_direction(levels, edges, work, point)
+        # Next to the maximum ℓ is lost in rounding, and the slope tells better.
+        level = value - ROUNDING * (1 + abs(value))
+        is_better = False
+        for _ in range(HALVINGS):
+            for r in range(2):
+                for k in range(1, levels[r]):
+                    trial[r, k] = edges[r, k] + share * work[r, MOVE, k]
+            moved = m + share * step
+            new = evaluate(counts, trial, levels, moved, offset, ratio, s, work, point)
+            new_slope = largest_slope(levels, work, point)
+            is_better = new > value or (new >= level and new_slope < slope)
+            if is_better:
+                break
+            share /= 2
+        if not is_better:
+            value = evaluate(counts, edges, levels, m, offset, ratio, s, work, point)
+            break
+        m, value, slope = moved, new, new_slope
+        edges[:] = trial
+    return m, value, slope
+
+
+@compiled
+def gather(
+    i: int, counts: Floats, start: Floats, has_side: NDArray[np.bool_], kept: Floats, edges: Floats,
+    levels: Whole, place: Whole,
+) -> None:  # fmt: skip
+    """Ratings of cell i that somebody used, with the edge on the inner side of each."""
+    for r in range(2):
+        levels[r] = 0
+        if not has_side[r]:
+            continue
+        for k in range(counts.shape[3]):
+            if counts[i, 0, r, k] + counts[i, 1, r, k] > 0:
+                kept[r, 0, levels[r]] = counts[i, 0, r, k]
+                kept[r, 1, levels[r]] = counts[i, 1, r, k]
+                edges[r, levels[r]] = start[i, r, k] if levels[r] > 0 else 0.0
+                place[r, levels[r]] = k
+                levels[r] += 1
+
+
+@compiled
+def maximise(
+    counts: Floats,
+    start_m: Floats,
+    start_edges: Floats,
+    offset: Floats,
+    ratio: Floats,
+    s: Floats,
+    has_side: NDArray[np.bool_],
+    best: Floats,
+    best_edges: Floats,
+) -> None:
+    """Maximise every cell from its start; better maxima replace those in `best`.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating; not negative, not necessarily whole.
+    start_m, offset, ratio, s : array, shape (cells,)
+        Where m begins; κ = offset + ratio·m; s = σ_S1/σ_S2.
+    start_edges : array, shape (cells, 2, K)
+        Where edges begin: rising distances from κ, on the inner side of each rating.
+    has_side : array of bool, shape (2,)
+        Which responses are fitted.
+    best : array, shape (cells, 6)
+        ℓ, m, largest slope, and of the profile its second derivatives by m, by m and κ, and the
+        first by κ. ℓ is -inf where nothing was found yet.
+    best_edges : array, shape (cells, 2, K)
+        As `start_edges`: 0 inside the first rating that was used, infinite beyond the last.
+    """
+    cells, ratings = counts.shape[0], counts.shape[3]
+    kept, edges, trial = np.zeros((2, 2, ratings)), np.zeros((2, ratings)), np.zeros((2, ratings))
+    work, point = np.zeros((2, ROWS, ratings)), np.zeros(POINTS)
+    levels, place = np.zeros(2, np.int64), np.zeros((2, ratings), np.int64)
+    for i in range(cells):
+        gather(i, counts, start_edges, has_side, kept, edges, levels, place)
+        if levels[0] < 2 and levels[1] < 2:
+            continue
+        m, value, slope = climb(
+            kept, edges, levels, start_m[i], offset[i], ratio[i], s[i], work, point, trial
+        )
+        if not value > best[i, 0]:
+            continue
+        best[i, 0], best[i, 1], best[i, 2] = value, m, slope
+        best[i, 3], best[i, 4] = point[PROFILE_M_M], point[PROFILE_M_KAPPA]
+        best[i, 5] = point[BY_KAPPA]
+        for r in range(2):
+            if has_side[r]:
+                j = 0
+                for k in range(ratings):
+                    if j < levels[r] and place[r, j] < k:
+                        j += 1
+                    best_edges[i, r, k] = edges[r, j] if j < levels[r] else np.inf
+                    if j == 0:
+                        best_edges[i, r, k] = 0.0
