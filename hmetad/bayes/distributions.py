@@ -17,8 +17,9 @@ from scipy.stats import truncnorm
 from hmetad.bayes.spec import Prior
 from hmetad.likelihood.theory import LOG_SQRT_2PI
 
-__all__ = ["draw", "lkj_cholesky", "log_exponential_integral", "sorted_normal"]
+__all__ = ["LOCATION_FAMILIES", "draw", "lkj_cholesky", "log_exponential_integral", "sorted_normal"]
 
+LOCATION_FAMILIES = ("Normal", "StudentT")
 OUTWARD = np.array([-1.0, 1.0])[:, None]
 EULER = 0.5772156649015329
 SERIES_BELOW = 1.5
@@ -30,11 +31,11 @@ NODES, WEIGHTS = roots_laguerre(60)
 def draw(
     name: str, prior: Prior, dims: tuple[str, ...], centre: TensorVariable | float = 0.0
 ) -> TensorVariable:
-    """Free variable with a prior, moved to a centre."""
+    """Free variable with a prior, moved to a centre if it is of a location family."""
     if prior.dist == "UniformTimesHalfNormal":
         return uniform_times_half_normal(name, prior.parameters["sigma"], dims)
     values = dict(prior.parameters)
-    if "mu" in values:
+    if prior.dist in LOCATION_FAMILIES:
         values["mu"] = values["mu"] + centre
     return getattr(pm, prior.dist)(name, **values, dims=dims or None)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Design, Term
-from hmetad.bayes.distributions import draw
+from hmetad.bayes.distributions import LOCATION_FAMILIES, draw
 from hmetad.bayes.group_effects import (
     BlockPart,
     NameOf,
@@ -35,8 +35,6 @@ from hmetad.bayes.spec import (
 )
 
 __all__ = ["default_priors", "linear_predictor"]
-
-LOCATION_FAMILIES = ("Normal", "StudentT")
 
 type Floats = NDArray[np.float64]
 

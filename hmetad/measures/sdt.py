@@ -18,7 +18,15 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError, nearest
 
-__all__ = ["Correction", "Type1Rates", "sdt", "type1_rates", "z_scores", "z_test"]
+__all__ = [
+    "Correction",
+    "Type1Rates",
+    "added_per_response",
+    "sdt",
+    "type1_rates",
+    "z_scores",
+    "z_test",
+]
 
 Named = Literal["none", "loglinear", "cell"]
 Correction = Named | float

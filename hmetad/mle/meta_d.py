@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
-from hmetad.measures.sdt import Correction, type1_rates, z_scores
+from hmetad.measures.sdt import Correction, added_per_response, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
 
 __all__ = ["fit_mle"]
@@ -130,7 +130,9 @@ def fit_mle(
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
     type1 = type1_estimates(table, s, correction)
-    corrected = table + added_per_rating(table, correction)
+    # Every rating gets its part of what a correction adds to a response.
+    ratings = table.shape[-1]
+    corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
     rule = rule_of(type1, meta_criterion)
     sides = [maximised(corrected, type1, rule, s, np.array(sides)) for sides in responses]
@@ -154,12 +156,6 @@ def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float) -> None
         raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
     if isinstance(s, bool | str) or not 0 < s < np.inf:
         raise InputError("s", repr(s), "a number above 0")
-
-
-def added_per_rating(counts: Floats, correction: Correction) -> float:
-    """What a correction adds to each count: its part of what it adds to a response."""
-    nothing = np.zeros((2, 2, counts.shape[-1]))
-    return float(type1_rates(nothing, correction).hits) / counts.shape[-1]
 
 
 def type1_estimates(counts: Floats, s: float, correction: Correction) -> Type1:

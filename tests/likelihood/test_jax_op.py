@@ -5,6 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
+# JAX is an extra; what is imported below needs it.
 jax = pytest.importorskip("jax")
 
 from hmetad.likelihood import jax_op  # noqa: E402

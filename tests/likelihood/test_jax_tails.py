@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import erfcx, log_ndtr
 
+# JAX is an extra; what is imported below needs it.
 jax = pytest.importorskip("jax")
 
 # The operation's module has PyTensor set JAX to double precision.
