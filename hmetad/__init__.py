@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from hmetad.compare.contrasts import contrast
     from hmetad.compare.decisions import Decisions, decide, decide_normal
     from hmetad.counts.binning import bin_confidence
+    from hmetad.counts.intervals import resample_interval
     from hmetad.counts.notices import Notice, notices
+    from hmetad.counts.resample import resample
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
@@ -65,6 +67,8 @@ __all__ = [
     "predict",
     "read_table",
     "rebuild_model",
+    "resample",
+    "resample_interval",
     "save_fit",
     "sdt",
     "simulate_counts",
@@ -83,7 +87,9 @@ HOMES = {
     "compare.contrasts": ("contrast",),
     "compare.decisions": ("Decisions", "decide", "decide_normal"),
     "counts.binning": ("bin_confidence",),
+    "counts.intervals": ("resample_interval",),
     "counts.notices": ("Notice", "notices"),
+    "counts.resample": ("resample",),
     "counts.table": ("count_trials", "from_nr", "to_nr"),
     "errors": ("InputError",),
     "logs.tables": ("read_table",),

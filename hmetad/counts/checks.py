@@ -17,6 +17,7 @@ from hmetad.errors import InputError, nearest
 
 __all__ = [
     "TYPE1_DIMS",
+    "TYPE2_DIMS",
     "TYPE2_MEASURES",
     "Label",
     "check_trials",
@@ -25,12 +26,15 @@ __all__ = [
     "rating_numbers",
     "renamed_columns",
     "require_stimulus",
+    "table_dims",
     "two_labels",
+    "whole_number",
 ]
 
 Label = str | int | float | bool
 
 TYPE1_DIMS = ("stimulus", "response", "rating")
+TYPE2_DIMS = ("correct", "rating")
 MAX_RATINGS = 1000
 MAX_INFERRED_RATINGS = 20
 TYPE2_MEASURES = (
@@ -222,7 +226,7 @@ def rating_numbers(
     refuse_fractions(confidence, pd.Series(array))
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
     rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
-    K = int(rating.max()) if ratings is None else ratings_given(ratings)
+    K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
     most = MAX_INFERRED_RATINGS if ratings is None else MAX_RATINGS
     if most < K:
         step = "Percentages and the like become ratings by bin_confidence(values, 4)."
@@ -289,6 +293,33 @@ answers apply measures of correctness and confidence alone, such as the area und
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):
         raise InputError("counts", dims, allowed, start)
+
+
+def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:
+    """Dims of one cell's table, of either kind: with a stimulus, or right and wrong only.
+
+    Examples
+    --------
+    >>> table_dims(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "auroc2")
+    ('correct', 'rating')
+    """
+    if isinstance(counts, xr.DataArray) and set(TYPE2_DIMS) <= set(counts.dims):
+        return TYPE2_DIMS
+    require_stimulus(counts, used_by)
+    return TYPE1_DIMS
+
+
+def whole_number(argument: str, given: object, least: int) -> int:
+    """Return the number as int, or refuse what is not whole or too small.
+
+    Examples
+    --------
+    >>> whole_number("n", 1000, 1)
+    1000
+    """
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
+        raise InputError(argument, repr(given), f"a whole number of at least {least}")
+    return int(given)
 
 
 def refuse_no_table(trials: object) -> None:
@@ -397,13 +428,6 @@ def label_frequencies(column: pd.Series, n: NDArray[np.int64], name: str) -> Cou
     for label, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
         frequencies[label] += times
     return frequencies
-
-
-def ratings_given(ratings: int) -> int:
-    """K as given, if it is a whole number of ratings."""
-    if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 1:
-        raise InputError("ratings", repr(ratings), "a whole number of at least 1")
-    return int(ratings)
 
 
 def refuse_out_of_range(

@@ -1,0 +1,199 @@
+"""Intervals from resampling, for any measure of a count table.
+
+Count table and a statistic (count table → Dataset) → Dataset with dim summary.
+Source: Efron (1987) for the BCa interval; Davison & Hinkley (1997), equation 5.21 and section 5.5,
+for its acceleration where trials of each stimulus are drawn apart.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from hmetad.counts.checks import table_dims
+from hmetad.counts.clusters import Clusters, clusters_of
+from hmetad.counts.notices import notices, with_notices
+from hmetad.counts.resample import Hold, Kind, Statistic, as_dataset, resample
+from hmetad.errors import InputError
+
+__all__ = ["resample_interval"]
+
+Method = Literal["percentile", "bca"]
+type Floats = NDArray[np.float64]
+
+SUMMARY = ("estimate", "lower", "upper")
+
+
+def resample_interval(
+    counts: xr.DataArray,
+    statistic: Statistic,
+    *,
+    n: int = 2000,
+    kind: Kind = "bootstrap",
+    method: Method = "percentile",
+    ci_prob: float = 0.95,
+    hold: Hold = "none",
+    cluster: str | None = None,
+    seed: int | None = None,
+) -> xr.Dataset:
+    r"""Estimate and equal-tailed resampling interval of a statistic, per cell.
+
+    Parameters
+    ----------
+    counts, statistic, n, kind, hold, cluster, seed
+        As in `resample`; ``kind="permutation"`` gives the range that the null hypothesis allows.
+    method : {"percentile", "bca"}, optional
+        Quantiles of the draws; or those corrected for bias and for an error that changes with the
+        value (bias-corrected and accelerated), of the bootstrap only.
+    ci_prob : float, optional
+        Probability of the interval.
+
+    Returns
+    -------
+    Dataset
+        The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
+        ``"upper"``. Variables that are no numbers are left out. Draws in which a variable is
+        undefined do not count, and are noticed.
+
+    Raises
+    ------
+    InputError
+        As `resample`; or if `ci_prob` or `method` is none of the above.
+
+    Notes
+    -----
+    The BCa limits are the quantiles of the draws at
+
+    .. math::
+        \Phi\Bigl(z_0 + \frac{z_0 + z_\alpha}{1 - a(z_0 + z_\alpha)}\Bigr), \quad
+        z_0 = \Phi^{-1}(P(\theta^* < \hat\theta)), \quad
+        a = \frac{\sum_h n_h^{-3} \sum_i l_{hi}^3}
+                 {6 (\sum_h n_h^{-2} \sum_i l_{hi}^2)^{3/2}}
+
+    where l are the jackknife's influence values: each trial, or each unit, is left out in turn.
+    The strata h are the stimuli where their trials are held, otherwise there is one.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.measures.sdt import sdt
+    >>> table = from_nr([80, 20], [30, 70])
+    >>> resample_interval(table, sdt, method="bca", seed=1)["dprime"].round(2).values
+    array([[1.37, 0.98, 1.75]])
+    """
+    if method not in get_args(Method):
+        raise InputError("method", repr(method), f"one of {get_args(Method)}")
+    if method == "bca" and kind != "bootstrap":
+        raise InputError("method", f"'bca' beside kind={kind!r}", "kind='bootstrap'")
+    if isinstance(ci_prob, bool | str) or not 0 < ci_prob < 1:
+        raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
+    draws = resample(
+        counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
+    ).compute()
+    clusters = None if cluster is None else clusters_of(counts, cluster)
+    table = counts.compute() if clusters is None else clusters.pooled
+    estimates = as_dataset(statistic(table))
+    left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
+    result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
+    for name, estimate in estimates.data_vars.items():
+        if not np.issubdtype(estimate.dtype, np.floating):
+            continue
+        values = draws[name].transpose(*estimate.dims, "draw").to_numpy()
+        levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        if left_out is not None:
+            acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
+            levels = bca_levels(values, estimate.to_numpy(), acceleration, levels)
+        limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
+        together = np.concatenate([estimate.to_numpy()[..., None], limits], axis=-1)
+        result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
+    result = result.assign_coords(summary=list(SUMMARY))
+    result.attrs |= {"method": method, "ci_prob": ci_prob}
+    return with_notices(result, [*notices(draws), *notices(estimates)])
+
+
+def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:
+    """Levels of the two quantiles of every element, (..., 2)."""
+    defined = np.isfinite(values)
+    number = np.maximum(defined.sum(axis=-1), 1)
+    below = (values < estimate[..., None]).sum(axis=-1)
+    ties = (values == estimate[..., None]).sum(axis=-1)
+    share = (below + ties / 2) / number
+    z0 = ndtri(np.clip(share, 0.5 / number, 1 - 0.5 / number))[..., None]
+    shifted = z0 + ndtri(levels)
+    return ndtr(z0 + shifted / (1 - acceleration[..., None] * shifted))
+
+
+def quantiles(values: Floats, levels: Floats) -> Floats:
+    """Quantiles of the last axis, at levels of their own for every element, (..., 2)."""
+    ordered = np.sort(values, axis=-1)
+    number = np.isfinite(ordered).sum(axis=-1, keepdims=True)
+    place = np.where(np.isnan(levels), 0, levels) * np.maximum(number - 1, 0)
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, np.maximum(number - 1, 0))
+    lower, upper = (np.take_along_axis(ordered, index, axis=-1) for index in (low, high))
+    between = np.where(low == place, lower, lower + (place - low) * (upper - lower))
+    return np.where((number > 0) & ~np.isnan(levels), between, np.nan)
+
+
+def jackknife(
+    table: xr.DataArray, clusters: Clusters | None, statistic: Statistic, hold: Hold
+) -> xr.Dataset:
+    """Acceleration of every variable of the statistic."""
+    if clusters is not None:
+        tables, strata = without_units(clusters)
+    else:
+        tables, strata = without_trials(table, hold)
+    left_out = as_dataset(statistic(tables))
+    return left_out.map(lambda values: acceleration_of(values, strata), keep_attrs=False)
+
+
+def without_trials(table: xr.DataArray, hold: Hold) -> tuple[xr.DataArray, xr.DataArray]:
+    """Tables with one trial less, along dim draw, and how often each occurs, by stratum."""
+    dims = table_dims(table, "resample_interval")
+    counts = table.transpose(..., *dims)
+    outer, inner = counts.shape[: -len(dims)], counts.shape[-len(dims) :]
+    size = int(np.prod(inner))
+    flat = counts.to_numpy().reshape(*outer, size)
+    one_less = flat[..., None, :] - np.eye(size, dtype=flat.dtype)
+    # An outcome that never happened has no trial to leave out: its weight is 0.
+    tables = np.where(one_less < 0, flat[..., None, :], one_less)
+    outer_dims = counts.dims[: -len(dims)]
+    left = xr.DataArray(
+        tables.reshape(*outer, size, *inner), counts.coords, (*outer_dims, "draw", *dims)
+    )
+    half = np.repeat(np.eye(2), size // 2, axis=1)
+    in_stratum = half if hold == "stimulus" else np.ones((1, size))
+    weights = xr.DataArray(flat, dims=(*outer_dims, "draw")) * xr.DataArray(
+        in_stratum, dims=("stratum", "draw")
+    )
+    return left, weights
+
+
+def without_units(clusters: Clusters) -> tuple[xr.DataArray, xr.DataArray]:
+    """Pooled tables without one of their units, along dim draw; weight 0 where there is none."""
+    pooled = clusters.pooled
+    most = max(len(part.counts) for part in clusters.parts)
+    full = pooled.to_numpy()
+    tables = np.repeat(full[:, None], most, axis=1).astype(float)
+    weights = np.zeros((len(full), most))
+    for part in clusters.parts:
+        units = len(part.counts)
+        tables[part.cells, :units] -= np.moveaxis(part.counts, 0, 1)
+        weights[part.cells, :units] = 1.0
+    dims = ("cell", "draw", *pooled.dims[1:])
+    left = xr.DataArray(tables, dict(pooled.coords), dims)
+    return left, xr.DataArray(weights[None], dims=("stratum", "cell", "draw"))
+
+
+def acceleration_of(values: xr.DataArray, strata: xr.DataArray) -> xr.DataArray:
+    """Acceleration from values with one observation left out, each with its weight."""
+    number = strata.sum("draw")
+    kept = values.fillna(0.0)
+    mean = (strata * kept).sum("draw") / number.where(number > 0)
+    influence = (number - 1) * (mean - kept)
+    cubes = ((strata * influence**3).sum("draw") / number**3).sum("stratum")
+    squares = ((strata * influence**2).sum("draw") / number**2).sum("stratum")
+    acceleration = cubes / (6 * squares.where(squares > 0) ** 1.5)
+    return acceleration.fillna(0.0)

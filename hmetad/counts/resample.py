@@ -1,0 +1,396 @@
+"""Resample any measure of a count table: bootstrap, Dirichlet posterior, permutation null.
+
+Count table and a statistic (count table → Dataset) → Dataset with dim draw.
+Source: Efron & Tibshirani (1993) for the bootstrap; Rubin (1981) for the Dirichlet posterior.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import TYPE2_DIMS, table_dims, whole_number
+from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
+from hmetad.counts.notices import notice_where, notices, with_notices
+from hmetad.errors import InputError
+
+__all__ = ["Hold", "Kind", "Statistic", "cell_generator", "draw_tables", "resample"]
+
+Kind = Literal["bootstrap", "dirichlet", "permutation"]
+Hold = Literal["none", "stimulus"]
+type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
+
+# Tables that a statistic is given at once: enough to be fast, few enough for any memory.
+AT_ONCE = 50_000
+
+
+def resample(
+    counts: xr.DataArray,
+    statistic: Statistic,
+    *,
+    n: int = 1000,
+    kind: Kind = "bootstrap",
+    hold: Hold = "none",
+    cluster: str | None = None,
+    seed: int | None = None,
+) -> xr.Dataset:
+    r"""Values of a statistic over tables drawn from the counts.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table (cell, stimulus, response, rating), or type-2 table (cell, correct, rating). A
+        Dask-backed one gives a Dask-backed result, computed where its scheduler says.
+    statistic : callable
+        Count table → Dataset or named DataArray. It is given tables with dims (cell, draw, ...)
+        and keeps both: `fit_mle`, `sdt`, `auroc2`, ``lambda t: fit_mle(t, correction="cell")``.
+    n : int, optional
+        Number of draws.
+    kind : {"bootstrap", "dirichlet", "permutation"}, optional
+        ``"bootstrap"``: as many trials as there were, drawn with replacement. ``"dirichlet"``:
+        the posterior of the probabilities of the outcomes under an improper prior, times the
+        number of trials (the Bayesian bootstrap); counts are then fractions. ``"permutation"``:
+        ratings are dealt out anew among the trials of each response (of all trials, in a type-2
+        table), whichever the stimulus: the null hypothesis that confidence knows nothing.
+    hold : {"none", "stimulus"}, optional
+        Whether the number of trials of each stimulus is held, or drawn with the rest.
+    cluster : str, optional
+        Name of the coordinate whose levels are drawn, whole, in place of trials: ``"item"`` or
+        ``"subject"``. Counts of the units drawn are added, so that the result has one cell for
+        each combination of the other grouping columns. Units that several cells share are drawn
+        for all of them at once, which keeps paired data paired.
+    seed : int, optional
+        Seed; one that was made up is found in the attrs.
+
+    Returns
+    -------
+    Dataset
+        The variables of the statistic with dims (cell, draw, ...); attrs ``kind``, ``hold``,
+        ``cluster``, ``n``, ``seed``. Same seed, same answer, whatever the chunks and workers.
+
+    Raises
+    ------
+    InputError
+        If `counts` is no count table or has further dims; if trials are to be drawn from counts
+        that are not whole; if the statistic drops cell or draw; if an argument is none of the
+        above.
+
+    Notes
+    -----
+    Of a cell with N trials of outcomes j, bootstrap and Dirichlet draws are
+
+    .. math:: n^* \sim \mathrm{Multinomial}(N, n/N), \quad n^* \sim N\,\mathrm{Dirichlet}(n)
+
+    Where a statistic is undefined in a draw it is NaN there, and the notice ``"undefined-draws"``
+    says how often.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.measures.sdt import sdt
+    >>> draws = resample(from_nr([80, 20], [30, 70]), sdt, n=2000, seed=1)
+    >>> draws["dprime"].std().round(2).item()
+    0.2
+    """
+    dims = check_arguments(counts, n, kind, hold, cluster)
+    entropy = np.random.SeedSequence(seed).entropy
+    alone = "cell" not in counts.dims
+    table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
+    refuse_fractions(table, kind)
+    if cluster is None:
+        result = by_trials(table, statistic, n, kind, hold, entropy)
+    else:
+        result = by_clusters(clusters_of(table, cluster), statistic, n, kind, entropy)
+    result.attrs |= {
+        "kind": kind,
+        "hold": hold,
+        "cluster": cluster or "",
+        "n": n,
+        "seed": str(entropy),
+    }
+    return result.isel(cell=0) if alone else result
+
+
+def draw_tables(
+    values: NDArray[Any],
+    n: int,
+    generator: np.random.Generator,
+    *,
+    kind: Kind = "bootstrap",
+    hold: Hold = "none",
+) -> NDArray[Any]:
+    """Tables drawn from the counts of one cell.
+
+    Parameters
+    ----------
+    values : array, shape (2, 2, K) or (2, K)
+        Trials by stimulus, response and rating, or by correctness and rating.
+    n : int
+        Number of tables.
+    generator : numpy.random.Generator
+    kind, hold : str, optional
+        As in `resample`.
+
+    Returns
+    -------
+    array, shape (n, *values.shape)
+        Whole numbers, but for Dirichlet draws.
+
+    Examples
+    --------
+    >>> draw_tables(np.array([[4, 1], [2, 9]]), 3, cell_generator(1, 0)).sum(axis=(1, 2))
+    array([16, 16, 16])
+    """
+    if kind == "permutation":
+        # (stimulus, response, rating) by response; a type-2 table is one of them.
+        sides = values[:, None] if values.ndim == 2 else values
+        dealt = [permuted(sides[:, r], n, generator) for r in range(sides.shape[1])]
+        return np.stack(dealt, axis=2).reshape(n, *values.shape)
+    rows = values.reshape(2, -1) if hold == "stimulus" else values.reshape(1, -1)
+    draw = multinomial if kind == "bootstrap" else dirichlet
+    drawn = [draw(row, n, generator) for row in rows]
+    return np.stack(drawn, axis=1).reshape(n, *values.shape)
+
+
+def cell_generator(seed: int | Sequence[int], position: int) -> np.random.Generator:
+    """Random numbers of one cell, the same whatever is drawn for others.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the whole table.
+    position : int
+        Position of the cell.
+
+    Examples
+    --------
+    >>> bool(cell_generator(1, 7).random() == cell_generator(1, 7).random())
+    True
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,)))
+
+
+def permuted(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Ratings (2, K) dealt out anew over the two rows, each with as many trials as before."""
+    colors = table.sum(axis=0)
+    first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)
+    return np.stack([first, colors - first], axis=1)
+
+
+def multinomial(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Bootstrap draws of a row of counts; a row without trials stays as it is."""
+    total = row.sum()
+    if total == 0:
+        return np.zeros((n, len(row)), dtype=np.int64)
+    return generator.multinomial(int(total), row / total, size=n)
+
+
+def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Dirichlet draws of a row of counts, as counts; what was never seen stays 0."""
+    gammas = generator.standard_gamma(row, size=(n, len(row)))
+    sums = gammas.sum(axis=1, keepdims=True)
+    return row.sum() * gammas / np.where(sums == 0, 1.0, sums)
+
+
+def check_arguments(
+    counts: xr.DataArray, n: int, kind: str, hold: str, cluster: str | None
+) -> tuple[str, ...]:
+    """Dims of one table, or an error for an argument that is none of the legal ones."""
+    dims = table_dims(counts, "resample")
+    further = set(counts.dims) - {"cell", *dims}
+    if further:
+        got = f"further dims {sorted(map(str, further))}"
+        raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
+    whole_number("n", n, 1)
+    for name, given, legal in (("kind", kind, Kind), ("hold", hold, Hold)):
+        if given not in get_args(legal):
+            raise InputError(name, repr(given), f"one of {', '.join(map(repr, get_args(legal)))}")
+    if hold == "stimulus" and (dims == TYPE2_DIMS or kind == "permutation" or cluster):
+        allowed = "'none' for a type-2 table, for permutations and for clusters"
+        raise InputError("hold", "'stimulus'", allowed)
+    if cluster and kind == "permutation":
+        raise InputError("kind", "'permutation' beside cluster=", "'bootstrap' or 'dirichlet'")
+    return dims
+
+
+def refuse_fractions(table: xr.DataArray, kind: str) -> None:
+    """Refuse to draw trials from counts that are not whole."""
+    if kind == "dirichlet" or np.issubdtype(table.dtype, np.integer):
+        return
+    if bool((table != table.round()).any() | (table < 0).any()):
+        step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the draws of some cells need beside their counts and positions.
+
+    Parameters
+    ----------
+    statistic : callable
+    form : Dataset
+        What the statistic gives for one table.
+    cells, inner : Dataset
+        Coordinates of the cells, and of the dims of a table.
+    dims : tuple of str
+        Dims of a table.
+    n, kind, hold, entropy
+        As in `resample`; entropy is its seed.
+    """
+
+    statistic: Statistic
+    form: xr.Dataset
+    cells: xr.Dataset
+    inner: xr.Dataset
+    dims: tuple[str, ...]
+    n: int
+    kind: Kind
+    hold: Hold
+    entropy: Any
+
+
+def by_trials(
+    table: xr.DataArray, statistic: Statistic, n: int, kind: Kind, hold: Hold, entropy: Any
+) -> xr.Dataset:
+    """Statistic over draws of trials, cell by cell; lazily where the table is."""
+    dims = tuple(map(str, table.dims[1:]))
+    first = table.isel(cell=[0]).compute()
+    form = form_of(statistic, first)
+    cells = table["cell"].coords.to_dataset().compute()
+    inner = first.isel(cell=0, drop=True).coords.to_dataset()
+    job = Job(statistic, form, cells, inner, dims, n, kind, hold, entropy)
+    positions = xr.DataArray(np.arange(table.sizes["cell"]), dims="cell")
+    if table.chunks is not None:
+        table = table.chunk(dict.fromkeys(dims, -1))
+        positions = positions.chunk({"cell": table.chunksizes["cell"]})
+    sizes = {dim: form.sizes[dim] for dim in form.dims if dim not in ("cell", "draw")}
+    arrays = xr.apply_ufunc(
+        draws_of_cells,
+        table.drop_vars(table.coords),
+        positions,
+        kwargs={"job": job},
+        input_core_dims=[dims, []],
+        output_core_dims=[["draw", *inner_dims(form[name])] for name in form.data_vars],
+        dask="parallelized",
+        output_dtypes=[form[name].dtype for name in form.data_vars],
+        dask_gufunc_kwargs={"output_sizes": {"draw": n, **sizes}},
+        keep_attrs=False,
+    )
+    arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+    return assembled(arrays, form, table.assign_coords(cells.coords), n)
+
+
+def draws_of_cells(
+    values: NDArray[Any], positions: NDArray[np.int64], job: Job
+) -> tuple[NDArray[Any], ...] | NDArray[Any]:
+    """Values of every variable for some of the cells, (cells, draw, ...)."""
+    step = max(1, AT_ONCE // job.n)
+    found = []
+    for start in range(0, len(values), step):
+        part = slice(start, start + step)
+        drawn = [
+            draw_tables(
+                row, job.n, cell_generator(job.entropy, int(i)), kind=job.kind, hold=job.hold
+            )
+            for row, i in zip(values[part], positions[part], strict=True)
+        ]
+        own = job.cells.isel(cell=positions[part])
+        coords = {**own.coords, **job.inner.coords}
+        tables = xr.DataArray(np.stack(drawn), coords, ("cell", "draw", *job.dims), name="counts")
+        found.append(in_slices(job.statistic, tables, job.form))
+    arrays = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+    # What apply_ufunc expects of one variable is no tuple.
+    return arrays if len(arrays) > 1 else arrays[0]
+
+
+def by_clusters(
+    clusters: Clusters, statistic: Statistic, n: int, kind: Kind, entropy: Any
+) -> xr.Dataset:
+    """Statistic over draws of whole units."""
+    form = form_of(statistic, clusters.pooled.isel(cell=[0]))
+    generators = [cell_generator(entropy, i) for i in range(len(clusters.parts))]
+    step = max(1, AT_ONCE // clusters.pooled.sizes["cell"])
+    found = []
+    for start in range(0, n, step):
+        tables = weighted_tables(clusters, min(step, n - start), kind, generators)
+        found.append(values_of(statistic, tables, form))
+    arrays = [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
+    labelled = [
+        xr.DataArray(values, dims=("cell", "draw", *inner_dims(form[name])))
+        for values, name in zip(arrays, form.data_vars, strict=True)
+    ]
+    return assembled(labelled, form, clusters.pooled, n)
+
+
+def form_of(statistic: Statistic, first: xr.DataArray) -> xr.Dataset:
+    """What the statistic gives for one table: names, dims, types, attrs."""
+    form = as_dataset(statistic(first.expand_dims("draw", axis=1)))
+    for name, variable in form.data_vars.items():
+        if not {"cell", "draw"} <= set(variable.dims):
+            got = f"{name!r} with dims ({', '.join(map(str, variable.dims))})"
+            step = "Average over cells afterwards, over the draws that come back."
+            raise InputError("statistic", got, "variables that keep dims cell and draw", step)
+    return form
+
+
+def as_dataset(result: object) -> xr.Dataset:
+    """Result of a statistic as a Dataset."""
+    if isinstance(result, xr.DataArray):
+        return result.to_dataset(name=result.name or "statistic")
+    if not isinstance(result, xr.Dataset):
+        raise InputError("statistic", f"a {type(result).__name__} from it", "a Dataset")
+    return result
+
+
+def in_slices(statistic: Statistic, tables: xr.DataArray, form: xr.Dataset) -> list[NDArray[Any]]:
+    """Values of the statistic, not more than so many tables at once."""
+    step = max(1, AT_ONCE // tables.sizes["cell"])
+    starts = range(0, tables.sizes["draw"], step)
+    found = [values_of(statistic, tables.isel(draw=slice(i, i + step)), form) for i in starts]
+    return [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
+
+
+def values_of(statistic: Statistic, tables: xr.DataArray, form: xr.Dataset) -> list[NDArray[Any]]:
+    """Values of every variable, dims (cell, draw, ...)."""
+    result = as_dataset(statistic(tables))
+    return [
+        result[name].transpose("cell", "draw", *inner_dims(form[name])).to_numpy()
+        for name in form.data_vars
+    ]
+
+
+def inner_dims(variable: xr.DataArray) -> list[Hashable]:
+    """Dims beside cell and draw."""
+    return [dim for dim in variable.dims if dim not in ("cell", "draw")]
+
+
+def assembled(
+    arrays: Sequence[xr.DataArray], form: xr.Dataset, table: xr.DataArray, n: int
+) -> xr.Dataset:
+    """Dataset of the draws, with the cells' coordinates and the statistic's own."""
+    own = [name for name, values in form.coords.items() if not {"cell", "draw"} & set(values.dims)]
+    kept = {name: form.coords[name] for name in own}
+    result = xr.Dataset(coords={**table["cell"].coords, **kept, "draw": np.arange(n)})
+    for name, values in zip(form.data_vars, arrays, strict=True):
+        result[name] = values.assign_attrs(form[name].attrs)
+    result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
+    result = with_notices(result, notices(table))
+    return result if table.chunks is not None else with_notices(result, undefined_draws(result))
+
+
+def undefined_draws(result: xr.Dataset) -> list[Any]:
+    """Notice of cells where some draws left a variable undefined."""
+    found = []
+    for name, values in result.data_vars.items():
+        if not np.issubdtype(values.dtype, np.floating):
+            continue
+        share = values.isnull().mean("draw")
+        some = (share > 0) & (share < 1)
+        worst = float(share.where(some).max()) if some.any() else 0.0
+        text = f"{name} is undefined in some draws, in up to {worst:.1%} of them in a cell."
+        found += notice_where(some, "undefined-draws", "warning", text)
+    return found

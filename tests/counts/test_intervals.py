@@ -1,0 +1,160 @@
+"""Resampling intervals agree with SciPy's, and cover what they should."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from hmetad import (
+    InputError,
+    count_trials,
+    fit_mle,
+    from_nr,
+    notices,
+    resample,
+    resample_interval,
+    sdt,
+)
+from hmetad.counts.intervals import bca_levels, jackknife
+
+SMALL = [14, 6], [5, 15]
+
+
+def accuracy(tables):
+    right = sum(tables.sel(stimulus=s, response=s) for s in ("S1", "S2")).sum("rating")
+    return (right / tables.sum(["stimulus", "response", "rating"])).rename("accuracy")
+
+
+def odds(tables):
+    """A statistic whose error grows with it: the odds of a right answer, cubed."""
+    share = accuracy(tables)
+    return ((share / (1 - share)) ** 3).rename("odds")
+
+
+def trials_of(table):
+    """Whether each trial was right."""
+    right = int(accuracy(table).item() * table.sum().item() + 0.5)
+    return np.repeat([1.0, 0.0], [right, int(table.sum()) - right])
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals_are_those_of_scipy(method):
+    table = from_nr([900, 300], [250, 750])
+
+    def statistic(x, axis):
+        share = x.mean(axis)
+        return (share / (1 - share)) ** 3
+
+    theirs = stats.bootstrap(
+        (trials_of(table),), statistic, n_resamples=20_000, method=method, rng=1
+    ).confidence_interval
+    ours = resample_interval(table, odds, n=20_000, method=method, seed=1)["odds"].isel(cell=0)
+    # 1.5 % is the Monte Carlo error of both limits, and one step of the statistic.
+    np.testing.assert_allclose(ours.sel(summary=["lower", "upper"]), list(theirs), rtol=0.015)
+    assert ours.sel(summary="estimate").item() == pytest.approx(odds(table).item())
+
+
+def test_bca_levels_follow_the_formula():
+    values, estimate, acceleration = np.arange(10.0), np.array(3.5), np.array(0.08)
+    z0 = stats.norm.ppf(0.4)
+    shifted = z0 + stats.norm.ppf([0.05, 0.95])
+    expected = stats.norm.cdf(z0 + shifted / (1 - 0.08 * shifted))
+    found = bca_levels(values, estimate, acceleration, np.array([0.05, 0.95]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_acceleration_is_that_of_leaving_out_every_trial():
+    table = from_nr(*SMALL)
+    x = trials_of(table)
+    left = np.array([(y := np.delete(x, i).mean()) / (1 - y) for i in range(len(x))]) ** 3
+    u = left.mean() - left
+    expected = (u**3).sum() / (6 * (u**2).sum() ** 1.5)
+    found = jackknife(table, None, odds, "none")["odds"].item()
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_acceleration_of_held_stimuli_sums_over_both():
+    table = from_nr([14, 6], [15, 65])
+    values = table.to_numpy()[0].reshape(2, 2)
+    cubes = squares = 0.0
+    for s in range(2):
+        left = []
+        for j in range(2):
+            less = values.copy()
+            less[s, j] -= 1
+            left += [sdt(from_nr(less[0], less[1]))["dprime"].item()] * values[s, j]
+        n = len(left)
+        influence = (n - 1) * (np.mean(left) - left)
+        cubes, squares = cubes + (influence**3).sum() / n**3, squares + (influence**2).sum() / n**2
+    found = jackknife(table, None, sdt, "stimulus")["dprime"].item()
+    assert found == pytest.approx(cubes / (6 * squares**1.5), rel=1e-9)
+
+
+def test_units_left_out_are_those_of_the_cell():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"item": np.repeat(np.arange(20), 8), "stimulus": np.tile([0, 1], 80)})
+    frame["response"] = np.where(rng.random(160) < 0.75, frame["stimulus"], 1 - frame["stimulus"])
+    frame["confidence"] = 1
+    table = count_trials(frame, by="item", ratings=1)
+    per_item = (frame["response"] == frame["stimulus"]).groupby(frame["item"]).mean().to_numpy()
+    theirs = stats.bootstrap(
+        (per_item,), lambda x, axis: (x.mean(axis) / (1 - x.mean(axis))) ** 3,
+        n_resamples=20_000, method="BCa", rng=1,
+    ).confidence_interval  # fmt: skip
+    ours = resample_interval(table, odds, n=20_000, method="bca", cluster="item", seed=1)["odds"]
+    limits = ours.isel(cell=0).sel(summary=["lower", "upper"])
+    np.testing.assert_allclose(limits, list(theirs), rtol=0.04)
+
+
+def test_percentile_limits_are_quantiles_of_the_draws():
+    table = from_nr([[90, 30], [60, 60]], [[25, 75], [10, 90]], model=["a", "b"])
+    draws = resample(table, sdt, n=501, seed=3)
+    ours = resample_interval(table, sdt, n=501, seed=3, ci_prob=0.9)
+    for name in ("dprime", "c_prime"):
+        expected = draws[name].quantile([0.05, 0.95], "draw").transpose("cell", "quantile")
+        np.testing.assert_allclose(ours[name].sel(summary=["lower", "upper"]), expected)
+
+
+def test_undefined_draws_do_not_count():
+    table = from_nr([9, 1], [3, 7])
+    draws = resample(table, sdt, n=300, seed=3)["dprime"].to_numpy()[0]
+    assert np.isnan(draws).any()
+    ours = resample_interval(table, sdt, n=300, seed=3)
+    lower = ours["dprime"].isel(cell=0).sel(summary="lower").item()
+    assert lower == pytest.approx(np.nanquantile(draws, 0.025))
+    assert "undefined-draws" in [notice.code for notice in notices(ours)]
+
+
+def test_variables_with_dims_of_their_own_keep_them():
+    table = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+    ours = resample_interval(table, fit_mle, n=50, seed=3, method="bca")
+    assert ours["criteria"].dims == ("cell", "response", "criterion", "summary")
+    assert "converged" not in ours
+    assert ours.attrs["ci_prob"] == 0.95
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(7)
+    truth = 0.8
+    right = rng.binomial(60, truth, (2, 400))
+    table = from_nr(
+        np.stack([right[0], 60 - right[0]], axis=1), np.stack([60 - right[1], right[1]], axis=1)
+    )
+    ours = resample_interval(table, accuracy, n=1000, seed=1, method="bca")["accuracy"]
+    inside = (ours.sel(summary="lower") <= truth) & (truth <= ours.sel(summary="upper"))
+    # Binomial error of 400 tables is 1.1 %.
+    assert inside.mean().item() == pytest.approx(0.95, abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("argument", "options"),
+    [
+        ("method", {"method": "studentised"}),
+        ("method", {"method": "bca", "kind": "dirichlet"}),
+        ("ci_prob", {"ci_prob": 95}),
+    ],
+)
+def test_wrong_arguments_are_refused(argument, options):
+    with pytest.raises(InputError) as caught:
+        resample_interval(from_nr(*SMALL), sdt, **options)
+    assert caught.value.argument == argument
