@@ -99,6 +99,7 @@ def resample(
     entropy = np.random.SeedSequence(seed).entropy
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
+    table = table.rename("counts")
     refuse_fractions(table, kind)
     if cluster is None:
         result = by_trials(table, statistic, n, kind, hold, entropy)
