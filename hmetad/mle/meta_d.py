@@ -5,30 +5,24 @@ table; then meta-d′ and the type-2 criteria maximise the likelihood of the rat
 and response. Source: Maniscalco & Lau (2012, 2014).
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
-from hmetad.measures.sdt import Correction, added_per_response, type1_rates, z_scores
-from hmetad.mle.newton import FARTHEST, maximise
+from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
+from hmetad.mle.scale import errors_with_scale, most_likely_scale
 
 __all__ = ["fit_mle"]
 
 type Floats = NDArray[np.float64]
 
 SOURCE = "Maniscalco & Lau 2012"
-SLOPE = 1e-6
-CHUNK = 2000
-# Where a cell is begun again, in multiples of |d′|, where its first maximum is suspect.
-OTHER_STARTS = (-1.0, 0.1, 2.0)
 # Of `Maximum`, what comes per response where each has its own meta-d′.
 FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
 # name → long_name, units
@@ -42,6 +36,8 @@ VARIABLES = {
     "criteria": ("type-2 criteria", "SD of the S1 evidence"),
     "loglik": ("log-likelihood of the ratings, without multinomial coefficients", "nat"),
     "converged": ("whether the maximum was reached", "1"),
+    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2", "1"),
+    "s_se": ("standard error of s", "1"),
     "dprime_se": ("standard error of d′", "SD of the S1 evidence"),
     "c_se": ("standard error of c", "SD of the S1 evidence"),
     "meta_d_se": ("standard error of meta-d′", "SD of the S1 evidence"),
@@ -50,31 +46,11 @@ VARIABLES = {
 }
 
 
-@dataclass(frozen=True)
-class Type1:
-    """d′ and c of every cell with their variances and covariance, (cells,)."""
-
-    d: Floats
-    c: Floats
-    var_d: Floats
-    var_c: Floats
-    cov: Floats
-
-
-@dataclass(frozen=True)
-class Rule:
-    """κ = offset + ratio·meta-d′ of every cell, and how κ follows d′ and c."""
-
-    offset: Floats
-    ratio: Floats
-    is_relative: bool
-
-
 def fit_mle(
     counts: xr.DataArray,
     *,
     meta_criterion: str = "relative",
-    s: float = 1.0,
+    s: float | Literal["estimate"] = 1.0,
     response_conditional: bool = False,
     correction: Correction = "none",
 ) -> xr.Dataset:
@@ -86,8 +62,9 @@ def fit_mle(
         Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
     meta_criterion : {"relative", "absolute"}, optional
         κ = M·c, or κ = c.
-    s : float, optional
-        σ_S1/σ_S2 of the evidence; 1 where variances are equal.
+    s : float or "estimate", optional
+        σ_S1/σ_S2 of the evidence; 1 where variances are equal. ``"estimate"``: the s of each cell
+        that maximises the likelihood of its ratings, between .22 and 4.5.
     response_conditional : bool, optional
         An M for each response: meta_d, m_ratio, log_m and meta_c have dim response.
     correction : {"none", "loglinear", "cell"} or float, optional
@@ -99,7 +76,8 @@ def fit_mle(
         Per cell: ``dprime``, ``c``, ``meta_d``, ``meta_c`` (κ) and ``criteria`` (response,
         criterion), in SD of the S1 evidence; ``m_ratio``, ``log_m`` (NaN where M ≤ 0);
         ``loglik`` (nat), of ratings given stimulus and response; ``dprime_se``, ``c_se``,
-        ``meta_d_se``, ``m_ratio_se``, ``log_m_se``; ``converged``. A criterion that belongs to a
+        ``meta_d_se``, ``m_ratio_se``, ``log_m_se``; ``converged``; ``s`` and ``s_se`` where s is
+        estimated. A criterion that belongs to a
         rating nobody used lies on its neighbour, or at infinity beyond the last.
 
     Raises
@@ -114,7 +92,9 @@ def fit_mle(
     .. math:: \ell = \sum_{s,r,k} n_{srk} \log P(k \mid s, r)
 
     Their covariance is the inverse of the observed information, to which the uncertainty of d′
-    and c is added by the delta method, through κ and through M = meta-d′/d′. Where meta-d′ grows
+    and c, and of s where it is estimated, is added by the delta method, through κ and through
+    M = meta-d′/d′. An estimated s is that of the meta-d′ model, not the slope of the zROC, which
+    takes M for 1. Where meta-d′ grows
     without bound, as with no errors at all, it is NaN, and a notice ``"meta-d-unbounded"`` says so.
 
     Examples
@@ -126,155 +106,48 @@ def fit_mle(
     (1.460669, 0.971153)
     """
     check_arguments(counts, meta_criterion, s)
+    if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
+        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
     ordered = counts.transpose(..., *TYPE1_DIMS)
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
-    type1 = type1_estimates(table, s, correction)
+    z = zs_of(table, correction)
     # Every rating gets its part of what a correction adds to a response.
     ratings = table.shape[-1]
     corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
-    rule = rule_of(type1, meta_criterion)
-    sides = [maximised(corrected, type1, rule, s, np.array(sides)) for sides in responses]
-    estimates = assemble(type1, rule, sides)
+    if s == "estimate":
+        scale = most_likely_scale(corrected, z, meta_criterion, responses)
+        fitted = fitted_at(corrected, z, np.exp(scale.log_s), meta_criterion, responses)
+        errors = errors_with_scale(corrected, z, scale, meta_criterion, responses)
+        estimates = with_scale(assemble(fitted), np.exp(scale.log_s), scale.is_at_bound, errors)
+    else:
+        fitted = fitted_at(corrected, z, np.full(len(table), float(s)), meta_criterion, responses)
+        estimates = assemble(fitted)
     result = labelled(estimates, like, ordered, response_conditional)
     result.attrs |= {
         "meta_criterion": meta_criterion,
-        "s": float(s),
+        "s": s if isinstance(s, str) else float(s),
         "response_conditional": int(response_conditional),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     return with_notices(result, [*notices(counts), *problems(result)])
 
 
-def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float) -> None:
+def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float | str) -> None:
     """Refuse what cannot be fitted, with the reason."""
     require_stimulus(counts, "the meta-d′ model")
     if counts.sizes["rating"] < 2:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     if meta_criterion not in ("relative", "absolute"):
         raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
-    if isinstance(s, bool | str) or not 0 < s < np.inf:
-        raise InputError("s", repr(s), "a number above 0")
+    if s != "estimate" and (isinstance(s, bool | str) or not 0 < s < np.inf):
+        raise InputError("s", repr(s), "a number above 0, or 'estimate'")
 
 
-def type1_estimates(counts: Floats, s: float, correction: Correction) -> Type1:
-    """d′ and c where variances are as 1 : 1/s², with what sampling leaves uncertain of them."""
-    rates = type1_rates(counts, correction)
-    z_h, v_h = z_scores(rates.hits, rates.misses)
-    z_f, v_f = z_scores(rates.false_alarms, rates.rejections)
-    z_h, v_h = z_h / s, v_h / s**2
-    return Type1(z_h - z_f, -(z_h + z_f) / 2, v_h + v_f, (v_h + v_f) / 4, (v_f - v_h) / 2)
-
-
-def rule_of(type1: Type1, meta_criterion: str) -> Rule:
-    """κ as a function of meta-d′; NaN where d′ is 0 and κ = M·c has no meaning."""
-    if meta_criterion == "absolute":
-        return Rule(type1.c, np.zeros_like(type1.c), is_relative=False)
-    ratio = type1.c / np.where(type1.d == 0, np.nan, type1.d)
-    return Rule(np.zeros_like(type1.c), ratio, is_relative=True)
-
-
-@dataclass(frozen=True)
-class Maximum:
-    """What was found for some of the responses.
-
-    Parameters
-    ----------
-    m, value, slope : array, shape (cells,)
-        meta-d′, ℓ, and the largest first derivative left.
-    information : array, shape (cells,)
-        About meta-d′, with the criteria estimated too.
-    by_offset, by_ratio : array, shape (cells,)
-        How meta-d′ moves with κ's offset, and with κ's ratio to meta-d′.
-    edges : array, shape (cells, 2, K)
-        Distances of the criteria from κ.
-    """
-
-    m: Floats
-    value: Floats
-    slope: Floats
-    information: Floats
-    by_offset: Floats
-    by_ratio: Floats
-    edges: Floats
-
-
-def maximised(
-    counts: Floats, type1: Type1, rule: Rule, s: float, has_side: NDArray[np.bool_]
-) -> Maximum:
-    """Maximum of every cell over meta-d′ and criteria; NaN where d′ or c is undefined."""
-    cells, ratings = len(counts), counts.shape[-1]
-    best = np.full((cells, 6), np.nan)
-    best[:, 0] = -np.inf
-    edges = np.full((cells, 2, ratings), np.nan)
-    scale = np.full(cells, float(s))
-    is_defined = np.isfinite(type1.d + type1.c + rule.ratio)
-    climb(counts, np.flatnonzero(is_defined), type1.d, rule, scale, has_side, best, edges)
-    # A second maximum is rare, and then mostly lies at the other sign of meta-d′.
-    m = best[:, 1]
-    is_suspect = (m * type1.d <= 0) | (abs(m) > 2 * abs(type1.d) + 1) | (best[:, 2] > SLOPE)
-    for factor in OTHER_STARTS:
-        rows = np.flatnonzero(is_defined & is_suspect)
-        climb(counts, rows, factor * type1.d, rule, scale, has_side, best, edges)
-    value, m, slope, bend, by_kappa, first = best.T
-    is_found = np.isfinite(value) & (abs(m) <= FARTHEST)
-    m, bend = np.where(is_found, m, np.nan), np.where(is_found & (bend < 0), bend, np.nan)
-    return Maximum(
-        m=m,
-        value=np.where(is_found, value, np.nan),
-        slope=np.where(is_found, slope, np.nan),
-        information=-bend,
-        by_offset=-by_kappa / bend,
-        by_ratio=-(m * by_kappa + first) / bend,
-        edges=np.where(is_found[:, None, None], edges, np.nan),
-    )
-
-
-def climb(
-    counts: Floats,
-    rows: NDArray[np.int64],
-    start: Floats,
-    rule: Rule,
-    s: Floats,
-    has_side: NDArray[np.bool_],
-    best: Floats,
-    edges: Floats,
-) -> None:
-    """Maximise some of the cells from a start; what is better replaces what `best` holds."""
-
-    def work(part: NDArray[np.int64]) -> None:
-        own = np.ascontiguousarray(counts[part])
-        m, offset, ratio, scale = start[part], rule.offset[part], rule.ratio[part], s[part]
-        found, found_edges = best[part], edges[part]
-        begin = starting_edges(own, m, offset + ratio * m, scale)
-        maximise(own, m, begin, offset, ratio, scale, has_side, found, found_edges)
-        best[part], edges[part] = found, found_edges
-
-    parts = [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
-    # The compiled loop lets go of the interpreter's lock.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(work, parts))
-
-
-def starting_edges(counts: Floats, m: Floats, kappa: Floats, s: Floats) -> Floats:
-    """Distances of criteria from κ that give the right responses their observed ratings."""
-    edges = np.zeros((len(counts), 2, counts.shape[-1]))
-    for r, side in ((0, -1.0), (1, 1.0)):
-        smoothed = counts[:, r, r] + 0.5
-        beyond = smoothed[:, ::-1].cumsum(axis=1)[:, ::-1] / smoothed.sum(axis=1, keepdims=True)
-        scale = s if r == 1 else np.ones_like(s)
-        first = scale * side * (kappa - side * m / 2)
-        # Far out, where the whole side's area underflows, any rising distances will do.
-        first = np.clip(first, -5.0, 5.0)
-        outward = -ndtri(beyond * ndtr(-first)[:, None]) - first[:, None]
-        edges[:, r] = outward / scale[:, None]
-    edges[:, :, 0] = 0.0
-    return edges
-
-
-def assemble(type1: Type1, rule: Rule, sides: list[Maximum]) -> dict[str, Floats]:
-    """All estimates and standard errors; those of meta-d′ have a last dim where sides do."""
+def assemble(fitted: Fitted) -> dict[str, Floats]:
+    """All estimates and standard errors; those of meta-d′ have a last dim, the sides."""
+    type1, rule, sides = fitted.type1, fitted.rule, fitted.sides
     stacked = {name: np.stack([getattr(x, name) for x in sides], axis=-1) for name in FIELDS}
     d, c = type1.d[:, None], type1.c[:, None]
     safe_d = np.where(d == 0, np.nan, d)
@@ -312,6 +185,26 @@ def assemble(type1: Type1, rule: Rule, sides: list[Maximum]) -> dict[str, Floats
         "meta_d_se": np.sqrt(var_m),
         "m_ratio_se": m_ratio_se,
         "log_m_se": m_ratio_se / np.where(is_positive, ratio, np.nan),
+    }
+
+
+def with_scale(
+    estimates: dict[str, Floats],
+    s: Floats,
+    is_at_bound: NDArray[np.bool_],
+    errors: dict[str, Floats],
+) -> dict[str, Floats]:
+    """Estimates with s, and standard errors that hold its own."""
+    ratio = estimates["m_ratio"]
+    return estimates | {
+        "s": s,
+        "s_se": s * errors["log_s"],
+        "converged": np.where(is_at_bound, False, estimates["converged"]),
+        "dprime_se": errors["dprime"],
+        "c_se": errors["c"],
+        "meta_d_se": errors["meta_d"],
+        "m_ratio_se": errors["m_ratio"],
+        "log_m_se": errors["m_ratio"] / np.where(ratio > 0, ratio, np.nan),
     }
 
 
@@ -370,7 +263,7 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
             stuck,
             "not-converged",
             "warning",
-            "The maximum was not reached to the last digits.",
+            "The maximum was not reached to the last digits, or s is an end of its range.",
             SOURCE,
         ),
         *notice_where(

@@ -1,0 +1,335 @@
+"""Right and wrong trials become type-2 tables, and so do count tables without their stimulus."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from counts.trials import frame
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hmetad.counts.correct import count_correct, type2_counts, type2_notices
+from hmetad.counts.notices import notices
+from hmetad.counts.table import count_trials, from_nr
+from hmetad.errors import InputError
+
+TABLES = arrays(np.int64, (3, 2, 2, 4), elements=st.integers(0, 60))
+
+
+def codes(counts):
+    return [notice.code for notice in notices(counts)]
+
+
+def noticed(counts, code):
+    return next(notice for notice in notices(counts) if notice.code == code)
+
+
+def marked(n=400, **columns):
+    """Trials that also say whether they were right."""
+    trials = frame(n, **columns)
+    return trials.assign(correct=trials["stimulus"] == trials["response"])
+
+
+def labelled(values):
+    """Count table of an array (cell, stimulus, response, rating)."""
+    nR = np.concatenate([values[..., 0, ::-1], values[..., 1, :]], axis=-1)
+    return from_nr(nR[:, 0], nR[:, 1])
+
+
+def type2(values, **coords):
+    """Type-2 table of an array (cell, correct, rating), as a user would make it."""
+    return xr.DataArray(values, coords, ("cell", "correct", "rating"), name="counts")
+
+
+# --- trials to a table ----------------------------------------------------------------------
+
+
+def test_every_count_is_the_number_of_such_trials():
+    trials = marked()
+    counts = count_correct(trials, by=["model", "task"])
+    words = {"wrong": False, "right": True}
+    for cell, word, k in product(counts["cell"].to_numpy(), words, range(1, 5)):
+        rows = trials[(trials["model"] + " | " + trials["task"]) == cell]
+        expected = ((rows["correct"] == words[word]) & (rows["confidence"] == k)).sum()
+        assert counts.sel(cell=cell, correct=word, rating=k) == expected
+
+
+def test_the_table_is_labelled_as_agreed():
+    counts = count_correct(marked(), by=["model", "task"])
+    assert counts.name == "counts"
+    assert counts.dims == ("cell", "correct", "rating")
+    assert counts.dtype == np.int64
+    assert counts["correct"].to_numpy().tolist() == ["wrong", "right"]
+    assert counts["rating"].to_numpy().tolist() == [1, 2, 3, 4]
+    labels = ["GPT-5 | A", "GPT-5 | B", "Mistral | A", "Mistral | B"]
+    assert counts["cell"].to_numpy().tolist() == labels
+    assert counts["model"].to_numpy().tolist() == ["GPT-5", "GPT-5", "Mistral", "Mistral"]
+
+
+def test_cells_coordinates_and_attrs_are_those_of_count_trials():
+    trials = marked(age=30).rename(columns={"model": "llm"})
+    ours = count_correct(trials, by={"model": "llm", "task": "task"}, ratings=6)
+    theirs = count_trials(trials, by={"model": "llm", "task": "task"}, ratings=6)
+    xr.testing.assert_identical(ours["model"], theirs["model"])
+    xr.testing.assert_identical(ours["rating"], theirs["rating"])
+    for name in ("long_name", "units", "by", "rows_dropped", "ratings_rule"):
+        assert ours.attrs[name] == theirs.attrs[name]
+    assert json.loads(ours.attrs["columns"]) == {"correct": "correct", "confidence": "confidence"}
+
+
+def test_a_count_table_without_its_stimulus_is_the_table_of_its_right_and_wrong_trials():
+    trials = marked()
+    by_stimulus = count_trials(trials, by="model")
+    xr.testing.assert_equal(type2_counts(by_stimulus), count_correct(trials, by="model"))
+
+
+def test_without_grouping_there_is_one_cell_called_all():
+    counts = count_correct(marked())
+    assert counts["cell"].to_numpy().tolist() == ["all"]
+    assert counts.sum() == 400
+
+
+def test_a_table_survives_a_file(tmp_path):
+    counts = count_correct(marked(40, task=[1, 2] * 20), by="task")
+    counts.to_netcdf(tmp_path / "counts.nc", engine="h5netcdf")
+    read = xr.load_dataarray(tmp_path / "counts.nc", engine="h5netcdf")
+    xr.testing.assert_equal(read, counts)
+    assert read.attrs == counts.attrs
+    assert notices(read) == notices(counts)
+    xr.testing.assert_equal(type2_counts(read), counts)
+
+
+def test_the_trials_are_not_changed():
+    trials = marked()
+    before = trials.copy()
+    count_correct(trials, by={"who": "model"})
+    pd.testing.assert_frame_equal(trials, before)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "dtype"),
+    [
+        (False, True, None),
+        (0, 1, None),
+        (0.0, 1.0, None),
+        ("0", "1", None),
+        ("incorrect", "correct", None),
+        ("Wrong", " right ", "category"),
+        ("error", "TRUE", "string"),
+        (False, True, "boolean"),
+        (0, 1, "Int64"),
+        (False, True, object),
+        (np.bool_(False), np.bool_(True), object),
+    ],
+)
+def test_correctness_may_be_booleans_zero_and_one_or_words(wrong, right, dtype):
+    trials = marked()
+    said = [right if value else wrong for value in trials["correct"]]
+    counts = count_correct(trials.assign(correct=pd.Series(said, dtype=dtype)))
+    xr.testing.assert_equal(counts, count_correct(trials))
+    assert json.loads(counts.attrs["labels"]) == [[wrong], [right]]
+
+
+def test_several_words_for_the_same_are_one_and_recorded():
+    trials = marked(4, stimulus=["neg"] * 4, response=["pos", "pos", "neg", "neg"])
+    counts = count_correct(trials.assign(correct=["wrong", "error", "right", "correct"]))
+    assert counts.sum("rating").sel(cell="all").to_numpy().tolist() == [2, 2]
+    assert json.loads(counts.attrs["labels"]) == [["error", "wrong"], ["correct", "right"]]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["right", "maybe"], r"correct column 'correct': got 'maybe' \(200 trials\), allowed is T"),
+        ([1, 2], r"got 2 \(200 trials\).*Decide for each trial"),
+        ([0.25, 1.0], r"got 0.25 \(200 trials\).*Partial credit becomes right or wrong by a cut"),
+        (["A", "B"], r"got 'A' \(200 trials\), 'B' \(200 trials\)"),
+        ([True, "wrong"], "correct column 'correct': got values of type bool and str"),
+        ([1, np.inf], r"got inf \(200 trials\)"),
+    ],
+)
+def test_whatever_is_neither_right_nor_wrong_is_refused(values, message):
+    trials = marked().assign(correct=values * 200)
+    with pytest.raises(InputError, match=message):
+        count_correct(trials)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("column", ["correct", "confidence", "model"])
+def test_incomplete_rows_are_dropped_counted_and_noticed(column, missing):
+    trials = marked().astype({column: object})
+    trials.loc[3:4, column] = missing
+    counts = count_correct(trials, by="model")
+    assert counts.sum() == 398
+    assert counts.attrs["rows_dropped"] == 2
+    message = f"2 of 400 rows dropped for a missing value, in {column} (2)."
+    assert noticed(counts, "rows-dropped").message == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"correct": "corect"}, "correct: got 'corect'.*Did you mean 'correct'"),
+        ({"confidence": "correct"}, "correct, confidence: got 'correct' 2 times"),
+        ({"by": "correct"}, "by: got 'correct'.*Rename the column"),
+        ({"by": "modell"}, "by: got 'modell'.*Did you mean 'model'"),
+        ({"by": {"who": "modell"}}, "column for 'who': got 'modell'"),
+        ({"ratings": 3}, "confidence column 'confidence': got 4 "),
+        ({"ratings": 0}, "ratings: got 0"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        count_correct(marked(), **arguments)
+
+
+def test_continuous_confidence_is_sent_to_bin_confidence():
+    with pytest.raises(InputError, match="bin_confidence"):
+        count_correct(marked(confidence=np.linspace(0, 1, 400)))
+
+
+@pytest.mark.parametrize("trials", [[1, 2], pd.DataFrame()])
+def test_only_a_filled_dataframe_is_a_table_of_trials(trials):
+    with pytest.raises(InputError, match="trials: got"):
+        count_correct(trials)
+
+
+# --- notices --------------------------------------------------------------------------------
+
+
+def test_a_full_table_has_nothing_to_say():
+    assert codes(count_correct(marked(), by="model")) == []
+
+
+def test_every_notice_names_its_own_cells():
+    cells = {"full": [[30, 30], [30, 30]], "few": [[3, 3], [3, 3]], "unused": [[60, 0], [60, 0]]}
+    cells |= {"able": [[0, 0], [90, 90]], "lost": [[90, 90], [0, 0]], "none": [[0, 0], [0, 0]]}
+    found = type2_notices(type2(list(cells.values()), cell=list(cells)))
+    assert {notice.code: notice.cells for notice in found} == {
+        "empty-ratings": ("unused", "none"),
+        "few-trials": ("few", "none"),
+        "no-errors": ("able", "none"),
+        "no-rights": ("lost", "none"),
+    }
+    assert [notice.severity for notice in found] == ["info", "warning", "warning", "warning"]
+
+
+def test_what_a_count_table_said_is_carried_along_and_not_said_twice():
+    counts = from_nr([[9, 9, 0, 0], [90, 9, 9, 9]], [[0, 0, 9, 9], [9, 9, 9, 90]], who=["a", "b"])
+    table = type2_counts(counts)
+    assert notices(table)[: len(notices(counts))] == notices(counts)
+    assert codes(table) == ["few-trials", "ceiling", "no-errors"]
+    assert noticed(table, "no-errors").cells == ("a",)
+    assert notices(type2_counts(table)) == notices(table)
+    assert notices(type2_counts(table.isel(cell=[0]))) == notices(table)
+
+
+def test_cells_that_joined_later_are_noticed():
+    first = type2_counts(type2([[[0, 0], [90, 90]]], cell=["a"]))
+    second = type2([[[0, 0], [90, 90]]], cell=["b"])
+    joined = first.copy(data=second.values).assign_coords(cell=["b"])
+    both = xr.concat([first, joined], "cell", combine_attrs="override")
+    assert [notice.cells for notice in notices(type2_counts(both))] == [("a",), ("a", "b")]
+
+
+# --- from a count table ---------------------------------------------------------------------
+
+
+@given(TABLES)
+def test_right_is_where_the_response_equals_the_stimulus(values):
+    table = type2_counts(labelled(values))
+    right = values[:, 0, 0] + values[:, 1, 1]
+    np.testing.assert_array_equal(table.sel(correct="right"), right)
+    np.testing.assert_array_equal(table.sel(correct="wrong"), values.sum(axis=(1, 2)) - right)
+    assert table.dtype == np.int64
+    assert table.dims == ("cell", "correct", "rating")
+
+
+@given(TABLES)
+def test_the_tables_of_the_responses_add_up_to_the_whole(values):
+    counts = labelled(values)
+    of_responses = type2_counts(counts, response_conditional=True)
+    assert of_responses.dims == ("cell", "response", "correct", "rating")
+    np.testing.assert_array_equal(of_responses.sum("response"), type2_counts(counts))
+    np.testing.assert_array_equal(of_responses.sel(response="S2", correct="right"), values[:, 1, 1])
+    np.testing.assert_array_equal(of_responses.sel(response="S1", correct="wrong"), values[:, 1, 0])
+
+
+def test_labels_decide_not_the_order_of_the_dims_or_of_the_labels():
+    counts = labelled(np.arange(48).reshape(3, 2, 2, 4))
+    turned = counts.isel(stimulus=[1, 0]).transpose("rating", "response", "cell", "stimulus")
+    xr.testing.assert_equal(type2_counts(turned), type2_counts(counts))
+    only_s1 = type2_counts(counts.sel(response=["S1"]))
+    both = type2_counts(counts, response_conditional=True)
+    np.testing.assert_array_equal(only_s1, both.sel(response="S1"))
+
+
+def test_a_table_without_labels_goes_by_position():
+    counts = labelled(np.arange(48).reshape(3, 2, 2, 4))
+    bare = xr.DataArray(counts.values, dims=counts.dims)
+    np.testing.assert_array_equal(type2_counts(bare), type2_counts(counts))
+
+
+def test_further_dims_and_fractional_weights_are_kept():
+    counts = labelled(np.arange(48).reshape(3, 2, 2, 4))
+    draws = xr.concat([counts, counts / 4], "draw").transpose("rating", "draw", ...)
+    table = type2_counts(draws)
+    assert table.dims == ("draw", "cell", "correct", "rating")
+    np.testing.assert_array_equal(table[1] * 4, type2_counts(counts))
+
+
+def test_attrs_are_kept_but_for_the_labels_of_the_stimuli():
+    counts = count_trials(marked(), by="model")
+    table = type2_counts(counts)
+    assert table.attrs == {key: value for key, value in counts.attrs.items() if key != "labels"}
+    assert table.name == "counts"
+    xr.testing.assert_identical(table["model"], counts["model"])
+
+
+def test_a_type2_table_is_left_as_it_is():
+    counts = count_correct(marked(), by="model")
+    xr.testing.assert_identical(type2_counts(counts), counts)
+    xr.testing.assert_identical(type2_counts(counts.transpose("rating", "correct", "cell")), counts)
+
+
+@pytest.mark.parametrize(
+    "labels", [["wrong", "right"], [False, True], [0, 1], ["incorrect", "correct"]]
+)
+def test_right_and_wrong_may_have_other_names_in_a_table(labels):
+    table = type2_counts(type2([[[40, 20], [20, 40]]], correct=labels))
+    assert table["correct"].to_numpy().tolist() == ["wrong", "right"]
+
+
+def test_the_counts_are_not_changed():
+    for counts in (labelled(np.zeros((3, 2, 2, 4), int)), type2([[[40, 20], [20, 40]]])):
+        before = counts.copy(deep=True)
+        type2_counts(counts)
+        xr.testing.assert_identical(counts, before)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[1, 2], [3, 4]], "counts: got list, allowed is a count table .*count_correct"),
+        (xr.DataArray([1, 2], dims="rating"), r"got dims \(rating\), allowed is a count table"),
+        (xr.DataArray([[1, 2]] * 2, dims=["correct", "cell"]), r"got dims \(correct, cell\)"),
+        (type2([[[1, 2], [3, -4]]]), "counts: got -4, allowed is counts of 0 or more"),
+        (type2([[[1, 2], [3, np.nan]]]), "counts: got nan.*Leave out cells without trials"),
+        (type2([[["a", "b"], ["c", "d"]]]), "got values of type <U1"),
+        (type2([[[1, 2], [3, 4]]], correct=["right", "wrong"]), r"\['right', 'wrong'\], allowed"),
+        (type2([[[1, 2]] * 3]), r"dim correct with \[0, 1, 2\]"),
+        (labelled(np.ones((1, 2, 2, 4), int)).assign_coords(response=["a", "b"]), "response"),
+    ],
+)
+def test_what_is_no_table_of_counts_is_refused(counts, message):
+    with pytest.raises(InputError, match=message):
+        type2_counts(counts)
+
+
+def test_a_type2_table_has_no_responses_to_tell_apart():
+    with pytest.raises(InputError, match="response_conditional: got True for a type-2 table"):
+        type2_counts(type2([[[1, 2], [3, 4]]]), response_conditional=True)
