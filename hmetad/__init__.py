@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hmetad.logs.tables import read_table
     from hmetad.measures.sdt import sdt, z_test
     from hmetad.mle.meta_d import fit_mle
+    from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import decision_report
     from hmetad.report.plots import (
         plot_accuracy_by_rating,
@@ -74,6 +75,7 @@ __all__ = [
     "simulate_counts",
     "simulate_trials",
     "to_nr",
+    "uvsdt",
     "z_test",
 ]
 
@@ -95,6 +97,7 @@ HOMES = {
     "logs.tables": ("read_table",),
     "measures.sdt": ("sdt", "z_test"),
     "mle.meta_d": ("fit_mle",),
+    "mle.uvsdt": ("uvsdt",),
     "report.compose": ("decision_report",),
     "report.plots": (
         "plot_accuracy_by_rating",

@@ -43,10 +43,11 @@ TYPE2_MEASURES = (
 
 # No grouping column may be called what its results are. By hand, since the rooms that make the
 # results import this one.
-DIM_NAMES = ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion"]
+DIM_NAMES = ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary"]
 TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_beta"]
 META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
 INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
+ROC_RESULTS = ["s", "d_a", "a_z", "g_squared", "df"]
 OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "log_gap"]
 PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
 VERDICT_NAMES = ["verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope"]
@@ -57,6 +58,7 @@ RESERVED_NAMES = frozenset(
         *TYPE1_RESULTS,
         *META_RESULTS,
         *INFORMATION_RESULTS,
+        *ROC_RESULTS,
         *OTHER_RESULTS,
         *PAIR_NAMES,
         *VERDICT_NAMES,

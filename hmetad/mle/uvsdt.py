@@ -1,0 +1,219 @@
+"""The unequal-variance signal-detection model of confidence ratings, by maximum likelihood.
+
+Count table (cell, stimulus, response, rating) → Dataset (cell): one ROC through all 2K − 1
+operating points.
+Source: Green & Swets (1966); Dorfman & Alf (1969); Simpson & Fitter (1973) for d_a.
+"""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import chi2
+
+from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.errors import InputError
+from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.roc_newton import FOUND, fit_rocs
+
+__all__ = ["uvsdt"]
+
+type Floats = NDArray[np.float64]
+
+SLOPE = 1e-6
+SQRT2 = np.sqrt(2.0)
+MODEL = "Dorfman & Alf 1969"
+INDEX = "Simpson & Fitter 1973"
+S1_UNITS = "SD of the S1 evidence"
+# name → long_name, units, source
+VARIABLES = {
+    "dprime": ("distance of the means", S1_UNITS, MODEL),
+    "c": ("criterion c, from the midpoint of the means", S1_UNITS, MODEL),
+    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2; slope of the zROC", "1", MODEL),
+    "d_a": ("sensitivity d_a", "root mean square SD of the evidence", INDEX),
+    "a_z": ("area under the fitted ROC, A_z", "1", INDEX),
+    "dprime_se": ("standard error of the distance", S1_UNITS, MODEL),
+    "c_se": ("standard error of c", S1_UNITS, MODEL),
+    "s_se": ("standard error of s", "1", MODEL),
+    "d_a_se": ("standard error of d_a", "root mean square SD of the evidence", INDEX),
+    "a_z_se": ("standard error of A_z", "1", INDEX),
+    "criteria": ("confidence criteria, from the midpoint of the means", S1_UNITS, MODEL),
+    "loglik": ("log-likelihood, without multinomial coefficients", "nat", MODEL),
+    "g_squared": ("likelihood ratio to free probabilities, G²", "1", MODEL),
+    "df": ("degrees of freedom of G²", "1", MODEL),
+    "p_value": ("P(G² or more) where the model holds", "1", MODEL),
+    "converged": ("whether the maximum was reached", "1", MODEL),
+}
+
+
+def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
+    r"""Maximum likelihood of the unequal-variance ROC, per cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        What is added to the counts, as in `sdt`; here every rating gets its part of it.
+
+    Returns
+    -------
+    Dataset
+        Per cell: ``dprime`` (distance of the means), ``c`` and ``criteria`` (response, criterion),
+        in SD of the S1 evidence; ``s``; ``d_a``; ``a_z``; their standard errors ``*_se``;
+        ``loglik`` (nat); ``g_squared``, ``df``, ``p_value`` of the fit; ``converged``. A criterion
+        that belongs to a rating nobody used lies on its neighbour, or at infinity beyond the last.
+
+    Raises
+    ------
+    InputError
+        If the table has no stimulus or a single rating, or `correction` is none of the above.
+
+    Notes
+    -----
+    Evidence is N(−d/2, 1) for S1 and N(d/2, 1/s) for S2; responses and ratings divide its axis at
+    2K − 1 cut points. Then zROC is a line, z(H) = s·d + s·z(F), and
+
+    .. math::
+        d_a = d \sqrt{\frac{2}{1 + 1/s^2}}, \quad A_z = \Phi(d_a / \sqrt2)
+
+    G² compares it with free probabilities of all outcomes; with L categories in use it has
+    L − 3 degrees of freedom. Standard errors come from the observed information by the
+    delta method. With fewer than three categories in use, or where the likelihood grows without
+    bound, all is NaN and a notice ``"roc-undefined"`` says so.
+
+    This is the type-1 model, in which one axis serves response and confidence: it takes M for 1.
+    The s of the meta-d′ model is that of `fit_mle` with ``s="estimate"``.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> b = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+    >>> fitted = uvsdt(b)
+    >>> fitted["s"].round(3).item(), fitted["a_z"].round(3).item()
+    (1.084, 0.854)
+    """
+    require_stimulus(counts, "uvsdt")
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+    ordered = counts.transpose(..., *TYPE1_DIMS)
+    ratings = ordered.sizes["rating"]
+    table = ordered.to_numpy().reshape(-1, 2, 2, ratings).astype(float)
+    table = table + added_per_response(correction, ratings) / ratings
+    # From surely S1 to surely S2.
+    scale = np.concatenate([table[:, :, 0, ::-1], table[:, :, 1]], axis=-1)
+    found = np.full((len(scale), len(FOUND)), np.nan)
+    cut = np.full((len(scale), 2 * ratings - 1), np.nan)
+    bounded = np.where(is_separated(scale)[:, None, None], 0.0, scale)
+    fit_rocs(bounded, *starts(scale), found, cut)
+    fitted = dict(zip(FOUND, found.T, strict=True))
+    like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
+    result = labelled(estimates(fitted, cut), like, ordered)
+    result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
+    return with_notices(result, [*notices(counts), *problems(result)])
+
+
+def is_separated(scale: Floats) -> NDArray[np.bool_]:
+    """Whether the categories of the two stimuli share one at most: d then grows without bound."""
+    used = scale > 0
+    first = used.argmax(axis=-1)
+    last = used.shape[-1] - 1 - used[..., ::-1].argmax(axis=-1)
+    return (first[:, 1] >= last[:, 0]) | (first[:, 0] >= last[:, 1])
+
+
+def starts(scale: Floats) -> tuple[Floats, Floats, Floats]:
+    """Cut points, separation and log s from the line through the smoothed zROC."""
+    smoothed = scale + 0.5
+    below = smoothed.cumsum(axis=-1)[..., :-1] / smoothed.sum(axis=-1, keepdims=True)
+    t, z_of_s2 = np.moveaxis(ndtri(below), 1, 0)
+    centred = t - t.mean(axis=-1, keepdims=True)
+    slope = (centred * z_of_s2).sum(axis=-1) / (centred**2).sum(axis=-1)
+    s = np.clip(slope, 0.3, 3.0)
+    return t, s * t.mean(axis=-1) - z_of_s2.mean(axis=-1), np.log(s)
+
+
+def estimates(fitted: dict[str, Floats], cut: Floats) -> dict[str, Floats]:
+    """All the quantities of `uvsdt`, under their names."""
+    a, s = fitted["a"], np.exp(fitted["log_s"])
+    d, norm = a / s, np.sqrt(1 + s**2)
+    d_a = SQRT2 * a / norm
+    ratings = (cut.shape[-1] + 1) // 2
+    axis = cut - d[:, None] / 2
+    sides = np.stack([axis[:, ratings - 2 :: -1][:, : ratings - 1], axis[:, ratings:]], axis=1)
+    # Gradients by (t, a, log s), t the cut point between the responses.
+    errors = {
+        "dprime_se": (0.0, 1 / s, -d),
+        "c_se": (1.0, -0.5 / s, d / 2),
+        "s_se": (0.0, 0.0, s),
+        "d_a_se": (0.0, SQRT2 / norm, -d_a * s**2 / norm**2),
+    }
+    se = {name: standard_error(fitted, *gradient) for name, gradient in errors.items()}
+    g_squared = np.maximum(2 * (fitted["full"] - fitted["value"]), 0.0)
+    df = fitted["levels"] - 3
+    density = np.exp(-(d_a**2) / 4) / np.sqrt(2 * np.pi)
+    return {
+        "dprime": d,
+        "c": fitted["boundary"] - d / 2,
+        "s": s,
+        "d_a": d_a,
+        "a_z": ndtr(d_a / SQRT2),
+        **se,
+        "a_z_se": density * se["d_a_se"] / SQRT2,
+        "criteria": sides,
+        "loglik": fitted["value"],
+        "g_squared": g_squared,
+        "df": df,
+        "p_value": chi2.sf(g_squared, np.where(df > 0, df, np.nan)),
+        "converged": fitted["slope"] <= SLOPE,
+    }
+
+
+def standard_error(
+    fitted: dict[str, Floats], by_t: Floats | float, by_a: Floats | float, by_s: Floats | float
+) -> Floats:
+    """Standard error of what has these derivatives."""
+    variance = (
+        by_a * by_a * fitted["var_a"]
+        + by_s * by_s * fitted["var_s"]
+        + 2 * by_a * by_s * fitted["cov_as"]
+    )
+    if by_t:
+        variance = variance + by_t * (
+            by_t * fitted["var_t"] + 2 * by_a * fitted["cov_ta"] + 2 * by_s * fitted["cov_ts"]
+        )
+    return np.sqrt(variance)
+
+
+def labelled(values: dict[str, Floats], like: xr.DataArray, counts: xr.DataArray) -> xr.Dataset:
+    """Dataset of the estimates, in the dims of the counts."""
+    result = xr.Dataset(coords=like.coords)
+    for name, array in values.items():
+        inner = ("response", "criterion") if array.ndim > 1 else ()
+        result[name] = ((*like.dims, *inner), array.reshape(*like.shape, *array.shape[1:]))
+        long_name, units, source = VARIABLES[name]
+        result[name].attrs = {"long_name": long_name, "units": units, "source": source}
+    criteria = np.arange(1, counts.sizes["rating"])
+    return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)
+
+
+def problems(fitted: xr.Dataset) -> list[Notice]:
+    """Notices of cells without a fit, or with a doubtful one."""
+    lost = fitted["s"].isnull()
+    return [
+        *notice_where(
+            lost,
+            "roc-undefined",
+            "warning",
+            "No unequal-variance ROC: fewer than three categories of response and rating are in "
+            "use, or the likelihood grows without bound; correction= names a remedy.",
+            MODEL,
+        ),
+        *notice_where(
+            ~fitted["converged"] & ~lost,
+            "not-converged",
+            "warning",
+            "The maximum was not reached to the last digits.",
+            MODEL,
+        ),
+    ]
