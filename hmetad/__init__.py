@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from hmetad.report.report import Report
     from hmetad.report.tables import estimate_frame
+    from hmetad.simulate.recovery import recover
     from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "predict",
     "read_table",
     "rebuild_model",
+    "recover",
     "resample",
     "resample_interval",
     "save_fit",
@@ -108,6 +110,7 @@ HOMES = {
     ),
     "report.report": ("Report",),
     "report.tables": ("estimate_frame",),
+    "simulate.recovery": ("recover",),
     "simulate.simulate": ("simulate_counts", "simulate_trials"),
 }
 HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}

@@ -96,3 +96,12 @@ def fit_michael2026(folder: Path, **options):
     )
     formula = "1 + S(task) + (1|llm) + (1|llm:task)"
     return hmetad.fit(counts, formula={"log_m": formula}, **options)
+
+
+def hellmann2023_counts(folder: Path):
+    """Masked orientations: count table of 16 participants, five ratings."""
+    trials = pd.read_csv(folder / "hellmann2023_maskori" / "MaskOri.csv.gz")
+    is_right = trials.pop("correct") == 1
+    trials["response"] = np.where(is_right, trials["stimulus"], 90 - trials["stimulus"])
+    trials["confidence"] = trials["rating"] + 1
+    return hmetad.count_trials(trials, by={"subject": "participant"}, ratings=5)

@@ -77,7 +77,7 @@ def test_log_interval_area_agrees_with_mpmath(lower, width):
     assert float(log_interval_area(lower, width)) == pytest.approx(float(exact), abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     d=st.floats(-4, 6),
     c=st.floats(-3, 3),
@@ -90,7 +90,7 @@ def test_probabilities_of_a_stimulus_sum_to_one(d, c, m, s, gaps):
     np.testing.assert_allclose(p.sum((-1, -2)), 1, rtol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     d=st.floats(-20, 20),
     c=st.floats(-20, 20),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from real_data import hellmann2023_counts
 from scipy.optimize import minimize
 
 from hmetad.counts.notices import notices
@@ -74,6 +75,27 @@ def test_stored_fits_of_rouault_are_reached_or_surpassed(
     theirs = stored_log_likelihood(counts, stored)
     assert np.median(abs(theirs - stored["logL"])) < 2e-3
     assert (fitted["loglik"].values >= theirs - 1e-6).all()
+
+
+# d′, c, meta-d′, M, as printed by statConfR's README for the first six participants.
+STATCONFR = [
+    [1.441199, -0.2597310, 1.423263, 0.9875551],
+    [1.253587, -0.1175263, 2.074045, 1.6544885],
+    [2.253395, -1.0013475, 1.508996, 0.6696544],
+    [1.515356, 0.1231483, 3.192407, 2.1067045],
+    [1.314925, -0.1047285, 2.740354, 2.0840380],
+    [1.260150, -0.1400093, 1.872001, 1.4855389],
+]
+
+
+def test_six_participants_of_statconfr_are_met(shared):
+    counts = hellmann2023_counts(shared / "data").isel(cell=slice(6))
+    fitted = fit_mle(counts, correction="cell")
+    names = ["dprime", "c", "meta_d", "m_ratio"]
+    ours = np.stack([fitted[name].values for name in names], axis=1)
+    np.testing.assert_allclose(ours[:, :2], np.array(STATCONFR)[:, :2], atol=1e-6)
+    # Theirs stops at a relative change of 1e-8 or so of ℓ.
+    np.testing.assert_allclose(ours, STATCONFR, atol=1e-3)
 
 
 def stored_log_likelihood(counts, stored):

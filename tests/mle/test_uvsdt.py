@@ -129,7 +129,7 @@ def test_equal_slopes_give_the_dprime_of_one_point():
     assert fitted["c"].item() == pytest.approx(sdt(counts)["c"].item(), abs=1e-6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 30), min_size=12, max_size=12))
 def test_every_table_is_fitted_or_noticed(numbers):
     fitted = uvsdt(from_nr(numbers[:6], numbers[6:]))

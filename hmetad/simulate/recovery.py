@@ -1,0 +1,146 @@
+"""How well estimators find a truth that is known: bias and error by d′ and number of trials.
+
+Estimators (count table → Dataset) and a design → Dataset (estimator, true_dprime, trials).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from hmetad.counts.checks import whole_number
+from hmetad.errors import InputError, nearest
+from hmetad.simulate.simulate import simulate_counts
+
+__all__ = ["recover"]
+
+type Estimator = Callable[[xr.DataArray], xr.Dataset]
+
+# name → long_name
+SUMMARIES = {
+    "bias": "mean of the estimates less the truth",
+    "bias_se": "Monte Carlo standard error of the bias",
+    "median_bias": "median of the estimates less the truth",
+    "rmse": "root mean square error",
+    "undefined": "share of cells without an estimate",
+}
+
+
+def recover(
+    estimators: Mapping[str, Estimator],
+    *,
+    dprime: ArrayLike,
+    trials: ArrayLike,
+    m_ratio: float = 0.8,
+    c: float = 0.0,
+    n: int = 200,
+    var: str = "m_ratio",
+    seed: int | None = None,
+    **design: Any,
+) -> xr.Dataset:
+    r"""Bias and error of estimators on cells drawn from the meta-d′ model.
+
+    Parameters
+    ----------
+    estimators : mapping of str to callable
+        Count table → Dataset with `var` per cell: ``{"ML": fit_mle, "DMC": fit_dmc}``; of a
+        Bayesian fit, ``lambda t: fit(t)["posterior"].mean(["chain", "draw"])``. All see the same
+        tables, those of all designs at once.
+    dprime : array_like, shape (sensitivities,)
+        True d′.
+    trials : array_like of int, shape (numbers,)
+        Trials of a cell.
+    m_ratio, c : float, optional
+        True M and c.
+    n : int, optional
+        Cells of each design.
+    var : {"m_ratio", "log_m", "meta_d", "dprime", "c"}, optional
+        What is estimated.
+    seed : int, optional
+    **design
+        Further arguments of `simulate_counts`: ``ratings``, ``meta_criterion``, ``s``, ``gaps``.
+
+    Returns
+    -------
+    Dataset
+        Dims (estimator, true_dprime, trials): ``bias``, ``bias_se``, ``median_bias`` and
+        ``rmse`` in the units of `var`, over the cells with an estimate, and ``undefined``, the
+        share of those without. Attrs ``var``, ``m_ratio``, ``c``, ``n``.
+
+    Raises
+    ------
+    InputError
+        If `var` is none of the above, an estimator does not return it, or `n` is no whole number.
+
+    Examples
+    --------
+    >>> from hmetad.mle.meta_d import fit_mle
+    >>> found = recover({"ML": fit_mle}, dprime=[1.5], trials=[10_000], n=50, seed=1)
+    >>> bool(abs(found["bias"].item()) < 0.05)
+    True
+    """
+    sensitivity, number = np.atleast_1d(dprime).astype(float), np.atleast_1d(trials)
+    size = whole_number("n", n, 2)
+    d, per_cell = (
+        np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
+    )
+    truths = {
+        "m_ratio": np.full_like(d, m_ratio),
+        "log_m": np.full_like(d, np.log(m_ratio)) if m_ratio > 0 else np.full_like(d, np.nan),
+        "meta_d": m_ratio * d,
+        "dprime": d,
+        "c": np.full_like(d, c),
+    }
+    if var not in truths:
+        raise InputError("var", repr(var), "one of these", nearest(var, truths))
+    counts = simulate_counts(d, c, m_ratio, trials=per_cell, seed=seed, **design)
+    errors = [
+        estimates_of(name, estimator, counts, var) - truths[var]
+        for name, estimator in estimators.items()
+    ]
+    grid = np.reshape(errors, (len(errors), len(sensitivity), len(number), size))
+    dims = ("estimator", "true_dprime", "trials")
+    coords = {"estimator": list(estimators), "true_dprime": sensitivity, "trials": number}
+    result = xr.Dataset({name: (dims, x) for name, x in summaries(grid).items()}, coords)
+    for name, long_name in SUMMARIES.items():
+        result[name].attrs = {"long_name": f"{long_name}, {var}"}
+    result.attrs = {"var": var, "m_ratio": m_ratio, "c": c, "n": size}
+    return result
+
+
+def estimates_of(
+    name: str, estimator: Estimator, counts: xr.DataArray, var: str
+) -> NDArray[np.float64]:
+    """Estimates per cell, or an error that says which estimator gave none."""
+    result = estimator(counts)
+    if var not in result or result[var].dims != ("cell",):
+        got = f"{name!r}, which returns no {var!r} of dims (cell)"
+        raise InputError("estimators", got, f"functions that return {var!r} per cell")
+    return result[var].sel(cell=counts["cell"]).to_numpy()
+
+
+def summaries(errors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Summaries over the last axis, NaN where no cell has an estimate."""
+    defined = np.isfinite(errors)
+    number = np.where(defined.any(axis=-1), defined.sum(axis=-1), np.nan)
+    kept = np.where(defined, errors, 0.0)
+    bias = kept.sum(axis=-1) / number
+    square = (kept**2).sum(axis=-1) / number
+    ordered = np.sort(np.where(defined, errors, np.nan), axis=-1)
+    return {
+        "bias": bias,
+        "bias_se": np.sqrt((square - bias**2) / np.where(number > 1, number - 1, np.nan)),
+        "median_bias": middle_of(ordered, defined.sum(axis=-1)),
+        "rmse": np.sqrt(square),
+        "undefined": 1 - defined.mean(axis=-1),
+    }
+
+
+def middle_of(ordered: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Median of the first `number` of the sorted values."""
+    low, high = np.maximum(number - 1, 0) // 2, number // 2
+    high = np.minimum(high, np.maximum(number - 1, 0))
+    pair = [np.take_along_axis(ordered, i[..., None], axis=-1)[..., 0] for i in (low, high)]
+    return np.mean(pair, axis=0)

@@ -1,0 +1,62 @@
+"""Bias and error are those of the estimates, design by design."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from hmetad import InputError, fit_mle, recover, sdt, simulate_counts
+
+
+def test_summaries_are_those_of_numpy():
+    found = recover({"ML": fit_mle}, dprime=[1, 2], trials=[100, 300], n=50, seed=1)
+    d, trials = np.repeat([1.0, 1.0, 2.0, 2.0], 50), np.repeat([100, 300, 100, 300], 50)
+    counts = simulate_counts(d, 0.0, 0.8, trials=trials, seed=1)
+    errors = (fit_mle(counts)["m_ratio"].to_numpy() - 0.8).reshape(2, 2, 50)
+    here = found.sel(estimator="ML")
+    np.testing.assert_allclose(here["bias"], np.nanmean(errors, axis=-1))
+    np.testing.assert_allclose(here["median_bias"], np.nanmedian(errors, axis=-1))
+    np.testing.assert_allclose(here["rmse"], np.sqrt(np.nanmean(errors**2, axis=-1)))
+    np.testing.assert_allclose(here["undefined"], np.isnan(errors).mean(axis=-1))
+    number = np.isfinite(errors).sum(axis=-1)
+    se = np.nanstd(errors, axis=-1, ddof=1) / np.sqrt(number)
+    np.testing.assert_allclose(here["bias_se"], se)
+
+
+def test_error_falls_with_trials_and_estimators_see_the_same_tables():
+    both = {"first": fit_mle, "second": fit_mle}
+    found = recover(both, dprime=[1.5], trials=[200, 3200], n=200, seed=1)
+    rmse = found["rmse"].sel(estimator="first", true_dprime=1.5)
+    # Sixteen times the trials: a quarter of the error; 15 % is three errors of this ratio.
+    assert (rmse.sel(trials=200) / rmse.sel(trials=3200)).item() == pytest.approx(4, rel=0.2)
+    assert (
+        found.sel(estimator="first")
+        .drop_vars("estimator")
+        .equals(found.sel(estimator="second").drop_vars("estimator"))
+    )
+
+
+@pytest.mark.parametrize("var", ["dprime", "c"])
+def test_type1_estimates_can_be_recovered_too(var):
+    found = recover({"sdt": sdt}, dprime=[1.5], trials=[100_000], n=30, var=var, c=0.4, seed=2)
+    assert abs(found["bias"].item()) < 5 * found["bias_se"].item()
+    assert found["rmse"].item() < 0.02
+
+
+def test_designs_without_any_estimate_are_nan():
+    def nothing(counts):
+        return xr.Dataset({"m_ratio": counts["rating"].sum() * np.nan * counts.sum(
+            ["stimulus", "response", "rating"])})  # fmt: skip
+
+    found = recover({"none": nothing}, dprime=[1.0], trials=[50], n=5, seed=1)
+    assert found["undefined"].item() == 1
+    assert found["bias"].isnull().item()
+    assert found["median_bias"].isnull().item()
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(InputError, match="Did you mean 'm_ratio'"):
+        recover({"ML": fit_mle}, dprime=[1], trials=[50], var="mratio")
+    with pytest.raises(InputError, match="'sdt', which returns no 'm_ratio'"):
+        recover({"sdt": sdt}, dprime=[1], trials=[50], n=3)
+    with pytest.raises(InputError, match="n: got 0"):
+        recover({"ML": fit_mle}, dprime=[1], trials=[50], n=0)
