@@ -17,13 +17,29 @@ if TYPE_CHECKING:
     from hmetad.compare.contrasts import contrast
     from hmetad.compare.decisions import Decisions, decide, decide_normal
     from hmetad.counts.binning import bin_confidence
+    from hmetad.counts.correct import count_correct, type2_counts
     from hmetad.counts.intervals import resample_interval
     from hmetad.counts.notices import Notice, notices
     from hmetad.counts.resample import resample
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
+    from hmetad.measures.information import meta_information
+    from hmetad.measures.information_bounds import (
+        information_bounds,
+        type1_roc_bounds,
+        type2_roc_bounds,
+    )
+    from hmetad.measures.information_noise import noise_information, normal_noise_information
     from hmetad.measures.sdt import sdt, z_test
+    from hmetad.measures.type2 import (
+        auroc2,
+        gamma,
+        mean_confidence,
+        phi,
+        type2_roc,
+        v_statistic,
+    )
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import decision_report
@@ -46,9 +62,11 @@ __all__ = [
     "Notice",
     "Prior",
     "Report",
+    "auroc2",
     "bin_confidence",
     "build_model",
     "contrast",
+    "count_correct",
     "count_trials",
     "decide",
     "decide_normal",
@@ -57,10 +75,17 @@ __all__ = [
     "fit",
     "fit_mle",
     "from_nr",
+    "gamma",
+    "information_bounds",
     "load_fit",
     "load_model",
     "loo",
+    "mean_confidence",
+    "meta_information",
+    "noise_information",
+    "normal_noise_information",
     "notices",
+    "phi",
     "plot_accuracy_by_rating",
     "plot_criterion",
     "plot_decisions",
@@ -77,27 +102,78 @@ __all__ = [
     "simulate_counts",
     "simulate_trials",
     "to_nr",
+    "type1_roc_bounds",
+    "type2_counts",
+    "type2_roc",
+    "type2_roc_bounds",
     "uvsdt",
+    "v_statistic",
     "z_test",
 ]
 
 HOMES = {
     "bayes.fit": ("fit",),
     "bayes.loo": ("loo",),
-    "bayes.model": ("build_model", "rebuild_model"),
+    "bayes.model": (
+        "build_model",
+        "rebuild_model",
+    ),
     "bayes.predict": ("predict",),
-    "bayes.spec": ("ModelSpec", "Prior", "load_model"),
-    "bayes.store": ("load_fit", "save_fit"),
+    "bayes.spec": (
+        "ModelSpec",
+        "Prior",
+        "load_model",
+    ),
+    "bayes.store": (
+        "load_fit",
+        "save_fit",
+    ),
     "compare.contrasts": ("contrast",),
-    "compare.decisions": ("Decisions", "decide", "decide_normal"),
+    "compare.decisions": (
+        "Decisions",
+        "decide",
+        "decide_normal",
+    ),
     "counts.binning": ("bin_confidence",),
+    "counts.correct": (
+        "count_correct",
+        "type2_counts",
+    ),
     "counts.intervals": ("resample_interval",),
-    "counts.notices": ("Notice", "notices"),
+    "counts.notices": (
+        "Notice",
+        "notices",
+    ),
     "counts.resample": ("resample",),
-    "counts.table": ("count_trials", "from_nr", "to_nr"),
+    "counts.table": (
+        "count_trials",
+        "from_nr",
+        "to_nr",
+    ),
     "errors": ("InputError",),
     "logs.tables": ("read_table",),
-    "measures.sdt": ("sdt", "z_test"),
+    "measures.information": ("meta_information",),
+    "measures.information_bounds": (
+        "information_bounds",
+        "type1_roc_bounds",
+        "type2_roc_bounds",
+    ),
+    "measures.information_noise": (
+        "noise_information",
+        "normal_noise_information",
+    ),
+    "measures.sdt": (
+        "sdt",
+        "z_test",
+    ),
+    "measures.type2": (
+        "auroc2",
+        "gamma",
+        "mean_confidence",
+        "phi",
+        "type2_roc",
+        "v_statistic",
+    ),
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
     "report.compose": ("decision_report",),
@@ -111,7 +187,10 @@ HOMES = {
     "report.report": ("Report",),
     "report.tables": ("estimate_frame",),
     "simulate.recovery": ("recover",),
-    "simulate.simulate": ("simulate_counts", "simulate_trials"),
+    "simulate.simulate": (
+        "simulate_counts",
+        "simulate_trials",
+    ),
 }
 HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}
 

@@ -55,7 +55,14 @@ DECISIONS = {
     "statistical": "excludes null",
     "verdict": "verdict",
 }
-TABLE_S1 = {"row": "cell", "quantity": "quantity", "printed": "in print", "ours": "here"}
+COMPARED = {
+    "table": "table",
+    "row": "row",
+    "quantity": "quantity",
+    "printed": "in print",
+    "ours": "here",
+}
+MOST_ROWS = 40
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Draws = Annotated[int | None, typer.Option(min=4, help="Posterior draws of each chain.")]
@@ -260,15 +267,18 @@ def fail(message: str, status: int) -> NoReturn:
 
 
 def print_comparison(rows: list[dict[str, Any]], folder: Path) -> None:
-    """Print Table S1 side by side, then what disagrees, then where everything is."""
+    """Print numbers side by side, then what disagrees, then where everything is."""
     agreeing = sum(row["agrees"] for row in rows)
-    print_table([r for r in rows if not isinstance(r["printed"], str)][:27], TABLE_S1, "Table S1")
+    numbers = [row for row in rows if not isinstance(row["printed"], str)]
+    print_table(numbers[:MOST_ROWS], COMPARED, "In print and here")
+    if len(numbers) > MOST_ROWS:
+        say(f"{len(numbers) - MOST_ROWS} more numbers are in comparison.csv.")
     differing = [row for row in rows if not row["agrees"]]
     for row in differing:
         for side in ("printed", "ours"):
             row[side] = row[side] if isinstance(row[side], str) else f"{row[side]:.5g}"
     if differing:
-        print_table(differing, {"table": "table", **TABLE_S1, "note": "why"}, "Disagreements")
+        print_table(differing, COMPARED | {"note": "why"}, "Disagreements")
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
     say(f"Written: {folder / 'comparison.csv'}, {folder / 'report.html'}")
 

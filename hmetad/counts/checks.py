@@ -48,7 +48,9 @@ TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_b
 META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
 INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
 ROC_RESULTS = ["s", "d_a", "a_z", "g_squared", "df"]
-OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "log_gap"]
+OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "meta_i1r_accuracy", "log_gap"]
+TYPE2_RESULTS = ["auroc2", "gamma", "v_statistic", "phi", "hits", "false_alarms", "point"]
+CONFIDENCE_RESULTS = ["confidence_right", "confidence_wrong", "confidence_difference"]
 PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
 VERDICT_NAMES = ["verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope"]
 SUMMARY_NAMES = ["mean", "sd", "mcse_lower", "mcse_upper"]
@@ -60,6 +62,8 @@ RESERVED_NAMES = frozenset(
         *INFORMATION_RESULTS,
         *ROC_RESULTS,
         *OTHER_RESULTS,
+        *TYPE2_RESULTS,
+        *CONFIDENCE_RESULTS,
         *PAIR_NAMES,
         *VERDICT_NAMES,
         *SUMMARY_NAMES,

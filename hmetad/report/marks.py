@@ -172,6 +172,8 @@ def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.
 
 def name_columns(ax: Axes, names: Sequence[object]) -> None:
     """Names at the foot of the columns, on several lines where they would touch."""
-    width = max(int(room(ax) / max(len(names), 1)) - 1, 7)
+    # A word of moderate length is better a little wide than broken.
+    words = [len(word) for name in names for word in str(name).split()]
+    width = max(int(room(ax) / max(len(names), 1)) - 1, 7, min(max(words, default=0), 12))
     labels = [textwrap.wrap(drawable(name), width, max_lines=4, placeholder="…") for name in names]
     ax.set_xticks(range(len(names)), ["\n".join(lines) for lines in labels])

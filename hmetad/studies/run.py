@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDIES", "check_study", "reproduce"]
 
-STUDIES = {"servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI"}
+STUDIES = {
+    "servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI",
+    "higham2018": "Higham & Higham (2018), New improved gamma",
+}
+# Those that draw from a posterior, and take options of sampling.
+SAMPLED = ("servajean2026",)
 
 
 def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
@@ -28,7 +33,7 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     out : Path
         Folder for the two files, made if it is missing.
     **options
-        Passed on to the study: draws, seed, and options of `hmetad.fit`.
+        Passed on to the study: seed; and draws and options of `hmetad.fit`, if it samples.
 
     Returns
     -------
@@ -39,9 +44,14 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     Raises
     ------
     InputError
-        If there is no such study.
+        If there is no such study, or draws are asked of one that has none.
     """
     check_study(name)
+    if name not in SAMPLED:
+        if "draws" in options:
+            step = f"There are draws in: {', '.join(SAMPLED)}."
+            raise InputError("draws", f"{options['draws']} for {name}", "none", step)
+        options = {key: value for key, value in options.items() if key == "seed"}
     study = import_module(f"hmetad.studies.{name}")
     results = study.analyse(**options)
     comparison: pd.DataFrame = study.compare(results)

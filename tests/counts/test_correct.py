@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from counts.trials import frame
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,6 +17,8 @@ from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
 
+# The first of many examples waits for compiled code to be read from disk.
+calm = settings(deadline=None)
 TABLES = arrays(np.int64, (3, 2, 2, 4), elements=st.integers(0, 60))
 
 
@@ -239,6 +241,7 @@ def test_cells_that_joined_later_are_noticed():
 # --- from a count table ---------------------------------------------------------------------
 
 
+@calm
 @given(TABLES)
 def test_right_is_where_the_response_equals_the_stimulus(values):
     table = type2_counts(labelled(values))
@@ -249,6 +252,7 @@ def test_right_is_where_the_response_equals_the_stimulus(values):
     assert table.dims == ("cell", "correct", "rating")
 
 
+@calm
 @given(TABLES)
 def test_the_tables_of_the_responses_add_up_to_the_whole(values):
     counts = labelled(values)

@@ -1,0 +1,289 @@
+"""Trials that are right or wrong, and what is left of a count table without its stimulus.
+
+DataFrame of trials, or DataArray (cell, stimulus, response, rating) → DataArray (cell, correct,
+rating) of counts, the type-2 table. Source: Galvin, Podd, Drga & Whitmore (2003).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import (
+    TYPE1_DIMS,
+    TYPE2_DIMS,
+    Label,
+    as_correct,
+    check_roles,
+    column_names,
+    label_frequencies,
+    plain_array,
+    rating_numbers,
+    refuse_fractions,
+    refuse_no_table,
+    renamed_columns,
+)
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows, tally
+from hmetad.errors import InputError
+
+__all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
+
+CORRECT = ("wrong", "right")
+SIDES = (False, True)
+
+
+def count_correct(
+    trials: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | Mapping[str, str] = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    ratings: int | None = None,
+) -> xr.DataArray:
+    """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial. Rows with a missing value in a used column are left out, and a notice
+        says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
+        by these columns in their order (a categorical keeps its own order). A mapping gives
+        them other names: ``{"subject": "participant_id"}``.
+    correct : str, optional
+        Column with right or wrong: booleans, 1 and 0, or words such as "correct" and "incorrect",
+        "right" and "wrong", "true" and "false".
+    confidence : str, optional
+        Column with the rating, an integer 1..K, K the most confident.
+    ratings : int, optional
+        K. By default the largest rating in the data; the rule is recorded.
+
+    Returns
+    -------
+    DataArray
+        Integer ``counts`` (trials) with dims (cell, correct, rating), correct being "wrong" and
+        "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one
+        coordinate per grouping column. Attrs: ``labels`` (the values behind wrong, and those
+        behind right), ``by`` and ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and
+        ``notices``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        `correct` says neither right nor wrong; if confidence is not an integer 1..K (at most
+        1000).
+
+    Notes
+    -----
+    n[correct, k] is the number of right (or wrong) trials with rating k.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame(
+    ...     {"correct": [True, False, True], "confidence": [2, 1, 2], "model": ["A", "A", "B"]}
+    ... )
+    >>> counts = count_correct(trials, by="model")
+    >>> counts.sizes["cell"], int(counts.sel(cell="A", correct="wrong", rating=1))
+    (2, 1)
+    """
+    trials = renamed_columns(trials, by)
+    by = column_names("by", by)
+    roles = {"correct": correct, "confidence": confidence}
+    refuse_no_table(trials)
+    check_roles(trials, [*roles.items(), *(("by", name) for name in by)])
+    refuse_fractions(confidence, trials[confidence])
+    groups, n, dropped = complete_rows(*tally(trials, [*roles.values(), *by]))
+    is_right, labels = right_trials(groups, n, correct)
+    rating, K, rule = rating_numbers(groups, n, confidence, ratings)
+    index, cells = cells_of(groups, by, [])
+    values = np.zeros((len(cells), 2, K), dtype=np.int64)
+    np.add.at(values, (index, is_right, rating - 1), n)
+    attrs: dict[str, str | int] = {
+        "labels": json.dumps(labels, ensure_ascii=False),
+        "by": json.dumps(by, ensure_ascii=False),
+        "columns": json.dumps(roles, ensure_ascii=False),
+        "rows_dropped": len(trials) - int(n.sum()),
+        "ratings_rule": rule,
+    }
+    counts = type2_table(values, cells, attrs)
+    return with_notices(counts, [*dropped, *type2_notices(counts)])
+
+
+def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
+    """Type-2 table of a count table, summed over what was shown; or a type-2 table as it is.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating), or type-2 table with dims (cell,
+        correct, rating), in any order; further dims are kept.
+    response_conditional : bool, optional
+        A table for each response of a count table: dim response is kept.
+
+    Returns
+    -------
+    DataArray
+        ``counts`` (trials) with dims (..., correct, rating), correct being "wrong" and "right": a
+        trial is right where response equals stimulus; ratings without numbers get 1..K. Attrs and
+        notices of `counts` are carried along, without the labels of what was shown; the notices
+        of `type2_notices` are added.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither, holds a negative or missing count, or is a type-2 table and should
+        be told apart by response.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> table = from_nr([5, 3, 2, 1], [1, 2, 4, 6])
+    >>> type2_counts(table).sel(cell="all").values
+    array([[ 4,  2],
+           [ 7, 11]])
+    >>> type2_counts(table, response_conditional=True).sel(cell="all", response="S2").values
+    array([[2, 1],
+           [4, 6]])
+    """
+    refuse_no_counts(counts)
+    if "correct" not in counts.dims:
+        table = summed(counts, response_conditional)
+    elif response_conditional:
+        got = f"a type-2 table with {dims_text(counts)}"
+        raise InputError("response_conditional", f"True for {got}", "True for a count table only")
+    else:
+        refuse_other_labels(counts)
+        table = counts.transpose(..., *TYPE2_DIMS).assign_coords(correct=list(CORRECT))
+    if "rating" not in table.coords:
+        table = table.assign_coords(rating=np.arange(1, table.sizes["rating"] + 1))
+    said = notices(table)
+    new = [notice for notice in type2_notices(table) if not is_said(notice, said)]
+    return with_notices(table, new) if new else table
+
+
+def type2_notices(table: xr.DataArray) -> list[Notice]:
+    """Notices of any type-2 table: unused ratings, few trials, no errors, no right answers.
+
+    Parameters
+    ----------
+    table : DataArray
+        Type-2 table with dims (cell, correct, rating), or one cell of it; further dims are kept.
+
+    Returns
+    -------
+    list of Notice
+        ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"few-trials"`` (fewer
+        than 100, Rahnev 2025), ``"no-errors"`` and ``"no-rights"`` (warnings); each once, with
+        its cells.
+
+    Examples
+    --------
+    >>> table = xr.DataArray([[0, 0], [30, 90]], dims=["correct", "rating"])
+    >>> [notice.code for notice in type2_notices(table)]
+    ['no-errors']
+    """
+    wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
+    empty = (table.sum("correct") == 0).any("rating")
+    unused = "A rating was used by no trial."
+    unreliable = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable."
+    alone = "confidence cannot tell right from wrong, and measures of how well it does are missing."
+    few = wrong + right < FEW_TRIALS
+    return [
+        *notice_where(empty, "empty-ratings", "info", unused),
+        *notice_where(few, "few-trials", "warning", unreliable, "Rahnev 2025"),
+        *notice_where(wrong == 0, "no-errors", "warning", f"No trial was wrong: {alone}"),
+        *notice_where(right == 0, "no-rights", "warning", f"No trial was right: {alone}"),
+    ]
+
+
+def right_trials(
+    groups: pd.DataFrame, n: NDArray[np.int64], correct: str
+) -> tuple[NDArray[np.int64], list[list[Label]]]:
+    """Return 1 for the rows that are right and 0 for the others, and the values behind 0 and 1.
+
+    Row i of `groups` stands for n[i] trials.
+    """
+    argument = f"correct column {correct!r}"
+    frequencies = label_frequencies(groups[correct], n, argument)
+    meaning = {value: as_correct(value) for value in frequencies}
+    neither = [value for value in meaning if meaning[value] is None]
+    if neither:
+        listed = ", ".join(f"{value!r} ({frequencies[value]} trials)" for value in neither[:5])
+        step = "Decide for each trial whether it was right, or drop it."
+        if any(isinstance(value, float) and 0 < value < 1 for value in neither):
+            step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
+        allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
+        raise InputError(argument, listed, allowed, step)
+    values = plain_array(argument, groups[correct]).tolist()
+    is_right = np.array([meaning[value] is True for value in values], dtype=np.int64)
+    labels = [sorted(value for value in meaning if meaning[value] is side) for side in SIDES]
+    return is_right, labels
+
+
+def type2_table(
+    values: NDArray[np.int64], cells: pd.DataFrame, attrs: Mapping[str, str | int]
+) -> xr.DataArray:
+    """Labelled table of counts (cells, 2, K); `cells` has one row of coordinates per cell."""
+    coords: dict[str, Any] = {
+        str(name): ("cell", plain_array(str(name), cells[name])) for name in cells
+    }
+    coords |= {"cell": cell_labels(cells), "correct": list(CORRECT)}
+    coords["rating"] = np.arange(1, values.shape[-1] + 1)
+    described = {"long_name": "number of trials", "units": "trials", **attrs}
+    return xr.DataArray(values, coords, ("cell", *TYPE2_DIMS), name="counts", attrs=described)
+
+
+def summed(counts: xr.DataArray, response_conditional: bool) -> xr.DataArray:
+    """Type-2 table of a count table: right where the labels of response and stimulus agree."""
+    same = counts["stimulus"].to_numpy()[:, None] == counts["response"].to_numpy()
+    dims = ("correct", "stimulus", "response")
+    is_side = xr.DataArray(np.stack([~same, same]), {"correct": list(CORRECT)}, dims)
+    over = ["stimulus"] if response_conditional else ["stimulus", "response"]
+    table = xr.dot(counts, is_side, dim=over).transpose(..., *TYPE2_DIMS)
+    table.attrs = {key: value for key, value in counts.attrs.items() if key != "labels"}
+    return table.rename("counts")
+
+
+def refuse_no_counts(counts: object) -> None:
+    """Refuse what is neither a count table nor a type-2 table, or holds no counts."""
+    allowed = f"a count table with dims {', '.join(TYPE1_DIMS)}, or one with correct and rating"
+    step = "Make one with count_trials, from_nr or count_correct."
+    if not isinstance(counts, xr.DataArray):
+        raise InputError("counts", type(counts).__name__, allowed, step)
+    dims = set(counts.dims)
+    if not (set(TYPE2_DIMS) <= dims or set(TYPE1_DIMS) <= dims):
+        raise InputError("counts", dims_text(counts), allowed, step)
+    if "correct" not in dims and not {*counts["response"].values} <= {*counts["stimulus"].values}:
+        got = f"response {counts['response'].values} for stimulus {counts['stimulus'].values}"
+        raise InputError("counts", got, "responses in the labels of the stimuli")
+    values = counts.to_numpy()
+    if values.dtype.kind not in "iuf":
+        raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")
+    if not (values >= 0).all():
+        off = values[~(values >= 0)].flat[0]
+        step = "Leave out cells without trials, or give them counts of 0."
+        raise InputError("counts", f"{off:g}", "counts of 0 or more", step)
+
+
+def refuse_other_labels(counts: xr.DataArray) -> None:
+    """Refuse a dim correct that is not wrong and right, in this order."""
+    labels = counts["correct"].to_numpy().tolist()
+    if [as_correct(label) for label in labels] != list(SIDES):
+        raise InputError("counts", f"dim correct with {labels}", "'wrong' and 'right', in order")
+
+
+def is_said(notice: Notice, said: Sequence[Notice]) -> bool:
+    """Whether the same was noticed before, of these cells and maybe of others."""
+    return any(old.code == notice.code and {*notice.cells} <= {*old.cells} for old in said)
+
+
+def dims_text(counts: xr.DataArray) -> str:
+    """Dims of a table, for a message."""
+    return f"dims ({', '.join(map(str, counts.dims))})"

@@ -1,0 +1,435 @@
+"""Information-theoretic metacognition: how much confidence tells, and how much of what it could.
+
+Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
+(cell). Source: Dayan (2023) for meta-I and its ratios; Meyen et al. (2025) for the bounds, the
+relative metainformation and the reduction of bias.
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
+from hmetad.counts.correct import refuse_no_counts, type2_counts
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.counts.resample import Hold, cell_generator, draw_tables
+from hmetad.errors import InputError
+from hmetad.measures.information_bounds import binary_entropy, times_log2
+from hmetad.measures.information_noise import meta_i_of_dprime
+from hmetad.measures.sdt import type1_rates, z_scores
+
+__all__ = ["information_of_tables", "information_of_type2_tables", "meta_information"]
+
+type Floats = NDArray[np.float64]
+type Estimates = dict[str, Floats]
+type Measure = Callable[[Floats], Estimates]
+
+# Counts that are drawn and measured at once: few enough for the caches of a processor.
+AT_ONCE = 200_000
+# A divisor below this many bits is 0 but for rounding.
+LEAST = 1e-12
+# Unequal accuracy of the responses is noticed beyond the 99 % point of χ² with one degree of
+# freedom, where it makes up this share of meta-I.
+CLEAR, CLEAR_SHARE = 6.635, 0.05
+
+DAYAN, MEYEN = "Dayan 2023", "Meyen et al. 2025"
+CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
+# name → long_name, units, source
+VARIABLES = {
+    "info": ("information that response and rating transmit about the stimulus", "bit", MEYEN),
+    "accuracy": (
+        "recoded accuracy: share of trials whose stimulus is the more frequent one among the "
+        "trials of the same response and rating; not percent correct",
+        "1",
+        MEYEN,
+    ),
+    "lower": ("least information at this recoded accuracy", "bit", MEYEN),
+    "upper": ("greatest information at this recoded accuracy", "bit", MEYEN),
+    "meta_i": ("metainformation, info less its lower bound", "bit", DAYAN),
+    "meta_i1r": (
+        "meta_i relative to that of an observer with normal noise and the d′ of the type-1 table",
+        "1",
+        DAYAN,
+    ),
+    "meta_i1r_accuracy": (
+        "meta_i relative to that of an observer with normal noise and this recoded accuracy, "
+        "d′ = 2Φ⁻¹(accuracy)",
+        "1",
+        DAYAN,
+    ),
+    "meta_i2r": ("meta_i relative to the entropy H₂(accuracy)", "1", DAYAN),
+    "rmi": ("relative metainformation: place of info between its bounds", "1", MEYEN),
+}
+TYPE2_VARIABLES = {
+    "accuracy": ("share of right answers, not recoded", "1", DAYAN),
+    "meta_i": ("metainformation, I(correct; confidence)", "bit", DAYAN),
+    "meta_i2r": ("meta_i relative to the entropy H₂(accuracy) of correctness", "1", DAYAN),
+    "rmi": (
+        "relative metainformation of correctness: meta_i relative to the most that ratings can "
+        "tell which are each right at least half of the time",
+        "1",
+        MEYEN,
+    ),
+}
+MESSAGES = {
+    "no-trials": "There are no trials.",
+    "undefined-rmi": (
+        "At an accuracy of ½, 0 or 1 confidence has nothing to tell: rmi is undefined, and with "
+        "it other ratios."
+    ),
+    "undefined-dprime": (
+        "meta_i1r is undefined: d′ is 0, or a hit or false-alarm rate is 0, 1 or of no trials; "
+        "meta_i1r_accuracy needs no d′."
+    ),
+    "response-bias": (
+        "The two responses are not equally accurate, and meta_i and its ratios count what that "
+        "tells, as if it were confidence."
+    ),
+    "rating-below-half": (
+        "A rating is right less than half of the time: the bounds of rmi do not hold, and it is "
+        "left out. meta_i and meta_i2r need no bounds."
+    ),
+}
+
+
+def meta_information(
+    counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
+) -> xr.Dataset:
+    r"""Transmitted information, its bounds, and what confidence adds to it, per cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating), or type-2 table with dims (cell,
+        correct, rating); further dims are kept.
+    debias : int, optional
+        Number of tables to draw from each cell in order to estimate the bias of the five measures
+        of metacognition and subtract it; 0 for the plug-in estimates.
+    seed : int, optional
+        Seed of these draws; one that was made up is found in the attrs. Same seed, same answer.
+    hold : {"none", "stimulus"}, optional
+        Whether the number of trials of each stimulus is held in these draws. ``"none"`` draws the
+        whole table, as in the paper.
+
+    Returns
+    -------
+    Dataset
+        Of a count table, per cell: ``info``, its bounds ``lower`` and ``upper`` at the recoded
+        ``accuracy``, and ``meta_i`` (all in bits, the accuracy a share); the ratios ``meta_i1r``
+        (by the d′ of the type-1 table), ``meta_i1r_accuracy`` (by d′ = 2Φ⁻¹(accuracy)),
+        ``meta_i2r`` and ``rmi``.
+
+        Of a type-2 table: ``accuracy``, the share of right answers; ``meta_i``, I(correct;
+        confidence); ``meta_i2r``, its share of the entropy of correctness; ``rmi``, its share of
+        the most that confidence can tell while no rating is right less than half of the time.
+
+        Attrs of a variable: ``long_name``, ``units``, ``source``, ``estimate`` ("plug-in" or "bias
+        reduced"); of the dataset: ``debias``, ``hold``, ``seed`` and ``notices``.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither kind of table or has negative or missing counts; if an argument is
+        none of the above; if tables are to be drawn from counts that are not whole.
+
+    Notes
+    -----
+    With m̂ᵢ the share of the trials that have the i-th pair of response and rating, ĉᵢ the share of
+    the more frequent stimulus among them, and p₊ that of the more frequent stimulus at large:
+
+    .. math::
+        acc &= \sum_i \hat m_i \hat c_i, \quad
+        info = H_2(p_+) - \sum_i \hat m_i H_2(\hat c_i), \\
+        H_2(p_+) - H_2(acc) &\le info \le H_2(p_+) - 2(1 - acc), \\
+        \text{meta-}I &= info - lower = H_2(acc) - \sum_i \hat m_i H_2(\hat c_i), \\
+        RMI &= \frac{\text{meta-}I}{upper - lower}
+
+    meta-I₁ʳ divides meta-I by meta-I(d′) of `normal_noise_information`, where the sign of d′ is of
+    no account, meta-I₂ʳ by H₂(acc). Where such a divisor is 0 the ratio is NaN, and a notice says
+    so; near d′ = 0 meta-I₁ʳ is worth little, and its estimate of bias less. meta-I counts also
+    what unequal accuracy of the two responses tells (``"response-bias"``). All of these depend on
+    the number of ratings.
+
+    In a type-2 table wrong and right stand in the place of the two stimuli and ratings in that of
+    the pairs, but the accuracy is not recoded. A rating that is right less than half of the time
+    would have its answers turned round for the bounds to hold. That takes two alternatives, and
+    then the count table shows it; here ``rmi`` is NaN.
+
+    Plug-in estimates are biased, meta-I mostly upward. With θ̄ the mean over tables drawn with
+    replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
+    may lie outside the range of the measure.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> table = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
+    >>> measures = meta_information(table)
+    >>> measures["meta_i"].round(4).item(), measures["rmi"].round(4).item()
+    (0.1403, 0.4988)
+    >>> meta_information(table, debias=1000, seed=1)["rmi"].round(2).item()
+    0.53
+    """
+    dims = table_dims(counts, "meta_information")
+    n = whole_number("debias", debias, 0)
+    table = checked_table(counts, dims, n, hold)
+    like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    values = table.to_numpy().astype(float).reshape(-1, *table.shape[-len(dims) :])
+    measure = information_of_tables if dims == TYPE1_DIMS else information_of_type2_tables
+    estimates, lost = measure(values), np.zeros(len(values))
+    attrs: dict[str, int | str] = {"debias": n, "hold": hold}
+    if n and values.size:
+        entropy = seed_entropy(seed)
+        estimates, lost = bias_reduced(estimates, values, measure, n, entropy, hold)
+        attrs["seed"] = str(entropy)
+    if dims == TYPE2_DIMS:
+        estimates["rmi"] = np.where(has_rating_below_half(values), np.nan, estimates["rmi"])
+    result = labelled(estimates, like, dims, n).assign_attrs(attrs)
+    raised = problems(result, values) + undefined_resamples(like, lost)
+    return with_notices(result, [*notices(table), *raised])
+
+
+def information_of_tables(tables: Floats) -> Estimates:
+    """Plug-in estimates of count tables.
+
+    Parameters
+    ----------
+    tables : ndarray, shape (..., 2, 2, K)
+        Trials by stimulus, response and rating.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (...)
+        The variables of `meta_information`; NaN where there are no trials or a divisor is 0.
+
+    Examples
+    --------
+    >>> information_of_tables(np.array([[[[90.0], [10.0]], [[40.0], [60.0]]]]))["rmi"].round(4)
+    array([0.0815])
+    """
+    n = by_pair(tables)
+    trials = number_of_trials(n)
+    accuracy = n.max(axis=-2).sum(axis=-1) / trials
+    entropy, at_large = binary_entropy(accuracy), binary_entropy(n[..., 0, :].sum(-1) / trials)
+    left = uncertainty(n, trials)
+    # Neither is below 0 but for rounding.
+    info, surplus = np.maximum(at_large - left, 0.0), np.maximum(entropy - left, 0.0)
+    lower, upper = at_large - entropy, at_large - 2 * (1 - accuracy)
+    short_of_1: Floats = np.where(accuracy < 1, accuracy, np.nan)
+    return {
+        "info": info,
+        "accuracy": accuracy,
+        "lower": lower,
+        "upper": upper,
+        "meta_i": surplus,
+        "meta_i1r": ratio(surplus, meta_i_of_dprime(dprime(tables))),
+        "meta_i1r_accuracy": ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
+        "meta_i2r": ratio(surplus, entropy),
+        "rmi": ratio(surplus, entropy - 2 * (1 - accuracy)),
+    }
+
+
+def information_of_type2_tables(tables: Floats) -> Estimates:
+    """Plug-in estimates of type-2 tables; rmi as if ratings below half could be turned round.
+
+    Parameters
+    ----------
+    tables : ndarray, shape (..., 2, K)
+        Trials by correctness (wrong, right) and rating.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (...)
+        The variables of `meta_information`; NaN where there are no trials or a divisor is 0.
+
+    Examples
+    --------
+    >>> information_of_type2_tables(np.array([[[20.0, 10.0], [20.0, 50.0]]]))["meta_i"].round(4)
+    array([0.0913])
+    """
+    trials = number_of_trials(tables)
+    left = uncertainty(tables, trials)
+    accuracy = tables[..., 1, :].sum(axis=-1) / trials
+    entropy = binary_entropy(accuracy)
+    surplus = np.maximum(entropy - left, 0.0)
+    turned = tables.max(axis=-2).sum(axis=-1) / trials
+    entropy_turned = binary_entropy(turned)
+    return {
+        "accuracy": accuracy,
+        "meta_i": surplus,
+        "meta_i2r": ratio(surplus, entropy),
+        "rmi": ratio(np.maximum(entropy_turned - left, 0.0), entropy_turned - 2 * (1 - turned)),
+    }
+
+
+def by_pair(tables: Floats) -> Floats:
+    """Count tables (..., 2, 2, K) by stimulus and pair of response and rating, (..., 2, 2K)."""
+    return tables.reshape(*tables.shape[:-2], 2 * tables.shape[-1])
+
+
+def number_of_trials(n: Floats) -> Floats:
+    """Trials of each table (..., 2, outcomes), NaN where there are none."""
+    trials = n.sum(axis=(-2, -1))
+    return np.where(trials > 0, trials, np.nan)
+
+
+def uncertainty(n: Floats, trials: Floats) -> Floats:
+    """Entropy of the row of a table, given its column: Σ m̂ᵢ H₂(ĉᵢ), in bits."""
+    columns = times_log2(n.sum(axis=-2)).sum(axis=-1)
+    return (columns - times_log2(n).sum(axis=(-2, -1))) / trials
+
+
+def ratio(of: Floats, to: Floats) -> Floats:
+    """Quotient, NaN where the divisor is 0."""
+    return of / np.where(to > LEAST, to, np.nan)
+
+
+def dprime(tables: Floats) -> Floats:
+    """d′ of the type-1 tables, uncorrected."""
+    rates = type1_rates(tables)
+    return z_scores(rates.hits, rates.misses)[0] - z_scores(rates.false_alarms, rates.rejections)[0]
+
+
+def bias_reduced(
+    estimates: Estimates, tables: Floats, measure: Measure, n: int, entropy: int, hold: Hold
+) -> tuple[Estimates, Floats]:
+    """Estimates 2θ̂ − θ̄, and the largest share of resamples that left one of them undefined."""
+    names = [name for name in CORRECTED if name in estimates]
+    plug_in = np.stack([estimates[name] for name in names])
+    step = max(1, AT_ONCE // (n * tables[0].size))
+    parts = [np.arange(len(tables))[i : i + step] for i in range(0, len(tables), step)]
+    found = [sums_of_resamples(tables, part, names, measure, n, entropy, hold) for part in parts]
+    sums, defined = np.concatenate(found, axis=-1)
+    reduced = 2 * plug_in - sums / np.where(defined > 0, defined, np.nan)
+    lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
+    return estimates | dict(zip(names, reduced, strict=True)), lost
+
+
+def sums_of_resamples(
+    tables: Floats,
+    part: NDArray[np.int64],
+    names: list[str],
+    measure: Measure,
+    n: int,
+    entropy: int,
+    hold: Hold,
+) -> Floats:
+    """Sums over n resamples and how many of them are defined, (2, names, cells of the part)."""
+    totals = np.zeros((2, len(names), len(part)))
+    generators = [cell_generator(entropy, int(i)) for i in part]
+    most = max(1, AT_ONCE // tables[0].size)
+    for done in range(0, n, most):
+        size = min(most, n - done)
+        cells = zip(tables[part], generators, strict=True)
+        drawn = np.stack([draw_tables(table, size, one, hold=hold) for table, one in cells])
+        found = measure(drawn.astype(float))
+        values = np.stack([found[name] for name in names])
+        is_defined = np.isfinite(values)
+        totals[0] += np.where(is_defined, values, 0.0).sum(axis=-1)
+        totals[1] += is_defined.sum(axis=-1)
+    return totals
+
+
+def seed_entropy(seed: int | None) -> int:
+    """Seed as given, or one made up."""
+    if seed is None:
+        return secrets.randbits(128)
+    return whole_number("seed", seed, 0)
+
+
+def checked_table(
+    counts: xr.DataArray, dims: tuple[str, ...], debias: int, hold: str
+) -> xr.DataArray:
+    """Table with dim cell first and those of one cell last, if it is what the arguments need."""
+    refuse_no_counts(counts)
+    if hold not in get_args(Hold):
+        allowed = " or ".join(map(repr, get_args(Hold)))
+        raise InputError("hold", repr(hold), allowed)
+    if hold == "stimulus" and dims == TYPE2_DIMS:
+        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
+    if debias and bool((counts != counts.round()).any()):
+        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+    table = type2_counts(counts) if dims == TYPE2_DIMS else counts
+    return table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
+
+
+def labelled(
+    estimates: Estimates, like: xr.DataArray, dims: tuple[str, ...], debias: int
+) -> xr.Dataset:
+    """Dataset of the estimates, in the dims of the table."""
+    result = xr.Dataset(coords=like.coords)
+    described = VARIABLES if dims == TYPE1_DIMS else TYPE2_VARIABLES
+    for name, (long_name, units, source) in described.items():
+        result[name] = (like.dims, estimates[name].reshape(like.shape))
+        estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"
+        described_as = {"long_name": long_name, "units": units, "source": source}
+        result[name].attrs = {**described_as, "estimate": estimate}
+    return result
+
+
+def has_rating_below_half(tables: Floats) -> NDArray[np.bool_]:
+    """Whether a rating of a type-2 table (..., 2, K) is wrong more often than right."""
+    return (tables[..., 0, :] > tables[..., 1, :]).any(axis=-1)
+
+
+def told_by_response(tables: Floats) -> tuple[Floats, Floats]:
+    """Part of meta-I that the response tells without the rating, in bits, and its χ²."""
+    trials = number_of_trials(by_pair(tables))
+    right = tables.max(axis=-3).sum(axis=-1)
+    given = tables.sum(axis=(-3, -1))
+    accuracy = right / np.where(given > 0, given, np.nan)
+    left = np.where(given > 0, given * binary_entropy(accuracy), 0.0).sum(axis=-1) / trials
+    told = binary_entropy(right.sum(axis=-1) / trials) - left
+    return told, 2 * np.log(2) * trials * told
+
+
+def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
+    """Notices of cells without an answer, or with one that needs a word."""
+    like = result["meta_i"]
+    flat = {str(name): values.to_numpy().ravel() for name, values in result.data_vars.items()}
+    own = problems_of_tables if "info" in flat else problems_of_type2_tables
+    raised = []
+    for code, mask in {"no-trials": np.isnan(flat["accuracy"]), **own(flat, tables)}.items():
+        where = like.copy(data=mask.reshape(like.shape))
+        raised += notice_where(where, code, "warning", MESSAGES[code])
+    return raised
+
+
+def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Where a notice of a count table applies, by its code."""
+    has_trials = np.isfinite(found["accuracy"])
+    told, chi_square = told_by_response(tables)
+    is_unequal = (chi_square > CLEAR) & (told > CLEAR_SHARE * found["meta_i"])
+    has_rmi = np.isfinite(found["rmi"])
+    return {
+        "undefined-rmi": has_trials & ~has_rmi,
+        "undefined-dprime": has_rmi & ~np.isfinite(found["meta_i1r"]),
+        "response-bias": is_unequal,
+    }
+
+
+def problems_of_type2_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Where a notice of a type-2 table applies, by its code."""
+    is_below = has_rating_below_half(tables)
+    is_undefined = np.isnan(found["meta_i2r"]) | (np.isnan(found["rmi"]) & ~is_below)
+    return {
+        "undefined-rmi": np.isfinite(found["accuracy"]) & is_undefined,
+        "rating-below-half": is_below,
+    }
+
+
+def undefined_resamples(like: xr.DataArray, lost: Floats) -> list[Notice]:
+    """Notice of cells where a divisor was 0 in some of the resamples."""
+    if not lost.any():
+        return []
+    text = (
+        "A ratio is undefined in some of the tables drawn, in up to "
+        f"{lost.max():.1%} of them in a cell; its bias was estimated from the others."
+    )
+    mask = like.copy(data=(lost > 0).reshape(like.shape))
+    return notice_where(mask, "undefined-resamples", "warning", text)

@@ -1,0 +1,369 @@
+"""How much, and how little, an observer of known accuracy may tell: information and ROC bounds.
+
+Accuracy and prior (array_like or DataArray) → Dataset of a lower and an upper bound. They hold for
+observers that choose the more probable label and whose confidence is the probability of it.
+Source: Meyen et al. (2025), Theorems 3 and 6, Propositions 4 and 5.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from hmetad.errors import InputError
+
+__all__ = [
+    "binary_entropy",
+    "information_bounds",
+    "labelled_results",
+    "numbers_within",
+    "times_log2",
+    "type1_roc_bounds",
+    "type2_roc_bounds",
+]
+
+type Floats = NDArray[np.float64]
+type Numbers = ArrayLike | xr.DataArray
+
+SOURCE = "Meyen et al. 2025"
+# What an accuracy that was added up or rounded may lie beside its range.
+SLACK = 1e-9
+
+
+def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
+    r"""Least and greatest transmitted information that an accuracy allows.
+
+    Parameters
+    ----------
+    accuracy : float, array_like or DataArray
+        Share of correct predictions, from the largest prior to 1; NaN gives NaN.
+    prior : float, array_like or DataArray
+        A scalar is the probability p₊ of one of two labels. A sequence holds the probabilities of
+        L labels on its last axis. A DataArray holds them along its dim ``label``; without that
+        dim each value is a p₊. It broadcasts against `accuracy`.
+
+    Returns
+    -------
+    Dataset
+        ``lower`` and ``upper`` (bits), in the dims that the inputs broadcast to, ``label`` left
+        out.
+
+    Raises
+    ------
+    InputError
+        If the accuracy is below the largest prior or above 1, or priors are not probabilities
+        that add up to 1.
+
+    Notes
+    -----
+    Of two labels (Theorem 3), with H₂ the binary entropy:
+
+    .. math:: H_2(p_+) - H_2(acc) \le I(Y; \hat Y, C) \le H_2(p_+) - 2(1 - acc)
+
+    An observer is at the lower bound whose confidence is constant, and at the upper one who either
+    guesses or knows. Of L labels (Theorem 6), with priors p falling, the upper bound is
+
+    .. math::
+        H(p) - \frac{(1/m_1 - acc)\log_2 m_2 + (acc - 1/m_2)\log_2 m_1}{1/m_1 - 1/m_2}, \quad
+        m_1 = \lfloor 1/acc \rfloor, \ m_2 = m_1 + 1
+
+    and the lower one, with m₃ the largest m ≥ 2 with p_m ≥ (Σ_{l≤m} p_l − acc)/(m − 1) and q the
+    sum of the first m₃ priors:
+
+    .. math::
+        \sum_{l \le m_3} p_l \log_2 \frac{1}{p_l} - acc \log_2 \frac{1}{acc}
+        - (q - acc) \log_2 \frac{m_3 - 1}{q - acc}
+
+    Source: Meyen et al. (2025).
+
+    Examples
+    --------
+    >>> bounds = information_bounds(0.7, 0.5)
+    >>> bounds["lower"].round(4).item(), bounds["upper"].round(4).item()
+    (0.1187, 0.4)
+    >>> information_bounds([0.4, 0.7], [0.25, 0.25, 0.25, 0.25])["upper"].round(4).values
+    array([0.649, 1.4  ])
+    """
+    values = numbers_within("prior", prior, 0.0, 1.0)
+    is_vector = "label" in values.dims if isinstance(values, xr.DataArray) else values.ndim > 0
+    names = {
+        "lower": ("least transmitted information at this accuracy", "bit"),
+        "upper": ("greatest transmitted information at this accuracy", "bit"),
+    }
+    return labelled_results(
+        bounds_of_labels if is_vector else bounds_of_two,
+        {"accuracy": numbers_within("accuracy", accuracy, 0.0, 1.0), "prior": values},
+        names,
+        core=[[], ["label"] if is_vector else []],
+    )
+
+
+def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
+    r"""Bounds on the pseudo type-1 ROC, whose observation is confidence signed by the prediction.
+
+    Parameters
+    ----------
+    fpr : float, array_like or DataArray
+        False-positive rate P(Ŷ·C > t | Y = −1), from 0 to 1.
+    accuracy : float, array_like or DataArray
+        Share of correct predictions, from ½ to 1; it broadcasts against `fpr`.
+
+    Returns
+    -------
+    Dataset
+        ``lower`` and ``upper`` bound of the true-positive rate P(Ŷ·C > t | Y = +1).
+
+    Raises
+    ------
+    InputError
+        If a rate is outside 0 to 1, or an accuracy outside ½ to 1.
+
+    Notes
+    -----
+    Proposition 4 of Meyen et al. (2025), where both labels are equally probable; a rate is at most
+    1 besides:
+
+    .. math::
+        \min\Big\{\frac{FPR}{2(1-acc)},\ 2(1-acc)FPR + 2acc - 1\Big\} \le TPR \le FPR + 2acc - 1
+
+    Examples
+    --------
+    >>> bounds = type1_roc_bounds([0.0, 0.3, 1.0], 0.7)
+    >>> bounds["lower"].round(3).values, bounds["upper"].round(3).values
+    (array([0. , 0.5, 1. ]), array([0.4, 0.7, 1. ]))
+    """
+    names = {
+        "lower": ("least true-positive rate", "1"),
+        "upper": ("greatest true-positive rate", "1"),
+    }
+    return labelled_results(bounds_of_tpr, rates_and_accuracy(fpr, accuracy), names)
+
+
+def type2_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
+    r"""Bounds on the type-2 ROC: confidence where predictions are right and where they are wrong.
+
+    Parameters
+    ----------
+    fpr : float, array_like or DataArray
+        Type-2 false-positive rate P(C > t | wrong), from 0 to 1.
+    accuracy : float, array_like or DataArray
+        Share of correct predictions, from ½ to 1; it broadcasts against `fpr`.
+
+    Returns
+    -------
+    Dataset
+        ``lower`` and ``upper`` bound of the type-2 true-positive rate P(C > t | correct).
+
+    Raises
+    ------
+    InputError
+        If a rate is outside 0 to 1, or an accuracy outside ½ to 1.
+
+    Notes
+    -----
+    Proposition 5 of Meyen et al. (2025), where both labels are equally probable:
+
+    .. math:: FPR_2 \le TPR_2 \le 1 - \frac{1 - acc}{acc}(1 - FPR_2)
+
+    Examples
+    --------
+    >>> bounds = type2_roc_bounds(0.3, 0.7)
+    >>> bounds["lower"].item(), bounds["upper"].round(3).item()
+    (0.3, 0.7)
+    """
+    names = {
+        "lower": ("least type-2 true-positive rate", "1"),
+        "upper": ("greatest type-2 true-positive rate", "1"),
+    }
+    return labelled_results(bounds_of_tpr2, rates_and_accuracy(fpr, accuracy), names)
+
+
+def binary_entropy(p: ArrayLike) -> Floats:
+    """Entropy of a yes-or-no event of probability p, in bits.
+
+    Parameters
+    ----------
+    p : array_like, shape (...)
+        Probabilities.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        H₂(p) = −p log₂ p − (1 − p) log₂(1 − p); 0 where p is 0 or 1, NaN where it is NaN.
+
+    Examples
+    --------
+    >>> binary_entropy([0.0, 0.5, 0.7]).round(4)
+    array([0.    , 1.    , 0.8813])
+    """
+    x = np.asarray(p, dtype=float)
+    return 0.0 - (times_log2(x) + times_log2(1 - x))
+
+
+def times_log2(x: Floats) -> Floats:
+    """Return x log₂ x, which is 0 at 0; NaN where x is NaN.
+
+    Examples
+    --------
+    >>> times_log2(np.array([0.0, 0.5, 4.0]))
+    array([ 0. , -0.5,  8. ])
+    """
+    return x * np.log2(x, where=x > 0, out=np.zeros_like(x))
+
+
+def numbers_within(argument: str, given: Numbers, low: float, high: float) -> Floats | xr.DataArray:
+    """Floats as they came, labelled or not; refuse those outside the range, but for NaN.
+
+    Examples
+    --------
+    >>> numbers_within("accuracy", 0.7, 0.5, 1.0)
+    array(0.7)
+    """
+    allowed = f"numbers from {low:g} to {high:g}" if np.isfinite(high) else "numbers"
+    try:
+        values = (
+            given.astype(float) if isinstance(given, xr.DataArray) else np.asarray(given, float)
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(argument, repr(given), allowed) from error
+    plain = np.asarray(values)
+    is_off = (plain < low - SLACK) | (plain > high + SLACK)
+    if is_off.any():
+        raise InputError(argument, f"{plain[is_off][0]:g}", allowed)
+    return values
+
+
+def labelled_results(
+    function: Callable[..., tuple[Floats, ...]],
+    inputs: Mapping[str, Floats | xr.DataArray],
+    names: Mapping[str, tuple[str, str]],
+    core: Sequence[Sequence[str]] | None = None,
+) -> xr.Dataset:
+    """Values of a function of arrays, under their names and with the labels of its inputs.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the inputs as arrays that broadcast, and returns one array for each name (two or
+        more).
+    inputs : mapping of str to ndarray or DataArray
+        Arguments by their names.
+    names : mapping of str to (long_name, units)
+    core : sequence, optional
+        Dims of each input that the function reduces, its last axes.
+
+    Raises
+    ------
+    InputError
+        If the shapes or labels of the inputs do not match.
+
+    Examples
+    --------
+    >>> names = {"sum": ("sum", "1"), "product": ("product", "1")}
+    >>> inputs = {"x": np.array(2.0), "y": np.array(3.0)}
+    >>> labelled_results(lambda x, y: (x + y, x * y), inputs, names)["product"].item()
+    6.0
+    """
+    sizes = [list(dims) for dims in core] if core else [[] for _ in inputs]
+    try:
+        found = xr.apply_ufunc(
+            lambda *arrays: tuple(map(np.asarray, function(*arrays))),
+            *inputs.values(),
+            input_core_dims=sizes,
+            output_core_dims=[[] for _ in names],
+            keep_attrs=False,
+        )
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        shapes = "shapes " + " and ".join(str(np.shape(values)) for values in inputs.values())
+        raise InputError(", ".join(inputs), shapes, "shapes and labels that match") from error
+    result = xr.Dataset()
+    for (name, (long_name, units)), values in zip(names.items(), found, strict=True):
+        result[name] = values if isinstance(values, xr.DataArray) else xr.DataArray(values)
+        result[name].attrs = {"long_name": long_name, "units": units, "source": SOURCE}
+    return result
+
+
+def rates_and_accuracy(fpr: Numbers, accuracy: Numbers) -> dict[str, Floats | xr.DataArray]:
+    """Both arguments of a ROC bound, in their ranges."""
+    return {
+        "fpr": numbers_within("fpr", fpr, 0.0, 1.0),
+        "accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0),
+    }
+
+
+def bounds_of_tpr(fpr: Floats, accuracy: Floats) -> tuple[Floats, Floats]:
+    """Proposition 4."""
+    rate, a = np.broadcast_arrays(np.clip(fpr, 0.0, 1.0), np.clip(accuracy, 0.5, 1.0))
+    wrong, surplus = 2 * (1 - a), 2 * a - 1
+    # Where all is right, the first false alarm is one too many for a bound from above.
+    none_wrong = np.where(rate > 0, np.inf, rate)
+    from_above = np.divide(rate, wrong, where=wrong > 0, out=none_wrong)
+    return np.minimum(from_above, wrong * rate + surplus), np.minimum(rate + surplus, 1.0)
+
+
+def bounds_of_tpr2(fpr: Floats, accuracy: Floats) -> tuple[Floats, Floats]:
+    """Proposition 5."""
+    rate, a = np.broadcast_arrays(np.clip(fpr, 0.0, 1.0), np.clip(accuracy, 0.5, 1.0))
+    return np.where(np.isnan(a), np.nan, rate), 1 - (1 - a) / a * (1 - rate)
+
+
+def bounds_of_two(accuracy: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Theorem 3, as the case L = 2 of Theorem 6."""
+    return bounds_of_labels(accuracy, np.stack([prior, 1 - prior], axis=-1))
+
+
+def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
+    """Theorem 6; priors of shape (..., L)."""
+    refuse_priors(priors)
+    p = -np.sort(-np.clip(priors, 0.0, 1.0), axis=-1)
+    refuse_below(accuracy, p[..., 0])
+    a = np.clip(accuracy, p[..., 0], 1.0)
+    return least_information(a, p), -times_log2(p).sum(axis=-1) - least_uncertainty(a)
+
+
+def least_information(a: Floats, p: Floats) -> Floats:
+    """Lower bound, of an observer who tells the likely labels apart in one way only."""
+    p = np.broadcast_to(p, (*a.shape, p.shape[-1]))
+    m = np.arange(2, p.shape[-1] + 1)
+    q = p.cumsum(axis=-1)[..., 1:]
+    fits = p[..., 1:] >= (q - a[..., None]) / (m - 1)
+    last = len(m) - 1 - fits[..., ::-1].argmax(axis=-1)
+    q, entropy = (
+        np.take_along_axis(values, last[..., None], axis=-1)[..., 0]
+        for values in (q, -times_log2(p).cumsum(axis=-1)[..., 1:])
+    )
+    # Of probabilities that add up to 1 with a rounding error.
+    rest = np.maximum(q - a, 0.0)
+    lower = entropy + times_log2(a) + times_log2(rest) - rest * np.log2(m[last] - 1)
+    return np.maximum(lower, 0.0)
+
+
+def least_uncertainty(a: Floats) -> Floats:
+    """Entropy that is left where all but m₁ or m₂ labels are excluded, and those equally likely."""
+    m1 = np.floor(1 / a)
+    m2 = m1 + 1
+    return ((1 / m1 - a) * np.log2(m2) + (a - 1 / m2) * np.log2(m1)) / (1 / m1 - 1 / m2)
+
+
+def refuse_priors(priors: Floats) -> None:
+    """Refuse what is no distribution over two labels or more."""
+    if priors.shape[-1] < 2:
+        step = "A scalar is the prior of one of two labels."
+        raise InputError("prior", "a single label", "at least two", step)
+    sums = priors.sum(axis=-1)
+    is_off = np.asarray(abs(sums - 1) > 1e-6)
+    if is_off.any():
+        step = "Priors of one of two labels, one a cell, come as a DataArray without dim label."
+        raise InputError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
+
+
+def refuse_below(accuracy: Floats, largest: Floats) -> None:
+    """Refuse an accuracy that always predicting the same label would surpass."""
+    is_off = np.asarray(accuracy < largest - SLACK)
+    if is_off.any():
+        low, least = (np.broadcast_to(x, is_off.shape)[is_off][0] for x in (accuracy, largest))
+        step = "Always predicting the most probable label is right more often."
+        raise InputError("accuracy", f"{low:g}", f"from the largest prior, {least:g}, to 1", step)
