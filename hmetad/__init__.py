@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
+    from hmetad.measures.groups import (
+        combine_predictions,
+        confidence_weighted_vote,
+        group_bounds,
+        majority_vote,
+        predictionwise_vote,
+    )
     from hmetad.measures.information import meta_information
     from hmetad.measures.information_bounds import (
         information_bounds,
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
         type2_roc,
         v_statistic,
     )
+    from hmetad.mle.dmc import fit_dmc
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import decision_report
@@ -49,6 +57,12 @@ if TYPE_CHECKING:
         plot_decisions,
         plot_forest,
         plot_sensitivity_bars,
+    )
+    from hmetad.report.plots_measures import (
+        plot_group_accuracy,
+        plot_information_plane,
+        plot_type1_roc,
+        plot_type2_roc,
     )
     from hmetad.report.report import Report
     from hmetad.report.tables import estimate_frame
@@ -65,6 +79,8 @@ __all__ = [
     "auroc2",
     "bin_confidence",
     "build_model",
+    "combine_predictions",
+    "confidence_weighted_vote",
     "contrast",
     "count_correct",
     "count_trials",
@@ -73,13 +89,16 @@ __all__ = [
     "decision_report",
     "estimate_frame",
     "fit",
+    "fit_dmc",
     "fit_mle",
     "from_nr",
     "gamma",
+    "group_bounds",
     "information_bounds",
     "load_fit",
     "load_model",
     "loo",
+    "majority_vote",
     "mean_confidence",
     "meta_information",
     "noise_information",
@@ -90,8 +109,13 @@ __all__ = [
     "plot_criterion",
     "plot_decisions",
     "plot_forest",
+    "plot_group_accuracy",
+    "plot_information_plane",
     "plot_sensitivity_bars",
+    "plot_type1_roc",
+    "plot_type2_roc",
     "predict",
+    "predictionwise_vote",
     "read_table",
     "rebuild_model",
     "recover",
@@ -152,6 +176,13 @@ HOMES = {
     ),
     "errors": ("InputError",),
     "logs.tables": ("read_table",),
+    "measures.groups": (
+        "combine_predictions",
+        "confidence_weighted_vote",
+        "group_bounds",
+        "majority_vote",
+        "predictionwise_vote",
+    ),
     "measures.information": ("meta_information",),
     "measures.information_bounds": (
         "information_bounds",
@@ -174,6 +205,7 @@ HOMES = {
         "type2_roc",
         "v_statistic",
     ),
+    "mle.dmc": ("fit_dmc",),
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
     "report.compose": ("decision_report",),
@@ -183,6 +215,12 @@ HOMES = {
         "plot_decisions",
         "plot_forest",
         "plot_sensitivity_bars",
+    ),
+    "report.plots_measures": (
+        "plot_group_accuracy",
+        "plot_information_plane",
+        "plot_type1_roc",
+        "plot_type2_roc",
     ),
     "report.report": ("Report",),
     "report.tables": ("estimate_frame",),

@@ -14,7 +14,20 @@ from scipy.special import ndtr, ndtri
 from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
 
-__all__ = ["SLOPE", "Fitted", "Maximum", "Rule", "Type1", "Zs", "fitted_at", "rows_of", "zs_of"]
+__all__ = [
+    "CHUNK",
+    "SLOPE",
+    "Fitted",
+    "Maximum",
+    "Rule",
+    "Type1",
+    "Zs",
+    "fitted_at",
+    "rows_of",
+    "starting_edges",
+    "type1_of",
+    "zs_of",
+]
 
 type Floats = NDArray[np.float64]
 

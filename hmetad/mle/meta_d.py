@@ -15,6 +15,7 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
 
@@ -109,7 +110,6 @@ def fit_mle(
     if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
         raise InputError("s", "'estimate' for each response with two ratings", "three at least")
     ordered = counts.transpose(..., *TYPE1_DIMS)
-    like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
     z = zs_of(table, correction)
     # Every rating gets its part of what a correction adds to a response.
@@ -124,7 +124,7 @@ def fit_mle(
     else:
         fitted = fitted_at(corrected, z, np.full(len(table), float(s)), meta_criterion, responses)
         estimates = assemble(fitted)
-    result = labelled(estimates, like, ordered, response_conditional)
+    result = labelled(estimates, VARIABLES, ordered, SOURCE, per_response=response_conditional)
     result.attrs |= {
         "meta_criterion": meta_criterion,
         "s": s if isinstance(s, str) else float(s),
@@ -212,26 +212,6 @@ def quadratic(by_d: Floats, by_c: Floats, type1: Type1) -> Floats:
     """Variance that d′ and c pass on, by the delta method."""
     var_d, var_c, cov = type1.var_d[:, None], type1.var_c[:, None], type1.cov[:, None]
     return by_d**2 * var_d + by_c**2 * var_c + 2 * by_d * by_c * cov
-
-
-def labelled(
-    estimates: dict[str, Floats], like: xr.DataArray, counts: xr.DataArray, per_response: bool
-) -> xr.Dataset:
-    """Dataset of the estimates, in the dims of the counts."""
-    result = xr.Dataset(coords=like.coords)
-    responses = counts["response"].to_numpy()
-    for name, values in estimates.items():
-        shape, dims = list(like.shape), list(like.dims)
-        if name == "criteria":
-            shape += [2, counts.sizes["rating"] - 1]
-            dims += ["response", "criterion"]
-        elif values.ndim == 2 and per_response:
-            shape, dims = [*shape, 2], [*dims, "response"]
-        result[name] = (dims, values.reshape(shape))
-        long_name, units = VARIABLES[name]
-        result[name].attrs = {"long_name": long_name, "units": units, "source": SOURCE}
-    criteria = np.arange(1, counts.sizes["rating"])
-    return result.assign_coords(response=responses, criterion=criteria)
 
 
 def problems(fitted: xr.Dataset) -> list[Notice]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
 
-__all__ = ["FARTHEST", "maximise"]
+__all__ = ["FARTHEST", "gather", "maximise"]
 
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]

@@ -15,6 +15,7 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.labels import labelled
 from hmetad.mle.roc_newton import FOUND, fit_rocs
 
 __all__ = ["uvsdt"]
@@ -23,27 +24,26 @@ type Floats = NDArray[np.float64]
 
 SLOPE = 1e-6
 SQRT2 = np.sqrt(2.0)
-MODEL = "Dorfman & Alf 1969"
-INDEX = "Simpson & Fitter 1973"
+MODEL = "Dorfman & Alf 1969; Simpson & Fitter 1973"
 S1_UNITS = "SD of the S1 evidence"
-# name → long_name, units, source
+# name → long_name, units
 VARIABLES = {
-    "dprime": ("distance of the means", S1_UNITS, MODEL),
-    "c": ("criterion c, from the midpoint of the means", S1_UNITS, MODEL),
-    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2; slope of the zROC", "1", MODEL),
-    "d_a": ("sensitivity d_a", "root mean square SD of the evidence", INDEX),
-    "a_z": ("area under the fitted ROC, A_z", "1", INDEX),
-    "dprime_se": ("standard error of the distance", S1_UNITS, MODEL),
-    "c_se": ("standard error of c", S1_UNITS, MODEL),
-    "s_se": ("standard error of s", "1", MODEL),
-    "d_a_se": ("standard error of d_a", "root mean square SD of the evidence", INDEX),
-    "a_z_se": ("standard error of A_z", "1", INDEX),
-    "criteria": ("confidence criteria, from the midpoint of the means", S1_UNITS, MODEL),
-    "loglik": ("log-likelihood, without multinomial coefficients", "nat", MODEL),
-    "g_squared": ("likelihood ratio to free probabilities, G²", "1", MODEL),
-    "df": ("degrees of freedom of G²", "1", MODEL),
-    "p_value": ("P(G² or more) where the model holds", "1", MODEL),
-    "converged": ("whether the maximum was reached", "1", MODEL),
+    "dprime": ("distance of the means", S1_UNITS),
+    "c": ("criterion c, from the midpoint of the means", S1_UNITS),
+    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2; slope of the zROC", "1"),
+    "d_a": ("sensitivity d_a", "root mean square SD of the evidence"),
+    "a_z": ("area under the fitted ROC, A_z", "1"),
+    "dprime_se": ("standard error of the distance", S1_UNITS),
+    "c_se": ("standard error of c", S1_UNITS),
+    "s_se": ("standard error of s", "1"),
+    "d_a_se": ("standard error of d_a", "root mean square SD of the evidence"),
+    "a_z_se": ("standard error of A_z", "1"),
+    "criteria": ("confidence criteria, from the midpoint of the means", S1_UNITS),
+    "loglik": ("log-likelihood, without multinomial coefficients", "nat"),
+    "g_squared": ("likelihood ratio to free probabilities, G²", "1"),
+    "df": ("degrees of freedom of G²", "1"),
+    "p_value": ("P(G² or more) where the model holds", "1"),
+    "converged": ("whether the maximum was reached", "1"),
 }
 
 
@@ -108,8 +108,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     bounded = np.where(is_separated(scale)[:, None, None], 0.0, scale)
     fit_rocs(bounded, *starts(scale), found, cut)
     fitted = dict(zip(FOUND, found.T, strict=True))
-    like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
-    result = labelled(estimates(fitted, cut), like, ordered)
+    result = labelled(estimates(fitted, cut), VARIABLES, ordered, MODEL)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     return with_notices(result, [*notices(counts), *problems(result)])
 
@@ -183,18 +182,6 @@ def standard_error(
             by_t * fitted["var_t"] + 2 * by_a * fitted["cov_ta"] + 2 * by_s * fitted["cov_ts"]
         )
     return np.sqrt(variance)
-
-
-def labelled(values: dict[str, Floats], like: xr.DataArray, counts: xr.DataArray) -> xr.Dataset:
-    """Dataset of the estimates, in the dims of the counts."""
-    result = xr.Dataset(coords=like.coords)
-    for name, array in values.items():
-        inner = ("response", "criterion") if array.ndim > 1 else ()
-        result[name] = ((*like.dims, *inner), array.reshape(*like.shape, *array.shape[1:]))
-        long_name, units, source = VARIABLES[name]
-        result[name].attrs = {"long_name": long_name, "units": units, "source": source}
-    criteria = np.arange(1, counts.sizes["rating"])
-    return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)
 
 
 def problems(fitted: xr.Dataset) -> list[Notice]:

@@ -17,6 +17,7 @@ __all__ = ["STUDIES", "check_study", "reproduce"]
 
 STUDIES = {
     "servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI",
+    "meyen2025": "Meyen et al. (2025), Relative metainformation",
     "higham2018": "Higham & Higham (2018), New improved gamma",
 }
 # Those that draw from a posterior, and take options of sampling.

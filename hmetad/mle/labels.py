@@ -1,0 +1,54 @@
+"""Estimates under their names: arrays over cells → Dataset in the dims of the count table."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+__all__ = ["labelled"]
+
+
+def labelled(
+    values: Mapping[str, NDArray[np.float64]],
+    described: Mapping[str, tuple[str, str]],
+    counts: xr.DataArray,
+    source: str,
+    *,
+    per_response: bool = False,
+) -> xr.Dataset:
+    """Dataset of the estimates.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        (cells,); criteria (cells, 2, K − 1); with a last dim of the sides that have a meta-d′ of
+        their own, (cells, 1) or (cells, 2).
+    described : mapping of str to (str, str)
+        Long name and units of each.
+    counts : DataArray
+        Dims (..., stimulus, response, rating), in this order.
+    source : str
+        Of all of them.
+    per_response : bool, optional
+        Whether those with sides have dim response.
+
+    Returns
+    -------
+    Dataset
+        Dims of the counts before stimulus, then response and criterion where they apply.
+    """
+    like = counts.isel(stimulus=0, response=0, rating=0, drop=True)
+    result = xr.Dataset(coords=like.coords)
+    for name, array in values.items():
+        inner: tuple[str, ...] = ()
+        if array.ndim == 3:
+            inner = ("response", "criterion")
+        elif array.ndim == 2 and per_response:
+            inner = ("response",)
+        sizes = array.shape[1 : 1 + len(inner)]
+        result[name] = ((*like.dims, *inner), array.reshape(*like.shape, *sizes))
+        long_name, units = described[name]
+        result[name].attrs = {"long_name": long_name, "units": units, "source": source}
+    criteria = np.arange(1, counts.sizes["rating"])
+    return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)
