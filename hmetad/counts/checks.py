@@ -49,16 +49,8 @@ META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "c
 INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
 ROC_RESULTS = ["s", "d_a", "a_z", "g_squared", "df"]
 OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "meta_i1r_accuracy", "log_gap"]
-TYPE2_RESULTS = [
-    "auroc2",
-    "gamma",
-    "v_statistic",
-    "phi",
-    "hits",
-    "false_alarms",
-    "point",
-    "at_least",
-]
+TYPE2_RESULTS = ["auroc2", "gamma", "v_statistic", "phi", "hits", "false_alarms"]
+ROC_COORDS = ["point", "at_least"]
 GROUP_RESULTS = ["member", "majority_vote", "confidence_weighted_vote", "predictionwise_vote"]
 CONFIDENCE_RESULTS = ["confidence_right", "confidence_wrong", "confidence_difference"]
 PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
