@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hmetad.errors import InputError, nearest
 
 __all__ = [
+    "CUT_TRIALS",
     "TYPE1_DIMS",
     "TYPE2_DIMS",
     "TYPE2_MEASURES",
@@ -32,13 +33,18 @@ __all__ = [
 ]
 
 Label = str | int | float | bool
+# Stimulus, response and whether that was right.
+Row = tuple[Any, Any, bool | None]
 
 TYPE1_DIMS = ("stimulus", "response", "rating")
 TYPE2_DIMS = ("correct", "rating")
 MAX_RATINGS = 1000
 MAX_INFERRED_RATINGS = 20
+# Fewer trials of a response, or of a stimulus, prove nothing about where it comes from.
+CUT_TRIALS = 10
 TYPE2_MEASURES = (
-    "measures of correctness and confidence alone, such as the area under the type-2 ROC"
+    "measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), gamma, "
+    "phi, mean_confidence and meta_information"
 )
 
 # No grouping column may be called what its results are. By hand, since the rooms that make the
@@ -290,8 +296,10 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     >>> require_stimulus(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "sdt")
     Traceback (most recent call last):
     hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
-count table with dims stimulus, response and rating. sdt needs the stimulus; to right and wrong \
-answers apply measures of correctness and confidence alone, such as the area under the type-2 ROC.
+count table with dims stimulus, response and rating. sdt needs the stimulus, which right and wrong \
+answers do not hold. With correctness in its place M-ratio is near 1 by construction. To this \
+table apply measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), \
+gamma, phi, mean_confidence and meta_information.
     """
     allowed = "a count table with dims stimulus, response and rating"
     start = "Make one with count_trials or from_nr."
@@ -299,7 +307,11 @@ answers apply measures of correctness and confidence alone, such as the area und
         raise InputError("counts", type(counts).__name__, allowed, start)
     dims = f"dims ({', '.join(map(str, counts.dims))})"
     if "correct" in counts.dims:
-        step = f"{used_by} needs the stimulus; to right and wrong answers apply {TYPE2_MEASURES}."
+        step = (
+            f"{used_by} needs the stimulus, which right and wrong answers do not hold. With "
+            "correctness in its place M-ratio is near 1 by construction. To this table apply "
+            f"{TYPE2_MEASURES}."
+        )
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):
         raise InputError("counts", dims, allowed, start)
@@ -366,21 +378,49 @@ def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> No
         got = f"column {stimulus!r}, named like correctness"
         step = f"Where only correctness is known use {TYPE2_MEASURES}."
         raise InputError("stimulus", got, "what was shown, in two labels", step)
+    few = trials[stimulus].value_counts().min() < CUT_TRIALS
     for name in filter(is_correctness_name, trials.columns):
-        if repeats_correctness(trials, stimulus, response, name):
+        rows = rows_with_correctness(trials, stimulus, response, name)
+        if repeats_correctness(rows):
             got = f"column {response!r}, the same as {name!r} in every row"
             raise response_is_correctness(got, stimulus)
+        if goes_with_correctness(rows) and not few:
+            got = f"column {stimulus!r}, which goes with {name!r} in every row"
+            step = (
+                f"Where only correctness is known use {TYPE2_MEASURES}; count_correct makes their "
+                "table. With correctness as the stimulus M-ratio is near 1 by construction."
+            )
+            raise InputError("stimulus", got, "what was shown, in two labels", step)
 
 
-def repeats_correctness(trials: pd.DataFrame, stimulus: str, response: str, name: str) -> bool:
-    """Whether `response` equals the correctness column, which is not stimulus == response."""
+def repeats_correctness(rows: Sequence[Row]) -> bool:
+    """Whether the response equals the correctness column, which is not stimulus == response."""
+    same = all(as_correct(r) is not None and as_correct(r) == x for _, r, x in rows)
+    return same and any((s == r) != x for s, r, x in rows)
+
+
+def goes_with_correctness(rows: Sequence[Row]) -> bool:
+    """Whether the stimulus is the correctness column in two labels, and that is not s == r.
+
+    Where one response is always given, the stimulus goes with correctness by nature; correctness
+    is s == r there.
+    """
+    pairs = {(s, x) for s, _, x in rows}
+    is_one_to_one = len(pairs) == 2 == len({s for s, _ in pairs})
+    is_told_apart = {x for _, x in pairs} == {True, False}
+    return is_one_to_one and is_told_apart and any((s == r) != x for s, r, x in rows)
+
+
+def rows_with_correctness(
+    trials: pd.DataFrame, stimulus: str, response: str, name: str
+) -> list[Row]:
+    """Distinct stimulus, response and right or wrong; none for what is no correctness."""
     # The first rows spare a continuous score the search for its distinct rows.
     if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
-        return False
+        return []
     seen = trials[[stimulus, response, name]].drop_duplicates().dropna()
-    rows = list(zip(*(seen[column].tolist() for column in seen), strict=True))
-    same = all(as_correct(r) is not None and as_correct(r) == as_correct(x) for _, r, x in rows)
-    return same and any((s == r) != as_correct(x) for s, r, x in rows)
+    rows = zip(*(seen[column].tolist() for column in seen), strict=True)
+    return [(s, r, as_correct(x)) for s, r, x in rows]
 
 
 def is_correctness_name(name: object) -> bool:

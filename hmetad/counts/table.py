@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.counts.checks import (
     TYPE1_DIMS,
-    TYPE2_MEASURES,
     Label,
     check_trials,
     column_names,
@@ -26,6 +25,7 @@ from hmetad.counts.checks import (
     require_stimulus,
     two_labels,
 )
+from hmetad.counts.cuts import cut_notices
 from hmetad.counts.notices import Notice, notice_where, with_notices
 from hmetad.errors import InputError
 
@@ -35,7 +35,6 @@ Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 STIMULI = ("S1", "S2")
 FEW_TRIALS = 100
-CUT_TRIALS = 10
 
 
 def count_trials(
@@ -48,6 +47,7 @@ def count_trials(
     confidence: str = "confidence",
     ratings: int | None = None,
     labels: Sequence[Label] | None = None,
+    response_from_confidence: bool = False,
 ) -> xr.DataArray:
     """Count table of a two-alternative task: one row of `trials` per trial.
 
@@ -70,6 +70,9 @@ def count_trials(
         K. By default the largest rating in the data; the rule is recorded.
     labels : (S1, S2), optional
         The two labels. By default those in the data, sorted (for booleans False is S1).
+    response_from_confidence : bool, optional
+        Count responses that are a cut of the rating itself, with a notice, instead of refusing
+        them.
 
     Returns
     -------
@@ -83,14 +86,18 @@ def count_trials(
     ------
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if there are
-        not two labels; if `response` or `stimulus` holds correctness; if confidence is not an
-        integer 1..K (at most 1000); if a covariate varies inside a cell.
+        not two labels; if `response` or `stimulus` holds correctness; if responses are a cut of
+        the rating; if confidence is not an integer 1..K (at most 1000); if a covariate varies
+        inside a cell.
 
     Notes
     -----
-    n[s, r, k] is the number of trials with stimulus s, response r and rating k. Responses that are
-    a cut of the rating itself are noticed with severity "error": d′ and meta-d′ are then functions
-    of one table, and M-ratio is near 1 by construction.
+    n[s, r, k] is the number of trials with stimulus s, response r and rating k. Where responses are
+    a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is near 1 by
+    construction: they are refused where, of all trials, of a level of one grouping column or of a
+    cell, each response has ten trials and two ratings and every rating of the one is below every
+    rating of the other. Allowed, they carry the notice ``"response-is-confidence-cut"`` of
+    severity "error".
 
     Examples
     --------
@@ -121,8 +128,10 @@ def count_trials(
         "rows_dropped": len(trials) - int(n.sum()),
         "ratings_rule": rule,
     }
-    counts = count_table(values, cell_labels(cells[by]), cells, attrs)
-    return with_notices(counts, [*dropped, *cut_notices(values), *count_notices(counts)])
+    names = cell_labels(cells[by])
+    cuts = cut_notices(values, cells[by], names, response_from_confidence)
+    counts = count_table(values, names, cells, attrs)
+    return with_notices(counts, [*dropped, *cuts, *count_notices(counts)])
 
 
 def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
@@ -376,18 +385,3 @@ def cell_values(name: str, value: object, size: int) -> list[object]:
         got = f"shape {array.shape}"
         raise InputError(f"coords {name!r}", got, f"a scalar or one value for each of {size} cells")
     return list(value)  # type: ignore[call-overload]
-
-
-def cut_notices(values: NDArray[np.int64]) -> list[Notice]:
-    """Notice where the response of every trial is a cut of its rating."""
-    used = values.sum(axis=(0, 1))
-    if (used.sum(axis=1) < CUT_TRIALS).any():
-        return []
-    low, high = np.flatnonzero(used[0]), np.flatnonzero(used[1])
-    if low.max() < high.min() or high.max() < low.min():
-        text = (
-            "The rating alone determines the response: d′ and meta-d′ are then functions of one "
-            f"table and M-ratio is near 1 by construction. Use {TYPE2_MEASURES}."
-        )
-        return [Notice("response-is-confidence-cut", "error", text)]
-    return []

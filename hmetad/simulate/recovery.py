@@ -46,7 +46,7 @@ def recover(
     ----------
     estimators : mapping of str to callable
         Count table → Dataset with `var` per cell: ``{"ML": fit_mle, "DMC": fit_dmc}``; of a
-        Bayesian fit, ``lambda t: fit(t)["posterior"].mean(["chain", "draw"])``. All see the same
+        Bayesian fit, ``lambda t: fit(t)["posterior"].dataset.mean(["chain", "draw"])``. All see the same
         tables, those of all designs at once.
     dprime : array_like, shape (sensitivities,)
         True d′.

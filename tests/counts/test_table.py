@@ -232,19 +232,6 @@ def test_a_covariate_of_the_only_cell_must_be_constant_too():
 # --- notices of any table -------------------------------------------------------------------
 
 
-def test_responses_cut_from_the_ratings_themselves_are_noticed_as_an_error():
-    rating = frame()["confidence"]
-    response = np.where(rating > 2, "pos", "neg")
-    notice = noticed(count_trials(frame(response=response)), "response-is-confidence-cut")
-    assert notice.severity == "error"
-    assert "response-is-confidence-cut" not in codes(count_trials(frame()))
-
-
-def test_a_handful_of_trials_is_no_proof_of_a_cut():
-    trials = frame(2, stimulus=["neg", "pos"], response=["neg", "pos"], confidence=[1, 2])
-    assert "response-is-confidence-cut" not in codes(count_trials(trials))
-
-
 def test_a_full_table_has_nothing_to_say():
     assert codes(from_nr(NR_S1, NR_S2)) == []
     assert codes(count_trials(frame(), by="model")) == []
