@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
+    from hmetad.measures.catalogue import measure
     from hmetad.measures.groups import (
         combine_predictions,
         confidence_weighted_vote,
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         plot_type2_roc,
     )
     from hmetad.report.report import Report
-    from hmetad.report.tables import estimate_frame
+    from hmetad.report.tables import estimate_frame, measure_frame
     from hmetad.simulate.recovery import recover
     from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
@@ -100,6 +101,8 @@ __all__ = [
     "loo",
     "majority_vote",
     "mean_confidence",
+    "measure",
+    "measure_frame",
     "meta_information",
     "noise_information",
     "normal_noise_information",
@@ -176,6 +179,7 @@ HOMES = {
     ),
     "errors": ("InputError",),
     "logs.tables": ("read_table",),
+    "measures.catalogue": ("measure",),
     "measures.groups": (
         "combine_predictions",
         "confidence_weighted_vote",
@@ -223,7 +227,7 @@ HOMES = {
         "plot_type2_roc",
     ),
     "report.report": ("Report",),
-    "report.tables": ("estimate_frame",),
+    "report.tables": ("estimate_frame", "measure_frame"),
     "simulate.recovery": ("recover",),
     "simulate.simulate": (
         "simulate_counts",

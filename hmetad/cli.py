@@ -8,8 +8,8 @@ import os
 import shlex
 import signal
 import sys
-import tempfile
 import threading
+from dataclasses import dataclass
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -18,8 +18,19 @@ import typer
 from typer.exceptions import TyperException
 
 import hmetad
+from hmetad.arguments import (
+    given,
+    parse_correction,
+    parse_level,
+    parse_limits,
+    split,
+    writable_file,
+    writable_folder,
+)
 from hmetad.bayes.spec import card_names, load_model
-from hmetad.errors import InputError, nearest
+from hmetad.counts.notices import with_notices
+from hmetad.errors import InputError
+from hmetad.report.files import write_together
 from hmetad.report.terminal import print_json, print_table, say
 from hmetad.studies.run import STUDIES, check_study
 from hmetad.studies.run import reproduce as run_study
@@ -63,6 +74,23 @@ COMPARED = {
     "ours": "here",
 }
 MOST_ROWS = 40
+MEASURED = {
+    "cell": "cell",
+    "trials": "trials",
+    "share_right": "right",
+    "dprime": "d′",
+    "c": "c",
+    "meta_d": "meta-d′",
+    "m_ratio": "M-ratio",
+    "auroc2": "AUROC2",
+    "auroc2_lower": "lower",
+    "auroc2_upper": "upper",
+    "gamma_trapezoid": "gamma",
+    "meta_i": "meta-I",
+    "rmi": "RMI",
+    "rmi_lower": "lower",
+    "rmi_upper": "upper",
+}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Draws = Annotated[int | None, typer.Option(min=4, help="Posterior draws of each chain.")]
@@ -199,6 +227,64 @@ def fit(
 
 
 @app.command()
+def measures(
+    file: Annotated[Path, typer.Argument(help="Trials: .csv, .tsv, .jsonl or .parquet.")],
+    by: Names = None,
+    stimulus: str = "stimulus",
+    response: str = "response",
+    confidence: str = "confidence",
+    correct: Annotated[
+        str | None, typer.Option(help="Column of right and wrong, where there is no stimulus.")
+    ] = None,
+    ratings: Annotated[int | None, typer.Option(help="Number of confidence ratings, K.")] = None,
+    labels: Annotated[str, typer.Option(help="Labels of S1 and S2, parted by a comma.")] = "",
+    correction: Annotated[str, typer.Option(help="none, loglinear, cell or a number.")] = "none",
+    meta_d: Annotated[bool, typer.Option("--meta-d", help="meta-d′ by likelihood too.")] = False,
+    interval: Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")] = False,
+    draws: Annotated[int, typer.Option(min=10, help="Bootstrap draws of each cell.")] = 1000,
+    ci_prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Table of all measures: .csv.")
+    ] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count trials, and write every measure that needs no sampling."""
+    path = None if output is None else writable_file(output, ".csv")
+    trials = hmetad.read_table(file, text=split(by))
+    if correct is None:
+        counts = hmetad.count_trials(
+            trials,
+            by=split(by),
+            stimulus=stimulus,
+            response=response,
+            confidence=confidence,
+            ratings=ratings,
+            labels=split([labels]) or None,
+        )
+    else:
+        counts = hmetad.count_correct(
+            trials, by=split(by), correct=correct, confidence=confidence, ratings=ratings
+        )
+    statistic = Measured(parse_correction(correction), meta_d)
+    if interval:
+        result = hmetad.resample_interval(counts, statistic, n=draws, ci_prob=ci_prob, seed=seed)
+    else:
+        result = statistic(counts)
+    rows = records(hmetad.measure_frame(result))
+    if path is not None:
+        write_together({path: hmetad.measure_frame(result).to_csv(index=False).encode()})
+    if as_json:
+        print_json(rows)
+    else:
+        shown = {name: heading for name, heading in MEASURED.items() if name in rows[0]}
+        print_table(rows, shown, "Measures; all of them by -o table.csv or --json")
+    say_notices(result)
+    if path is not None:
+        say(f"Written: {path}")
+
+
+@app.command()
 def compare(
     file: Annotated[Path, typer.Argument(help="A fit, as `hmetad fit` writes it.")],
     over: Annotated[str, typer.Option(help="Coordinate whose levels are compared.")],
@@ -283,6 +369,23 @@ def print_comparison(rows: list[dict[str, Any]], folder: Path) -> None:
     say(f"Written: {folder / 'comparison.csv'}, {folder / 'report.html'}")
 
 
+@dataclass(frozen=True)
+class Measured:
+    """Everything that is measured of a table, as a function that can be resampled."""
+
+    correction: Any
+    with_meta_d: bool
+
+    def __call__(self, counts: Any) -> Any:
+        """Dataset of the measures."""
+        found = hmetad.measure(counts, correction=self.correction)
+        if not self.with_meta_d:
+            return found
+        fitted = hmetad.fit_mle(counts, correction=self.correction)
+        together = found.assign(fitted[["meta_d", "m_ratio"]].data_vars)
+        return with_notices(together, hmetad.notices(fitted))
+
+
 def say_notices(result: Any) -> None:
     """Notices of a result, one line each."""
     for notice in hmetad.notices(result):
@@ -295,64 +398,7 @@ def sampling_options() -> dict[str, Any]:
     return {"progressbar": shows_progress, "quiet": not shows_progress}
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Options that were given; the others keep their defaults."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def records(frame: Any) -> list[dict[str, Any]]:
     """Rows of a data frame."""
     rows: list[dict[str, Any]] = frame.to_dict("records")
     return rows
-
-
-def split(names: list[str] | None) -> list[str]:
-    """Names parted by commas, in one option or several."""
-    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
-
-
-def parse_limits(rope: str) -> tuple[float, float]:
-    """Two numbers parted by a comma, the lower first."""
-    try:
-        lower, upper = map(float, rope.split(","))
-    except ValueError as error:
-        raise InputError("--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05.") from error
-    if not lower < upper:
-        step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
-        raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
-    return lower, upper
-
-
-def parse_level(result: Any, over: str, against: str | None) -> Any:
-    """Level of a coordinate, in the type that the coordinate has."""
-    cells = result["posterior"].to_dataset()
-    if against is None or over not in cells.coords:
-        return against
-    levels = {str(level): level for level in cells[over].values.tolist()}
-    if against not in levels:
-        raise InputError("--against", repr(against), f"a level of {over}", nearest(against, levels))
-    return levels[against]
-
-
-def writable_file(path: Path, *suffixes: str) -> Path:
-    """Path of an output, checked before the work begins."""
-    if path.suffix not in suffixes:
-        allowed = ", ".join(suffixes)
-        raise InputError("--output", repr(str(path)), f"a name that ends in {allowed}")
-    if path.is_dir():
-        raise InputError("--output", f"the folder {str(path)!r}", "a file")
-    if not path.parent.is_dir():
-        raise InputError("--output", repr(str(path)), "a file in a folder that exists")
-    writable_folder(path.parent)
-    return path
-
-
-def writable_folder(folder: Path) -> Path:
-    """Folder that takes files, or could be made; nothing is made yet."""
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            return folder
-    except OSError as error:
-        got = f"{str(folder)!r} ({error.strerror or type(error).__name__})"
-        raise InputError("output folder", got, "a folder that can be written to") from error

@@ -27,7 +27,8 @@ BELOW = {
 }
 BELOW["report"] = {*BELOW["simulate"], "simulate"}
 BELOW["studies"] = {*BELOW["report"], "report"}
-BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
+BELOW["arguments"] = {"errors"}
+BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad", "arguments"}
 BELOW["__main__"] = {"cli"}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import pandas as pd
 import pytest
 
 import hmetad
@@ -183,3 +184,32 @@ def test_levels_keep_the_type_of_their_coordinate():
     assert cli.parse_level(result, "size", "70") == 70
     with pytest.raises(hmetad.InputError, match="'7', '70'"):
         cli.parse_level(result, "size", "8")
+
+
+def test_measures_prints_and_writes_every_measure(folder):
+    options = ["--by", "model,task", "--meta-d", "-o", "measures.csv"]
+    done = run(folder, "measures", "trials.csv", *options)
+    assert "AUROC2" in done.stdout
+    table = pd.read_csv(folder / "measures.csv")
+    counts = hmetad.count_trials(pd.read_csv(folder / "trials.csv"), by=["model", "task"])
+    assert table["m_ratio"].to_numpy() == pytest.approx(hmetad.fit_mle(counts)["m_ratio"])
+    assert table["rmi"].to_numpy() == pytest.approx(hmetad.measure(counts)["rmi"])
+
+
+def test_measures_of_right_and_wrong_alone_with_intervals_as_json(folder):
+    trials = pd.read_csv(folder / "trials.csv")
+    trials["hit"] = (trials.pop("stimulus") == trials.pop("response")).astype(int)
+    trials.to_csv(folder / "judged.csv", index=False)
+    options = ["--by", "model", "--correct", "hit", "--interval", "--draws", "50", "--seed", "1"]
+    rows = json.loads(run(folder, "measures", "judged.csv", *options, "--json").stdout)
+    assert [row["cell"] for row in rows] == ["good", "poor"]
+    assert all(row["auroc2_lower"] < row["auroc2"] < row["auroc2_upper"] for row in rows)
+    assert "dprime" not in rows[0]
+
+
+def test_meta_d_of_right_and_wrong_alone_is_refused_in_one_line(folder):
+    options = ["--by", "model", "--correct", "hit", "--meta-d", "-o", "never.csv"]
+    done = run(folder, "measures", "judged.csv", *options, status=2)
+    assert done.stderr.count("\n") == 1
+    assert "stimulus" in done.stderr
+    assert not (folder / "never.csv").exists()

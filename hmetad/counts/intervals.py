@@ -54,8 +54,8 @@ def resample_interval(
     -------
     Dataset
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
-        ``"upper"``. Variables that are no numbers are left out. Draws in which a variable is
-        undefined do not count, and are noticed.
+        ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
+        variable is undefined do not count, and are noticed.
 
     Raises
     ------
@@ -99,6 +99,7 @@ def resample_interval(
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
     for name, estimate in estimates.data_vars.items():
         if not np.issubdtype(estimate.dtype, np.floating):
+            result[name] = estimate
             continue
         values = draws[name].transpose(*estimate.dims, "draw").to_numpy()
         levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])

@@ -22,6 +22,7 @@ __all__ = [
     "decision_figure",
     "decision_table",
     "estimate_frame",
+    "measure_frame",
     "notice_block",
 ]
 
@@ -51,6 +52,44 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
         for side in ("lower", "upper"):
             frame[f"{name}_{side}"] = bounds[name].sel(ci_bound=side).values
     return frame
+
+
+def measure_frame(measures: xr.Dataset) -> pd.DataFrame:
+    """Measures as a plain table, one row per cell.
+
+    Parameters
+    ----------
+    measures : Dataset
+        What `measure`, `sdt`, `fit_mle`, `resample_interval` and the like returned, with dim cell.
+
+    Returns
+    -------
+    DataFrame
+        cell and its coordinates, then a column per number: ``auroc2``; where a variable has dims of
+        its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
+        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.measures.type2 import auroc2
+    >>> area = auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6])).to_dataset()
+    >>> measure_frame(area).to_dict("records")
+    [{'cell': 'all', 'auroc2': 0.625}]
+    """
+    cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
+    columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
+    for name, values in measures.data_vars.items():
+        others = [dim for dim in values.dims if dim != "cell"]
+        flat = values.transpose("cell", *others).stack(place=others) if others else values
+        if not others:
+            columns[str(name)] = flat.to_numpy()
+            continue
+        for i, place in enumerate(flat["place"].to_numpy()):
+            parts = [str(x) for x in np.atleast_1d(np.asarray(place, dtype=object))]
+            kept = [part for part in parts if part != "estimate"]
+            columns["_".join([str(name), *kept])] = flat.isel(place=i).to_numpy()
+    return pd.DataFrame(columns)
 
 
 def decision_table(

@@ -46,8 +46,8 @@ def recover(
     ----------
     estimators : mapping of str to callable
         Count table → Dataset with `var` per cell: ``{"ML": fit_mle, "DMC": fit_dmc}``; of a
-        Bayesian fit, ``lambda t: fit(t)["posterior"].dataset.mean(["chain", "draw"])``. All see the same
-        tables, those of all designs at once.
+        Bayesian fit, ``lambda t: fit(t)["posterior"].dataset.mean(["chain", "draw"])``. All see
+        the same tables, those of all designs at once.
     dprime : array_like, shape (sensitivities,)
         True d′.
     trials : array_like of int, shape (numbers,)

@@ -1,0 +1,85 @@
+"""What the command line was given, checked before the work begins.
+
+Text of options → values, or an error that names the option.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hmetad.errors import InputError, nearest
+
+__all__ = [
+    "given",
+    "parse_correction",
+    "parse_level",
+    "parse_limits",
+    "split",
+    "writable_file",
+    "writable_folder",
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Options that were given; the others keep their defaults."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def split(names: list[str] | None) -> list[str]:
+    """Names parted by commas, in one option or several."""
+    return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
+
+
+def parse_correction(correction: str) -> Any:
+    """Correction by its name, or as a number."""
+    try:
+        return float(correction)
+    except ValueError:
+        return correction
+
+
+def parse_limits(rope: str) -> tuple[float, float]:
+    """Two numbers parted by a comma, the lower first."""
+    try:
+        lower, upper = map(float, rope.split(","))
+    except ValueError as error:
+        raise InputError("--rope", repr(rope), "two numbers", "Write --rope=-0.05,0.05.") from error
+    if not lower < upper:
+        step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
+        raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
+    return lower, upper
+
+
+def parse_level(result: Any, over: str, against: str | None) -> Any:
+    """Level of a coordinate, in the type that the coordinate has."""
+    cells = result["posterior"].to_dataset()
+    if against is None or over not in cells.coords:
+        return against
+    levels = {str(level): level for level in cells[over].values.tolist()}
+    if against not in levels:
+        raise InputError("--against", repr(against), f"a level of {over}", nearest(against, levels))
+    return levels[against]
+
+
+def writable_file(path: Path, *suffixes: str) -> Path:
+    """Path of an output, checked before the work begins."""
+    if path.suffix not in suffixes:
+        allowed = ", ".join(suffixes)
+        raise InputError("--output", repr(str(path)), f"a name that ends in {allowed}")
+    if path.is_dir():
+        raise InputError("--output", f"the folder {str(path)!r}", "a file")
+    if not path.parent.is_dir():
+        raise InputError("--output", repr(str(path)), "a file in a folder that exists")
+    writable_folder(path.parent)
+    return path
+
+
+def writable_folder(folder: Path) -> Path:
+    """Folder that takes files, or could be made; nothing is made yet."""
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return folder
+    except OSError as error:
+        got = f"{str(folder)!r} ({error.strerror or type(error).__name__})"
+        raise InputError("output folder", got, "a folder that can be written to") from error

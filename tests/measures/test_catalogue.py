@@ -1,0 +1,96 @@
+"""Everything that applies to a table is in one Dataset, as each function gives it alone."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from hmetad import (
+    InputError,
+    auroc2,
+    from_nr,
+    gamma,
+    measure,
+    measure_frame,
+    meta_information,
+    notices,
+    phi,
+    resample_interval,
+    sdt,
+    type2_counts,
+)
+
+NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
+
+
+@pytest.fixture
+def counts():
+    return from_nr(
+        [[84, 56, 48, 12], [36, 24, 17, 20]], [[4, 56, 64, 76], [9, 2, 28, 39]], model=["a", "b"]
+    )
+
+
+def test_each_measure_is_that_of_its_function(counts):
+    found = measure(counts, correction="loglinear")
+    np.testing.assert_array_equal(found["dprime"], sdt(counts, correction="loglinear")["dprime"])
+    np.testing.assert_array_equal(found["auroc2"], auroc2(counts))
+    by_response = auroc2(counts, response_conditional=True)
+    np.testing.assert_array_equal(found["auroc2_by_response"], by_response)
+    for estimator in ("trapezoid", "pairs", "gaussian"):
+        np.testing.assert_array_equal(
+            found[f"gamma_{estimator}"], gamma(counts, estimator=estimator)
+        )
+    np.testing.assert_array_equal(found["phi"], phi(counts))
+    np.testing.assert_array_equal(found["rmi"], meta_information(counts)["rmi"])
+    np.testing.assert_array_equal(found["trials"], counts.sum(["stimulus", "response", "rating"]))
+    assert found["model"].to_numpy().tolist() == ["a", "b"]
+
+
+def test_right_and_wrong_alone_have_what_needs_no_stimulus(counts):
+    found = measure(type2_counts(counts))
+    assert not NEEDS_STIMULUS & set(found.data_vars)
+    assert {"trials", "share_right", "auroc2", "gamma_pairs", "phi", "meta_i", "meta_i2r"} <= set(
+        found.data_vars
+    )
+    np.testing.assert_array_equal(found["auroc2"], auroc2(counts))
+
+
+def test_every_measure_says_what_it_is(counts):
+    for table in (counts, type2_counts(counts)):
+        for name, values in measure(table).data_vars.items():
+            assert {"long_name", "units"} <= set(values.attrs), name
+            assert "notices" not in values.attrs, name
+
+
+def test_notices_of_all_measures_are_gathered_once():
+    extreme = from_nr([9, 1, 0, 0], [0, 0, 0, 10])
+    codes = [notice.code for notice in notices(measure(extreme))]
+    assert {"few-trials", "ceiling", "undefined-dprime"} <= set(codes)
+    assert len(set(notices(measure(extreme)))) == len(codes)
+
+
+def test_further_dims_are_kept_and_debias_is_passed_on(counts):
+    draws = xr.concat([counts, counts], "draw")
+    assert measure(draws)["rmi"].dims == ("cell", "draw")
+    reduced = measure(counts, debias=50, seed=1)["rmi"]
+    np.testing.assert_array_equal(reduced, meta_information(counts, debias=50, seed=1)["rmi"])
+
+
+def test_all_measures_can_be_resampled(counts):
+    found = resample_interval(counts, measure, n=20, seed=1)
+    assert found["auroc2_by_response"].dims == ("cell", "response", "summary")
+    assert found["trials"].dims == ("cell",)
+
+
+def test_the_plain_table_has_a_column_per_number(counts):
+    frame = measure_frame(measure(counts))
+    assert frame["model"].tolist() == ["a", "b"]
+    by_response = auroc2(counts, response_conditional=True).to_numpy()
+    np.testing.assert_array_equal(frame["auroc2_by_response_S2"], by_response[:, 1])
+    interval = measure_frame(resample_interval(counts, sdt, n=20, seed=1))
+    assert (interval["dprime_lower"] <= interval["dprime"]).all()
+    assert (interval["dprime"] <= interval["dprime_upper"]).all()
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(InputError, match="counts"):
+        measure(xr.DataArray([1, 2], dims="rating"))
