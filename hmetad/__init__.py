@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hmetad import datasets as datasets
     from hmetad.bayes.fit import fit
     from hmetad.bayes.loo import loo
     from hmetad.bayes.model import build_model, rebuild_model
     from hmetad.bayes.predict import predict
+    from hmetad.bayes.predictive import predicted_counts
     from hmetad.bayes.spec import ModelSpec, Prior, load_model
     from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.contrasts import contrast
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
     from hmetad.logs.tables import read_table
+    from hmetad.measures.calibration import calibration
     from hmetad.measures.catalogue import measure
     from hmetad.measures.groups import (
         combine_predictions,
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
         type2_roc_bounds,
     )
     from hmetad.measures.information_noise import noise_information, normal_noise_information
+    from hmetad.measures.monotonicity import accuracy_by_confidence
     from hmetad.measures.sdt import sdt, z_test
+    from hmetad.measures.selection import selective_prediction
     from hmetad.measures.type2 import (
         auroc2,
         gamma,
@@ -51,7 +56,8 @@ if TYPE_CHECKING:
     from hmetad.mle.dmc import fit_dmc
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
-    from hmetad.report.compose import decision_report
+    from hmetad.report.compose import combine_reports, fit_report
+    from hmetad.report.measures_report import measures_report
     from hmetad.report.plots import (
         plot_accuracy_by_rating,
         plot_criterion,
@@ -59,6 +65,8 @@ if TYPE_CHECKING:
         plot_forest,
         plot_sensitivity_bars,
     )
+    from hmetad.report.plots_calibration import plot_calibration
+    from hmetad.report.plots_fit import plot_fit
     from hmetad.report.plots_measures import (
         plot_group_accuracy,
         plot_information_plane,
@@ -77,21 +85,24 @@ __all__ = [
     "Notice",
     "Prior",
     "Report",
+    "accuracy_by_confidence",
     "auroc2",
     "bin_confidence",
     "build_model",
+    "calibration",
     "combine_predictions",
+    "combine_reports",
     "confidence_weighted_vote",
     "contrast",
     "count_correct",
     "count_trials",
     "decide",
     "decide_normal",
-    "decision_report",
     "estimate_frame",
     "fit",
     "fit_dmc",
     "fit_mle",
+    "fit_report",
     "from_nr",
     "gamma",
     "group_bounds",
@@ -103,14 +114,17 @@ __all__ = [
     "mean_confidence",
     "measure",
     "measure_frame",
+    "measures_report",
     "meta_information",
     "noise_information",
     "normal_noise_information",
     "notices",
     "phi",
     "plot_accuracy_by_rating",
+    "plot_calibration",
     "plot_criterion",
     "plot_decisions",
+    "plot_fit",
     "plot_forest",
     "plot_group_accuracy",
     "plot_information_plane",
@@ -118,6 +132,7 @@ __all__ = [
     "plot_type1_roc",
     "plot_type2_roc",
     "predict",
+    "predicted_counts",
     "predictionwise_vote",
     "read_table",
     "rebuild_model",
@@ -126,6 +141,7 @@ __all__ = [
     "resample_interval",
     "save_fit",
     "sdt",
+    "selective_prediction",
     "simulate_counts",
     "simulate_trials",
     "to_nr",
@@ -138,6 +154,8 @@ __all__ = [
     "z_test",
 ]
 
+# Used by their own name: hmetad.datasets.load.
+MODULES = ("datasets",)
 HOMES = {
     "bayes.fit": ("fit",),
     "bayes.loo": ("loo",),
@@ -146,6 +164,7 @@ HOMES = {
         "rebuild_model",
     ),
     "bayes.predict": ("predict",),
+    "bayes.predictive": ("predicted_counts",),
     "bayes.spec": (
         "ModelSpec",
         "Prior",
@@ -179,7 +198,10 @@ HOMES = {
     ),
     "errors": ("InputError",),
     "logs.tables": ("read_table",),
+    "measures.calibration": ("calibration",),
     "measures.catalogue": ("measure",),
+    "measures.monotonicity": ("accuracy_by_confidence",),
+    "measures.selection": ("selective_prediction",),
     "measures.groups": (
         "combine_predictions",
         "confidence_weighted_vote",
@@ -212,7 +234,8 @@ HOMES = {
     "mle.dmc": ("fit_dmc",),
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
-    "report.compose": ("decision_report",),
+    "report.compose": ("combine_reports", "fit_report"),
+    "report.measures_report": ("measures_report",),
     "report.plots": (
         "plot_accuracy_by_rating",
         "plot_criterion",
@@ -220,6 +243,8 @@ HOMES = {
         "plot_forest",
         "plot_sensitivity_bars",
     ),
+    "report.plots_calibration": ("plot_calibration",),
+    "report.plots_fit": ("plot_fit",),
     "report.plots_measures": (
         "plot_group_accuracy",
         "plot_information_plane",
@@ -239,6 +264,8 @@ HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in n
 
 def __getattr__(name: str) -> Any:
     """Bring in a public name when it is first used."""
+    if name in MODULES:
+        return import_module(f"hmetad.{name}")
     if name not in HOME_OF:
         raise AttributeError(f"module 'hmetad' has no attribute {name!r}")
     value = getattr(import_module(HOME_OF[name]), name)
@@ -248,4 +275,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Public names, for completion."""
-    return __all__
+    return [*__all__, *MODULES]

@@ -74,6 +74,7 @@ COMPARED = {
     "ours": "here",
 }
 MOST_ROWS = 40
+REPORTS = (".html", ".md", ".tex")
 MEASURED = {
     "cell": "cell",
     "trials": "trials",
@@ -244,13 +245,14 @@ def measures(
     draws: Annotated[int, typer.Option(min=10, help="Bootstrap draws of each cell.")] = 1000,
     ci_prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Table of all measures: .csv.")
+        Path | None,
+        typer.Option("--output", "-o", help="Table: .csv. Report: .html, .md, .tex."),
     ] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Count trials, and write every measure that needs no sampling."""
-    path = None if output is None else writable_file(output, ".csv")
+    path = None if output is None else writable_file(output, ".csv", *REPORTS)
     trials = hmetad.read_table(file, text=split(by))
     if correct is None:
         counts = hmetad.count_trials(
@@ -271,9 +273,13 @@ def measures(
         result = hmetad.resample_interval(counts, statistic, n=draws, ci_prob=ci_prob, seed=seed)
     else:
         result = statistic(counts)
-    rows = records(hmetad.measure_frame(result))
-    if path is not None:
-        write_together({path: hmetad.measure_frame(result).to_csv(index=False).encode()})
+    frame = hmetad.measure_frame(result)
+    rows = records(frame)
+    if path is not None and path.suffix == ".csv":
+        write_together({path: frame.to_csv(index=False).encode()})
+    elif path is not None:
+        title = f"Measures of {file.name}"
+        hmetad.measures_report(counts, result, title=title, command=command_line()).save(path)
     if as_json:
         print_json(rows)
     else:
@@ -304,7 +310,7 @@ def compare(
 ) -> None:
     """Compare cells of a fit, and judge each difference against a ROPE."""
     limits = parse_limits(rope)
-    path = None if output is None else writable_file(output, ".html", ".md", ".tex")
+    path = None if output is None else writable_file(output, *REPORTS)
     result = hmetad.load_fit(file)
     level = parse_level(result, over, against)
     draws = hmetad.contrast(
@@ -319,8 +325,7 @@ def compare(
         comparisons=draws.sizes["pair"] if bonferroni else 1,
     )
     if path is not None:
-        command = shlex.join(["hmetad", *sys.argv[1:]])
-        hmetad.decision_report(result, decisions, command=command).save(path)
+        hmetad.fit_report(result, decisions, command=command_line()).save(path)
     rows = records(decisions.table())
     if as_json:
         print_json(rows)
@@ -330,6 +335,26 @@ def compare(
     say_notices(result)
     if path is not None:
         say(f"Written: {path}")
+
+
+@app.command()
+def report(
+    file: Annotated[Path, typer.Argument(help="A fit, a folder of draws, or a folder of fits.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Report: .html, .md or .tex.")],
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+    question: Annotated[str, typer.Option(help="What the page answers.")] = "",
+) -> None:
+    """Write the report of a fit, or of all fits (.nc) in a folder."""
+    path = writable_file(output, *REPORTS)
+    fits = sorted(file.glob("*.nc")) if file.is_dir() else []
+    if not fits:
+        result = hmetad.load_fit(file)
+        page = hmetad.fit_report(result, title=title, question=question, command=command_line())
+    else:
+        pages = {one.stem: hmetad.fit_report(hmetad.load_fit(one)) for one in fits}
+        page = hmetad.combine_reports(title or f"Fits in {file.name}", pages)
+    page.save(path)
+    say(f"Written: {path}")
 
 
 @app.command()
@@ -396,6 +421,11 @@ def sampling_options() -> dict[str, Any]:
     """Progress on a terminal, silence in a pipe."""
     shows_progress = sys.stderr.isatty()
     return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def command_line() -> str:
+    """What was typed, for the report that comes of it."""
+    return shlex.join(["hmetad", *sys.argv[1:]])
 
 
 def records(frame: Any) -> list[dict[str, Any]]:

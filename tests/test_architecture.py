@@ -20,6 +20,7 @@ BELOW = {
     "likelihood": {"errors"},
     "compare": {"errors"},
     "logs": {"errors", "counts"},
+    "datasets": {"errors", "counts"},
     "measures": {"errors", "counts"},
     "mle": {"errors", "counts", "likelihood", "measures"},
     "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
@@ -36,6 +37,7 @@ HOMES_OF_LIBRARIES = {
     "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
     "numba": {"likelihood/tails", "likelihood/op"},
     "matplotlib": {"report", "studies"},
+    "pooch": {"datasets"},
 }
 
 

@@ -43,15 +43,16 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     -------
     DataFrame
         cell and its coordinates, then dprime, c, meta_d and m_ratio, each with columns of the
-        same name and _lower and _upper.
+        same name and _lower and _upper. Where each response has an M of its own there is a row
+        for each.
     """
     posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
-    frame = posterior.mean(["chain", "draw"]).to_dataframe().reset_index()
     bounds = az.eti(posterior, prob=ci_prob)
+    summary = posterior.mean(["chain", "draw"])
     for name in ESTIMATED:
         for side in ("lower", "upper"):
-            frame[f"{name}_{side}"] = bounds[name].sel(ci_bound=side).values
-    return frame
+            summary[f"{name}_{side}"] = bounds[name].sel(ci_bound=side, drop=True)
+    return summary.to_dataframe().reset_index()
 
 
 def measure_frame(measures: xr.Dataset) -> pd.DataFrame:
@@ -170,7 +171,7 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
 
 
-def notice_block(result: xr.DataTree | xr.DataArray) -> tuple[Alerts, ...]:
+def notice_block(result: xr.DataTree | xr.Dataset | xr.DataArray) -> tuple[Alerts, ...]:
     """Notices of a fit or a count table, if there are any."""
     items = tuple((n.severity, n.message, n.cells) for n in notices(result))
     return (Alerts("Notices", items),) if items else ()

@@ -1,0 +1,129 @@
+"""Does the model fit? Counts that the posterior predicts, beside those observed.
+
+Fit (DataTree) → Dataset (cell, stimulus, response, rating).
+Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
+"""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.counts.checks import whole_number
+from hmetad.counts.correct import type2_counts
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.errors import InputError
+from hmetad.measures.type2 import type2_roc
+
+__all__ = ["predicted_counts"]
+
+type Floats = NDArray[np.float64]
+
+# Share of a cell's intervals that miss what was observed, from which on it is noticed.
+MANY_OUTSIDE = 0.2
+CURVES = ("false_alarm_rate", "hit_rate")
+
+
+def predicted_counts(
+    fit: xr.DataTree, *, ci_prob: float = 0.95, draws: int = 500, seed: int = 0
+) -> xr.Dataset:
+    r"""Observed counts and type-2 ROC beside those of replicated data.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    ci_prob : float, optional
+        Probability of the predictive intervals.
+    draws : int, optional
+        How many draws of the posterior make a table each, evenly from all there are.
+    seed : int, optional
+
+    Returns
+    -------
+    Dataset
+        Dims (cell, stimulus, response, rating): ``counts`` (observed trials), ``mean``, ``lower``
+        and ``upper`` (predicted). Per cell and point of the type-2 ROC: ``false_alarm_rate`` and
+        ``hit_rate``, and what is predicted of them with ``_mean``, ``_lower`` and ``_upper``. Per
+        cell ``outside``, the share of outcomes whose interval misses the count. Where it is more
+        than a fifth, a notice ``"poor-fit"`` says so.
+
+    Raises
+    ------
+    InputError
+        If an argument is none of the above.
+
+    Notes
+    -----
+    A replicated table has, of each stimulus, as many trials as were observed, with the
+    probabilities of a posterior draw θ:
+
+    .. math:: n^{rep}_{s} \sim \mathrm{Multinomial}(n_s, P(r, k \mid s, \theta))
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, trials=400, seed=1), draws=500, chains=2, **quiet)
+    >>> bool(predicted_counts(drawn)["outside"].item() < 0.2)
+    True
+    """
+    number = whole_number("draws", draws, 2)
+    if isinstance(ci_prob, bool | str) or not 0 < ci_prob < 1:
+        raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
+    observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
+    replicated = replicate(fit, observed, number, np.random.default_rng(seed))
+    levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    lower, upper = np.quantile(replicated, levels, axis=0)
+    summary = {"mean": replicated.mean(axis=0), "lower": lower, "upper": upper}
+    result = xr.Dataset({"counts": observed} | {k: (OUTCOME, v) for k, v in summary.items()})
+    misses = (result["counts"] < result["lower"]) | (result["counts"] > result["upper"])
+    shown = observed.sum(["response", "rating"]) > 0
+    result["outside"] = misses.where(shown).mean(OUTCOME[1:])
+    result = result.assign(predicted_curve(observed, replicated, levels))
+    result.attrs = {"ci_prob": ci_prob, "draws": number, "seed": seed}
+    return with_notices(result, [*notices(fit), *poor_fits(result["outside"])])
+
+
+def replicate(
+    fit: xr.DataTree, observed: xr.DataArray, number: int, rng: np.random.Generator
+) -> Floats:
+    """Replicated tables, (draw, cell, stimulus, response, rating)."""
+    posterior = fit["posterior"]
+    there = posterior.sizes["chain"] * posterior.sizes["draw"]
+    chosen = np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
+    stacked = posterior.to_dataset().stack(sample=("chain", "draw")).isel(sample=chosen)
+    thin = stacked.drop_vars(["sample", "chain", "draw"]).rename(sample="draw").expand_dims("chain")
+    some = fit.assign(posterior=xr.DataTree(thin))
+    p = np.exp(trial_log_likelihood(some).isel(chain=0).transpose("draw", *OUTCOME).to_numpy())
+    flat = p.reshape(*p.shape[:3], -1)
+    # Rounding may leave a sum a hair above 1.
+    flat /= flat.sum(axis=-1, keepdims=True)
+    totals = observed.sum(["response", "rating"]).to_numpy()
+    return rng.multinomial(totals, flat).reshape(p.shape).astype(float)
+
+
+def predicted_curve(
+    observed: xr.DataArray, replicated: Floats, levels: list[float]
+) -> dict[str, xr.DataArray]:
+    """Type-2 ROC of the observed counts, and mean and quantiles of the replicated ones."""
+    curve = type2_roc(type2_counts(observed))
+    tables = xr.DataArray(replicated, dict(observed.coords), ("draw", *OUTCOME))
+    drawn = type2_roc(tables)
+    found = {name: curve[name].drop_attrs() for name in CURVES}
+    for name in CURVES:
+        quantiles = drawn[name].quantile(levels, "draw")
+        found[f"{name}_mean"] = drawn[name].mean("draw").drop_attrs()
+        for side, place in (("lower", 0), ("upper", 1)):
+            found[f"{name}_{side}"] = quantiles.isel(quantile=place, drop=True).drop_attrs()
+    return found
+
+
+def poor_fits(outside: xr.DataArray) -> list[Notice]:
+    """Notice of the cells whose counts the model does not predict."""
+    text = (
+        "Many observed counts lie outside the intervals that the model predicts: its evidence is "
+        "not that of these observers. Compare unequal variance or response-conditional M by loo."
+    )
+    return notice_where(outside > MANY_OUTSIDE, "poor-fit", "warning", text, "Rausch et al. 2023")

@@ -1,0 +1,388 @@
+"""Public data sets, fetched when they are asked for, checked, and kept.
+
+Name of a data set → DataFrame of trials, or DataArray of counts. The registry ``datasets.toml``
+pins each file by commit and SHA-256; nothing of the data travels with the package.
+"""
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+import pooch  # type: ignore[import-untyped]
+import xarray as xr
+from rich.console import Console
+from rich.progress import track
+
+from hmetad.counts.binning import bin_confidence
+from hmetad.counts.correct import count_correct
+from hmetad.counts.table import count_trials
+from hmetad.errors import InputError, nearest
+
+__all__ = ["datasets", "load", "load_trials"]
+
+Reader = Callable[[Sequence[Path]], pd.DataFrame]
+Counter = Callable[[pd.DataFrame], xr.DataArray]
+
+GITHUB = "https://github.com"
+RAW = "https://raw.githubusercontent.com"
+FOLDER, ADDRESS = "HMETAD_DATA", "HMETAD_DATA_URL"
+RETRIES = 1
+
+# Stated confidence crowds near 1: cuts that leave trials in every rating.
+MICHAEL_CUTS = (0.85, 0.925, 0.975)
+ATLAS_CUTS = (0.80, 0.90, 0.95, 0.99)
+MAZANCIEUX_CUTS = (4, 7, 10)
+
+
+class File(NamedTuple):
+    """A file of a data set: its place in the cache, its address below the base, its SHA-256."""
+
+    local: str
+    address: str
+    sha256: str
+
+
+def datasets() -> pd.DataFrame:
+    """Data sets that `load` knows; nothing is fetched.
+
+    Returns
+    -------
+    DataFrame
+        One row per data set: ``name``, ``title``, ``observers`` (people or models), ``table`` (what
+        `load` makes of it), ``licence``, ``citation``, ``address`` (the repository at the pinned
+        commit) and ``size`` (bytes to fetch).
+
+    Examples
+    --------
+    >>> datasets().set_index("name").loc["bang2019", ["observers", "licence"]].tolist()
+    ['175 people', 'MIT']
+    """
+    rows = [
+        {
+            "name": name,
+            **{key: entry[key] for key in ("title", "observers", "table", "licence", "citation")},
+            "address": f"{GITHUB}/{entry['repository']}/tree/{entry['commit']}",
+            "size": sum(file["bytes"] for file in entry["files"]),
+        }
+        for name, entry in registry().items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
+    """Count table, or type-2 table, of a public data set.
+
+    Parameters
+    ----------
+    name : str
+        A name that `datasets` lists.
+    folder : str or Path, optional
+        Where files are kept once fetched; by default the environment variable HMETAD_DATA, else
+        the user's cache folder. A second call reads them from there.
+
+    Returns
+    -------
+    DataArray
+        Integer ``counts`` (trials) with dims (cell, stimulus, response, rating) or (cell, correct,
+        rating), as `datasets` says. Attrs as those of `count_trials` or `count_correct`, and
+        ``dataset``, ``licence``, ``citation`` and ``address``.
+
+    Raises
+    ------
+    InputError
+        If there is no such data set; if a file cannot be fetched, is another than the one pinned,
+        or cannot be kept; if a package that reads it is not installed. The message says where to
+        put a file that was fetched by hand.
+
+    Notes
+    -----
+    The environment variable HMETAD_DATA_URL names a mirror of raw.githubusercontent.com.
+
+    Examples
+    --------
+    >>> load("bang2018")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
+'bang2019'?
+    """
+    counts = SETS[known(name)][1](load_trials(name, folder=folder))
+    about = datasets().set_index("name").loc[name]
+    origin = {key: str(about[key]) for key in ("licence", "citation", "address")}
+    return counts.assign_attrs(dataset=name, **origin)
+
+
+def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
+    """Trials of a public data set, one row each.
+
+    Parameters
+    ----------
+    name, folder
+        As for `load`.
+
+    Returns
+    -------
+    DataFrame
+        The columns that `load` counts: those its cells are named by, ``stimulus`` and ``response``
+        or ``correct``, and ``confidence``, a rating 1..K. Where confidence was stated as a
+        probability, ``confidence`` is that, 0 to 1, and ``rating`` the rating made of it. Further
+        columns as published.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    return SETS[known(name)][0](fetch(name, folder))
+
+
+def known(name: str) -> str:
+    """Name of a data set, if it is one."""
+    if name not in registry():
+        step = nearest(str(name), registry())
+        raise InputError("name", repr(name), "a data set of hmetad", step)
+    return name
+
+
+@cache
+def registry() -> dict[str, dict[str, Any]]:
+    """Entries of the registry by name."""
+    text = (files("hmetad") / "datasets.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def fetch(name: str, folder: str | Path | None) -> list[Path]:
+    """Files of a data set in their order, fetched where they are not in the cache."""
+    entry = registry()[name]
+    wanted = [file_of(name, entry, file) for file in entry["files"]]
+    base = base_address()
+    store = pooch.create(
+        path=folder or os.environ.get(FOLDER) or pooch.os_cache("hmetad"),
+        base_url="",
+        registry={file.local: f"sha256:{file.sha256}" for file in wanted},
+        urls={file.local: f"{base}/{file.address}" for file in wanted},
+        retry_if_failed=RETRIES,
+    )
+    is_cached = all((Path(store.abspath) / file.local).is_file() for file in wanted)
+    is_silent = is_cached or not sys.stderr.isatty()
+    console = Console(stderr=True)
+    shown = track(wanted, name, console=console, disable=is_silent, transient=True)
+    with quiet_pooch():
+        return [fetch_file(store, file) for file in shown]
+
+
+def file_of(name: str, entry: dict[str, Any], file: dict[str, Any]) -> File:
+    """Place, address and SHA-256 of a file of the registry."""
+    local = file.get("as", PurePosixPath(file["path"]).name)
+    address = f"{entry['repository']}/{entry['commit']}/{file['path']}"
+    return File(f"{name}/{local}", quote(address), file["sha256"])
+
+
+def base_address() -> str:
+    """Address that those of the files begin with."""
+    base = os.environ.get(ADDRESS) or RAW
+    if not base.startswith(("https://", "http://")):
+        raise InputError(ADDRESS, repr(base), "an address that begins with https:// or http://")
+    return base.rstrip("/")
+
+
+def fetch_file(store: pooch.Pooch, file: File) -> Path:
+    """Path of a file that is the one pinned, or an error that says how to put it there."""
+    url, path = store.get_url(file.local), Path(store.abspath) / file.local
+    by_hand = f"Fetch {url} by hand and save it as {path}, or name a mirror in {ADDRESS}."
+    allowed = f"the file with SHA-256 {file.sha256}"
+    try:
+        return Path(store.fetch(file.local))
+    except OSError as error:
+        # Errors of the file system have a number or a class of their own; those of requests none.
+        if error.errno is not None or isinstance(error, PermissionError):
+            step = f"Name another folder by folder= or {FOLDER}."
+            got = f"{path}, which cannot be written ({error.strerror or reason(error)})"
+            raise InputError("folder", got, "a folder to keep data in", step) from error
+        got = f"no file from {url} ({reason(error)})"
+        if path.is_file():
+            got += f", and SHA-256 {pooch.file_hash(str(path))} in {path}"
+        raise InputError("data set", got, allowed, by_hand) from error
+    except ValueError as error:
+        other = re.search("got ([0-9a-f]{64})", str(error))
+        got = f"SHA-256 {other[1]} from {url}" if other else reason(error)
+        raise InputError("data set", got, allowed, by_hand) from error
+
+
+def reason(error: Exception) -> str:
+    """First words of an error, without the address that is named already."""
+    text = (str(error) or type(error).__name__).splitlines()[0]
+    return re.split(" (?:for|with) url", text)[0][:200]
+
+
+@contextmanager
+def quiet_pooch() -> Iterator[None]:
+    """Keep pooch from reporting each file, and leave its logger as it was."""
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def read_bang2019(paths: Sequence[Path]) -> pd.DataFrame:
+    """Fine and coarse discrimination, a file each; catch trials (−10) left out."""
+    tables = [
+        pd.read_csv(path).assign(task=task)
+        for path, task in zip(paths, ("fine", "coarse"), strict=True)
+    ]
+    trials = pd.concat(tables, ignore_index=True)
+    trials = trials[trials["Response"] > 0].rename(columns={"Subj_idx": "subject"})
+    return trials.rename(columns=str.lower)
+
+
+def read_mazancieux2020(paths: Sequence[Path]) -> pd.DataFrame:
+    """Four tasks; eleven levels of confidence, cut to 0-3, 4-6, 7-9 and 10."""
+    trials = pd.read_csv(paths[0])
+    names = {"Subj_idx": "subject", "Stimulus": "stimulus", "Response": "response", "Task": "task"}
+    cuts = MAZANCIEUX_CUTS
+    rating = bin_confidence(trials["Confidence"], 4, method="edges", edges=cuts)
+    return trials.rename(columns=names).assign(confidence=rating)
+
+
+def read_hellmann2023(paths: Sequence[Path]) -> pd.DataFrame:
+    """Masked orientations from R's own format."""
+    if find_spec("rdata") is None:
+        step = 'Install it: pip install "hmetad[r]".'
+        raise InputError("hellmann2023", "no package rdata", "rdata, which reads R's files", step)
+    frame = import_module("rdata").read_rda(paths[0])["MaskOri"]
+    return tidy_hellmann2023(frame)
+
+
+def tidy_hellmann2023(frame: pd.DataFrame) -> pd.DataFrame:
+    """Masked orientations with the response that was made, and ratings from 1."""
+    trials = frame.apply(lambda column: pd.to_numeric(column.astype(str))).reset_index(drop=True)
+    whole = ["participant", "stimulus", "correct", "rating", "trialNo"]
+    trials = trials.astype(dict.fromkeys(whole, np.int64)).rename(
+        columns={"participant": "subject"}
+    )
+    is_right = trials.pop("correct") == 1
+    response = np.where(is_right, trials["stimulus"], 90 - trials["stimulus"])
+    return trials.assign(response=response, confidence=trials.pop("rating") + 1)
+
+
+def read_metadpy_simulated(paths: Sequence[Path]) -> pd.DataFrame:
+    """Simulated trials under the names of this package."""
+    names = {"Stimuli": "stimulus", "Responses": "response"}
+    trials = pd.read_csv(paths[0]).rename(columns=names)
+    return trials.rename(columns=str.lower)
+
+
+def read_michael2026(paths: Sequence[Path]) -> pd.DataFrame:
+    """Language models in the two tasks with two alternatives: answers, and the questions."""
+    answers = pd.read_csv(paths[0], dtype={"question_id": str})
+    questions = pd.read_csv(paths[1], dtype={"Question ID": str})
+    columns = ["llm", "task", "question_id", "stimulus", "response", "correct", "confidence"]
+    trials = pd.concat([boolq(answers, questions), halueval(answers)], ignore_index=True)
+    rating = 1 + np.searchsorted(MICHAEL_CUTS, trials["confidence"], side="right")
+    return trials[columns].assign(rating=rating)
+
+
+def boolq(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """The stimulus is the right answer; the response is that, or its opposite where wrong."""
+    truth_of = questions.set_index("Question ID")["Correct Answer"].astype(bool)
+    rows = answers[answers["qset"] == "boolq_valid"]
+    truth = rows["question_id"].map(truth_of)
+    response = np.where(rows["correct"], truth, ~truth)
+    said = rows["stated_confidence"]
+    return rows.assign(task="BoolQ", stimulus=truth, response=response, confidence=said)
+
+
+def halueval(answers: pd.DataFrame) -> pd.DataFrame:
+    """The stimulus is whether the answer shown is right; ties at one half are left out."""
+    is_set = answers["qset"] == "halu_eval_qa"
+    rows = answers[is_set & (answers["stated_confidence"] != 0.5)]
+    # Stated is the probability that the answer is right: above one half, the model says so.
+    said = rows["stated_confidence"]
+    truth, response = rows["question_id"].str.endswith("_r"), said > 0.5
+    rows = rows.assign(stimulus=truth, response=response, correct=truth == response)
+    return rows.assign(task="HaluEval", confidence=np.maximum(said, 1 - said))
+
+
+def read_cacioli2026_atlas(paths: Sequence[Path]) -> pd.DataFrame:
+    """Language models in six domains; one model was deposited twice."""
+    trials = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    trials = trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
+    trials = trials.rename(columns={"is_correct": "correct"})
+    said = trials["confidence"] / 100
+    rating = 1 + np.searchsorted(ATLAS_CUTS, said, side="right")
+    return trials.assign(confidence=said, rating=rating)
+
+
+def read_cacioli2026_battery(paths: Sequence[Path]) -> pd.DataFrame:
+    """Language models in six tasks; the rating is 1, and 1 more for KEEP and for BET."""
+    tables = [
+        pd.read_csv(path)
+        .rename(columns={"is_correct": "correct", "item_id": "item"})
+        .assign(model=path.stem, task=path.parent.name)
+        for path in paths
+    ]
+    columns = ["model", "task", "item", "correct", "keep_withdraw", "bet_nobet"]
+    trials = pd.concat([table[columns].astype({"item": str}) for table in tables])
+    kept, bet = trials["keep_withdraw"] == "KEEP", trials["bet_nobet"] == "BET"
+    confidence = 1 + kept.astype(np.int64) + bet.astype(np.int64)
+    return trials.assign(confidence=confidence).reset_index(drop=True)
+
+
+def read_cacioli2026_calibration(paths: Sequence[Path]) -> pd.DataFrame:
+    """Right and wrong answers by interval of log probability, as rows again."""
+    published = json.loads(paths[0].read_text(encoding="utf-8"))
+    tables = [
+        pd.DataFrame(
+            {"correct": is_right, "confidence": np.repeat(np.arange(1, 21), cell[counts])}
+        ).assign(model=model, dataset=dataset, temperature=float(temperature))
+        for model, sets in published.items()
+        for dataset, temperatures in sets.items()
+        for temperature, cell in temperatures.items()
+        for is_right, counts in ((True, "signal_counts"), (False, "noise_counts"))
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+SETS: dict[str, tuple[Reader, Counter]] = {
+    "bang2019": (read_bang2019, partial(count_trials, by=["subject", "task"], ratings=4)),
+    "cacioli2026_atlas": (
+        read_cacioli2026_atlas,
+        partial(count_correct, by=["model", "domain"], confidence="rating", ratings=5),
+    ),
+    "cacioli2026_battery": (
+        read_cacioli2026_battery,
+        partial(count_correct, by=["model", "task"], ratings=3),
+    ),
+    "cacioli2026_calibration": (
+        read_cacioli2026_calibration,
+        partial(count_correct, by=["model", "dataset", "temperature"], ratings=20),
+    ),
+    "hellmann2023": (read_hellmann2023, partial(count_trials, by="subject", ratings=5)),
+    "mazancieux2020": (
+        read_mazancieux2020,
+        partial(count_trials, by=["subject", "task"], ratings=4),
+    ),
+    "metadpy_simulated": (
+        read_metadpy_simulated,
+        partial(count_trials, by=["subject", "condition"], ratings=4),
+    ),
+    "michael2026": (
+        read_michael2026,
+        partial(count_trials, by=["llm", "task"], confidence="rating", ratings=4),
+    ),
+}

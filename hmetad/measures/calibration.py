@@ -1,0 +1,224 @@
+"""Calibration: whether confidence, taken as a probability, is the accuracy that follows.
+
+DataFrame of trials → Dataset (cell), and (cell, bin) for a reliability diagram.
+Source: Brier (1950); Murphy (1973); Stephenson, Coelho & Jolliffe (2008); Naeini, Cooper &
+Hauskrecht (2015); Roelofs et al. (2022).
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import whole_number
+from hmetad.counts.notices import with_notices
+from hmetad.errors import InputError
+from hmetad.measures.forecast_bins import (
+    BIN_TEXTS,
+    MASS,
+    MURPHY,
+    bin_sums,
+    bin_table,
+    binned_sums,
+    empty_bins,
+    mass_bins,
+    width_bins,
+)
+from hmetad.measures.forecasts import (
+    By,
+    Forecasts,
+    Placed,
+    cell_sums,
+    count_forecasts,
+    described,
+    few_trials,
+    judged_trials,
+    refuse_no_probabilities,
+    share,
+)
+
+__all__ = ["calibration"]
+
+Method = Literal["mass", "width", "distinct"]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+INTERVALS = 20
+BINNING = {
+    "mass": MASS,
+    "width": "equal intervals of 0 to 1; a confidence on a cut goes down",
+    "distinct": "one bin for each distinct confidence of a cell",
+}
+ECE = "Naeini, Cooper & Hauskrecht 2015"
+STEPHENSON = "Stephenson, Coelho & Jolliffe 2008"
+LICHTENSTEIN = "Lichtenstein, Fischhoff & Phillips 1982"
+# name → long_name, units, source
+VARIABLES = BIN_TEXTS | {
+    "ece": ("expected calibration error", "1", ECE),
+    "brier": ("Brier score", "1", "Brier 1950"),
+    "reliability": ("reliability term of the Brier score, 0 at best", "1", MURPHY),
+    "resolution": ("resolution term of the Brier score, large at best", "1", MURPHY),
+    "uncertainty": ("uncertainty term of the Brier score", "1", MURPHY),
+    "residual": ("within-bin variance minus twice the covariance", "1", STEPHENSON),
+    "mean_confidence": ("mean confidence", "1", LICHTENSTEIN),
+    "accuracy": ("share of right trials", "1", LICHTENSTEIN),
+    "overconfidence": ("mean confidence minus accuracy", "1", LICHTENSTEIN),
+    "histogram": ("trials by confidence, in equal intervals of 0 to 1", "trials", MURPHY),
+}
+
+
+def calibration(
+    trials: pd.DataFrame,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    bins: int = 10,
+    method: Method = "mass",
+) -> xr.Dataset:
+    r"""Calibration error, Brier score and its parts, and a reliability table, per cell.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial. Rows with a missing value in a used column are left out, and a notice
+        says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns, one cell per combination that occurs, as for `count_correct`.
+    correct : str, optional
+        Column with right or wrong, as for `count_correct`.
+    confidence : str, optional
+        Column with the probability of being right, as stated, 0 to 1.
+    bins : int, optional
+        Number of bins, B; it means nothing to ``"distinct"``.
+    method : {"mass", "width", "distinct"}, optional
+        ``"mass"``: about as many trials of the cell in each bin, by rank as in `bin_confidence`;
+        equal confidences never part, and a bin that they leave empty stays empty. ``"width"``:
+        intervals ((b − 1)/B, b/B], 0 in the first. ``"distinct"``: a bin for each distinct
+        confidence. Recorded in the attrs, as is `bins`.
+
+    Returns
+    -------
+    Dataset
+        Per cell: ``ece``, ``brier``, ``reliability``, ``resolution``, ``uncertainty``,
+        ``residual``, ``mean_confidence``, ``accuracy``, ``overconfidence`` (all on the scale of
+        probabilities), ``trials`` and ``bins_used``. Per cell and bin: ``bin_confidence``,
+        ``bin_accuracy`` (NaN in an empty bin, with a notice) and ``bin_trials``. Dim
+        histogram_bin: ``histogram``, trials by confidence in twenty intervals like those of
+        ``"width"``, named by their upper ends. Variables have attrs ``long_name``, ``units``,
+        ``source``; the dataset has ``bins``, ``method``, ``binning`` (the rule in words), ``by``,
+        ``columns``, ``labels``, ``rows_dropped`` and ``notices``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        `correct` says neither right nor wrong; if confidence is not between 0 and 1; if `bins` or
+        `method` is none of the above; if `trials` is a table of ratings.
+
+    Notes
+    -----
+    With n_b of N trials in bin b, their mean confidence p̄_b and accuracy ō_b, and ō over all:
+
+    .. math::
+        ECE &= \sum_b \tfrac{n_b}{N} |\bar p_b - \bar o_b|, \quad
+        BS = \tfrac1N \sum_i (p_i - o_i)^2 \\
+        REL &= \sum_b \tfrac{n_b}{N} (\bar p_b - \bar o_b)^2, \quad
+        RES = \sum_b \tfrac{n_b}{N} (\bar o_b - \bar o)^2, \quad UNC = \bar o (1 - \bar o) \\
+        residual &= \tfrac1N \sum_b \sum_{i \in b} (p_i - \bar p_b)^2
+                    - 2 (p_i - \bar p_b)(o_i - \bar o_b)
+
+    BS = REL − RES + UNC + residual always (Stephenson, Coelho & Jolliffe 2008), and the residual is
+    0 where a bin holds one distinct confidence (Murphy 1973). ECE is never below 0, so that chance
+    alone keeps it above: the more so the more bins, the fewer trials and the better calibrated a
+    cell is; bins of equal mass are biased least (Roelofs et al. 2022). Compare cells with the same
+    bins and like numbers of trials.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [.9, .9, .9, .5, .5]})
+    >>> judged = calibration(trials, method="distinct").sel(cell="all")
+    >>> judged["ece"].round(2).item(), judged["brier"].round(3).item()
+    (0.14, 0.266)
+    >>> judged["bin_accuracy"].round(3).values
+    array([0.5  , 0.667])
+    """
+    bins, method = whole_number("bins", bins, 1), known_method(method)
+    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
+    value = refuse_no_probabilities(confidence, judged.value)
+    forecasts = count_forecasts(judged._replace(value=value))
+    bin_of, bins = binned(forecasts, bins, method)
+    sums = binned_sums(forecasts, bin_of, bins)
+    values: dict[str, Placed] = {
+        name: ((), x) for name, x in scores(forecasts, bin_of, *sums).items()
+    }
+    values |= {name: (("bin",), x) for name, x in bin_table(*sums).items()}
+    values["histogram"] = (("histogram_bin",), histogram(forecasts))
+    result = described(judged, values, VARIABLES)
+    upper = np.arange(1, INTERVALS + 1) / INTERVALS
+    result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
+    result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}
+    # Other cells have more distinct confidences: that says nothing of this one.
+    empty = [] if method == "distinct" else empty_bins(result["bin_trials"])
+    return with_notices(result, [*judged.found, *few_trials(result["trials"]), *empty])
+
+
+def known_method(method: Method) -> Method:
+    """Name of a way to make bins, if it is one."""
+    if method not in get_args(Method):
+        raise InputError("method", repr(method), "'mass', 'width' or 'distinct'")
+    return method
+
+
+def binned(forecasts: Forecasts, bins: int, method: Method) -> tuple[Ints, int]:
+    """Bin 0..B − 1 of each distinct confidence, and B."""
+    if method == "mass":
+        return mass_bins(forecasts, bins), bins
+    if method == "width":
+        return width_bins(forecasts, bins), bins
+    n = np.bincount(forecasts.cell, minlength=forecasts.n_cells)
+    return np.arange(len(forecasts.cell)) - (np.cumsum(n) - n)[forecasts.cell], int(n.max())
+
+
+def scores(
+    forecasts: Forecasts, bin_of: Ints, n: Floats, right: Floats, total: Floats
+) -> dict[str, NDArray[Any]]:
+    """All that `calibration` gives per cell, under their names; sums are by cell and bin."""
+    N = n.sum(axis=1)
+    accuracy, mean = right.sum(axis=1) / N, total.sum(axis=1) / N
+    p_bar, o_bar = (np.where(n > 0, share(x, n), 0.0) for x in (total, right))
+    return {
+        "ece": (n * abs(p_bar - o_bar)).sum(axis=1) / N,
+        "brier": cell_sums(forecasts, squared_errors(forecasts)) / N,
+        "reliability": (n * (p_bar - o_bar) ** 2).sum(axis=1) / N,
+        "resolution": (n * (o_bar - accuracy[:, None]) ** 2).sum(axis=1) / N,
+        "uncertainty": accuracy * (1 - accuracy),
+        "residual": cell_sums(forecasts, within_bins(forecasts, bin_of, p_bar, o_bar)) / N,
+        "mean_confidence": mean,
+        "accuracy": accuracy,
+        "overconfidence": mean - accuracy,
+        "trials": N.astype(np.int64),
+        "bins_used": (n > 0).sum(axis=1),
+    }
+
+
+def squared_errors(forecasts: Forecasts) -> Floats:
+    """Squared distance of confidence from 1 or 0, summed over the trials of each forecast."""
+    p, wrong = forecasts.value, forecasts.trials - forecasts.right
+    return forecasts.right * (1 - p) ** 2 + wrong * p**2
+
+
+def within_bins(forecasts: Forecasts, bin_of: Ints, p_bar: Floats, o_bar: Floats) -> Floats:
+    """What bin means leave out of the Brier score, summed over the trials of each forecast."""
+    here = (forecasts.cell, bin_of)
+    deviation = forecasts.value - p_bar[here]
+    excess = forecasts.right - forecasts.trials * o_bar[here]
+    return forecasts.trials * deviation**2 - 2 * deviation * excess
+
+
+def histogram(forecasts: Forecasts) -> Ints:
+    """Trials of each cell by confidence, in equal intervals of 0 to 1."""
+    interval = width_bins(forecasts, INTERVALS)
+    return bin_sums(forecasts, interval, INTERVALS, forecasts.trials).astype(np.int64)

@@ -1,0 +1,277 @@
+"""Trials as forecasts of being right: how often each confidence was given, and how often it held.
+
+DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row per cell and distinct
+confidence). Source: Murphy (1973), who counts forecasts by their distinct values.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import (
+    check_roles,
+    column_names,
+    plain_array,
+    refuse_no_table,
+    renamed_columns,
+)
+from hmetad.counts.correct import right_trials
+from hmetad.counts.notices import Notice, notice_where
+from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows
+from hmetad.errors import InputError
+
+__all__ = [
+    "RESULT_NAMES",
+    "By",
+    "Forecasts",
+    "Judged",
+    "Placed",
+    "cell_sums",
+    "count_forecasts",
+    "described",
+    "few_trials",
+    "judged_trials",
+    "refuse_no_probabilities",
+    "share",
+]
+
+By = str | Sequence[str] | Mapping[str, str]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+# Dims beside cell, and the values.
+Placed = tuple[tuple[str, ...], NDArray[Any]]
+
+RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
+MAX_RATING = 20
+# No grouping column may be called what the results of these trials are.
+CALIBRATION_NAMES = ["ece", "brier", "reliability", "resolution", "uncertainty", "residual"]
+BIN_NAMES = ["bin", "bins_used", "bin_confidence", "bin_accuracy", "bin_trials", "histogram"]
+OTHER_NAMES = ["histogram_bin", "overconfidence", "trials", "inversions", "rises", "spearman"]
+SELECTION_NAMES = ["coverage", "selective_accuracy", "confidence_threshold", "selective_area"]
+ABSTENTION_NAMES = ["abstention", "abstention_trials", "reliable_accuracy", "abstain_accuracy"]
+RESULT_NAMES = frozenset(
+    [
+        *CALIBRATION_NAMES,
+        *BIN_NAMES,
+        *OTHER_NAMES,
+        *SELECTION_NAMES,
+        *ABSTENTION_NAMES,
+        "effective_reliability",
+        "mean_confidence",
+    ]
+)
+# What a computed probability may be beyond 0 or 1.
+ROUNDING = 1e-9
+
+
+class Judged(NamedTuple):
+    """Trials with all that is needed of them, in their order; n of them, in c cells.
+
+    `cell` (n,) is the number of the trial's cell, `right` (n,) 1 or 0, `value` (n,) its
+    confidence. `kind` (n,) is its row in `kinds`, the distinct combinations of the other columns.
+    `cells` has one row of coordinates per cell; `attrs` and `found` go with the result.
+    """
+
+    cell: Ints
+    right: Ints
+    value: Floats
+    kind: Ints
+    kinds: pd.DataFrame
+    cells: pd.DataFrame
+    attrs: dict[str, str | int]
+    found: list[Notice]
+
+
+class Forecasts(NamedTuple):
+    """Distinct confidences of each of c cells, rising within the cell: f rows in all.
+
+    `cell` (f,) is the number of the cell, `value` (f,) the confidence, `trials` (f,) how often it
+    was given and `right` (f,) how often the trial was right; `n_cells` is c.
+    """
+
+    cell: Ints
+    value: Floats
+    trials: Ints
+    right: Ints
+    n_cells: int
+
+
+def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Judged:
+    """Complete trials with their cell, whether they were right, and their confidence.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial.
+    by : str, sequence of str or mapping of str to str
+        Grouping columns, as for `count_correct`.
+    roles : mapping
+        The columns of ``"correct"`` and ``"confidence"``, and of others with few values.
+
+    Returns
+    -------
+    Judged
+        Rows with a missing value in a used column are left out; a notice says how many.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        correct says neither right nor wrong; if confidence is no finite number; if no row is
+        complete; if `trials` is a table of ratings.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"correct": [True, False], "confidence": [0.9, 0.4]})
+    >>> judged = judged_trials(trials, (), {"correct": "correct", "confidence": "confidence"})
+    >>> judged.right, judged.value
+    (array([1, 0]), array([0.9, 0.4]))
+    """
+    refuse_ratings_table(trials)
+    trials = renamed_columns(trials, by)
+    by = column_names("by", by)
+    for name in by:
+        if name in RESULT_NAMES:
+            allowed = "a name that is none of the results of calibration and selection"
+            raise InputError("by", repr(name), allowed, "Rename the column.")
+    refuse_no_table(trials)
+    check_roles(trials, [*roles.items(), *(("by", name) for name in by)])
+    confidence = roles["confidence"]
+    value = finite_confidence(trials[confidence])
+    # Confidence joins the kinds only as there or missing: its values may all be different.
+    is_there = np.where(np.isnan(value), np.nan, 0.0)
+    used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
+    kind, kinds, n = row_kinds(used)
+    is_complete = ~kinds.isna().to_numpy().any(axis=1)
+    kinds, n, found = complete_rows(kinds, n)
+    is_right, labels = right_trials(kinds, n, roles["correct"])
+    index, cells = cells_of(kinds, by, [])
+    kept = is_complete[kind]
+    kind = (np.cumsum(is_complete) - 1)[kind[kept]]
+    attrs: dict[str, str | int] = {
+        "labels": json.dumps(labels, ensure_ascii=False),
+        "by": json.dumps(by, ensure_ascii=False),
+        "columns": json.dumps(dict(roles), ensure_ascii=False),
+        "rows_dropped": int((~kept).sum()),
+    }
+    return Judged(index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, found)
+
+
+def count_forecasts(judged: Judged) -> Forecasts:
+    """Trials and right trials of each distinct confidence, per cell.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"correct": [1, 0, 1], "confidence": [0.9, 0.9, 0.4]})
+    >>> roles = {"correct": "correct", "confidence": "confidence"}
+    >>> forecasts = count_forecasts(judged_trials(trials, (), roles))
+    >>> forecasts.value, forecasts.trials, forecasts.right
+    (array([0.4, 0.9]), array([1, 2]), array([1, 1]))
+    """
+    order = np.lexsort((judged.value, judged.cell))
+    cell, value = judged.cell[order], judged.value[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (cell[1:] != cell[:-1]) | (value[1:] != value[:-1])
+    start = np.flatnonzero(is_new)
+    trials = np.diff(start, append=len(order))
+    right = np.add.reduceat(judged.right[order], start)
+    return Forecasts(cell[start], value[start], trials, right, len(judged.cells))
+
+
+def cell_sums(forecasts: Forecasts, values: Floats | Ints) -> Floats:
+    """Sum over the forecasts of each cell, (c,); `values` has one for each of the f rows."""
+    return np.bincount(forecasts.cell, weights=values, minlength=forecasts.n_cells)
+
+
+def share(part: Floats, whole: Floats) -> Floats:
+    """Quotient, NaN where there is nothing to divide by."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
+
+
+def described(
+    judged: Judged,
+    values: Mapping[str, Placed],
+    texts: Mapping[str, tuple[str, str, str]],
+) -> xr.Dataset:
+    """Dataset of the values, each with long_name, units and source."""
+    coords: dict[str, Any] = {
+        str(name): ("cell", plain_array(str(name), judged.cells[name])) for name in judged.cells
+    }
+    result = xr.Dataset(coords={"cell": cell_labels(judged.cells), **coords}, attrs=judged.attrs)
+    for name, (dims, array) in values.items():
+        long_name, units, source = texts[name]
+        attrs = {"long_name": long_name, "units": units, "source": source}
+        result[name] = (("cell", *dims), array, attrs)
+    return result
+
+
+def few_trials(trials: xr.DataArray) -> list[Notice]:
+    """Notice of the cells with too few trials to say much."""
+    text = f"Fewer than {FEW_TRIALS} trials: measures of confidence are unreliable."
+    return notice_where(trials < FEW_TRIALS, "few-trials", "warning", text, "Rahnev 2025")
+
+
+def refuse_no_probabilities(confidence: str, value: Floats) -> Floats:
+    """Confidence between 0 and 1, rounding set right; or an error that knows the usual scales."""
+    off = value[(value < -ROUNDING) | (value > 1 + ROUNDING)]
+    if not off.size:
+        return np.clip(value, 0.0, 1.0)
+    step = ""
+    if (value >= 1).all() and value.max() <= MAX_RATING and (value == np.round(value)).all():
+        step = f"Ratings are no probabilities: to a table by count_correct apply {RATING_MEASURES}."
+    elif (value >= 0).all() and value.max() <= 100:
+        step = "Divide percentages by 100."
+    elif (value <= 0).all():
+        step = "Log probabilities become probabilities by numpy.exp."
+    argument = f"confidence column {confidence!r}"
+    got = f"{off.size} values such as {off[0]:g}"
+    raise InputError(argument, got, "probabilities from 0 to 1", step)
+
+
+def refuse_ratings_table(trials: object) -> None:
+    """Refuse a table of counts, and name what does apply to it."""
+    if isinstance(trials, xr.DataArray | xr.Dataset):
+        dims = ", ".join(map(str, trials.dims))
+        kind = "a type-2 table" if "correct" in trials.dims else "a table"
+        step = f"Ratings are counted, not confidences kept: to them apply {RATING_MEASURES}."
+        allowed = "a pandas DataFrame with the confidence of each trial"
+        raise InputError("trials", f"{kind} with dims ({dims})", allowed, step)
+
+
+def finite_confidence(column: pd.Series) -> Floats:
+    """Confidence as numbers, NaN where it is missing."""
+    argument = f"confidence column {str(column.name)!r}"
+    allowed = "finite numbers"
+    if column.dtype == object:
+        present = column.notna().to_numpy()
+        known = plain_array(argument, column[present])
+        value = np.full(len(column), np.nan)
+        if known.dtype.kind in "if":
+            value[present] = known
+        elif present.any():
+            raise InputError(argument, f"values such as {known.tolist()[0]!r}", allowed)
+    elif not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        got = f"values such as {column.dropna().tolist()[:1]}"
+        raise InputError(argument, got, allowed, "Convert the column to numbers.")
+    else:
+        value = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(value).any():
+        raise InputError(argument, f"{value[np.isinf(value)][0]:g}", allowed)
+    return value
+
+
+def row_kinds(used: pd.DataFrame) -> tuple[Ints, pd.DataFrame, Ints]:
+    """Number of each row's kind, the distinct kinds of rows, and how many rows each has."""
+    try:
+        grouped = used.groupby(list(used.columns), dropna=False, observed=True, sort=False)
+        kind = grouped.ngroup().to_numpy().astype(np.int64)
+    except TypeError as error:
+        step = "Make its values text or numbers."
+        raise InputError("trials", str(error), "one text or number per value", step) from error
+    _, first, n = np.unique(kind, return_index=True, return_counts=True)
+    return kind, used.iloc[first].reset_index(drop=True), n.astype(np.int64)

@@ -1,0 +1,183 @@
+"""The report of measures: what was counted, what came out, and what each number means.
+
+Count table and Dataset of measures → Report.
+"""
+
+from importlib.metadata import version
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.errors import InputError
+from hmetad.report.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.plots_measures import (
+    MOST_CELLS,
+    plot_information_plane,
+    plot_type1_roc,
+    plot_type2_roc,
+)
+from hmetad.report.report import Report
+from hmetad.report.tables import measure_frame, notice_block
+
+__all__ = ["measures_report"]
+
+# Tables of a page, each with the measures that are read together.
+GROUPS = {
+    "Type 1: how well stimuli are told apart": ("dprime", "c", "hit_rate", "false_alarm_rate"),
+    "Metacognitive efficiency by maximum likelihood": ("meta_d", "m_ratio"),
+    "Type 2: how well confidence tells right from wrong": (
+        "share_right",
+        "auroc2",
+        "gamma_trapezoid",
+        "gamma_pairs",
+        "phi",
+        "confidence_difference",
+    ),
+    "Information that confidence adds": ("info", "accuracy", "meta_i", "meta_i2r", "rmi"),
+}
+HEADINGS = {
+    "dprime": "d′",
+    "hit_rate": "Hits",
+    "false_alarm_rate": "False alarms",
+    "meta_d": "meta-d′",
+    "m_ratio": "M-ratio",
+    "share_right": "Right",
+    "auroc2": "AUROC2",
+    "gamma_trapezoid": "Gamma (ROC)",
+    "gamma_pairs": "Gamma (pairs)",
+    "confidence_difference": "Confidence, right − wrong",
+    "info": "Information",
+    "accuracy": "Accuracy, best coding",
+    "meta_i": "meta-I",
+    "meta_i2r": "meta-I₂ʳ",
+    "rmi": "RMI",
+}
+WITH_INTERVAL = ("dprime", "c", "meta_d", "m_ratio", "auroc2", "rmi")
+NO_STIMULUS = (
+    "There is no stimulus in these data: each trial is right or wrong, with a confidence. d′, "
+    "meta-d′ and M-ratio do not exist for them; what stands here needs none."
+)
+
+
+def measures_report(
+    counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
+) -> Report:
+    """Report of the measures of a table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table or type-2 table with dim cell.
+    measures : Dataset
+        What `measure` gave for it, with `fit_mle`'s meta_d and m_ratio beside or not; or what
+        `resample_interval` made of that.
+    title : str, optional
+    command : str, optional
+        Command line that makes it again.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InputError
+        If `measures` has other cells than `counts`.
+    """
+    if not np.array_equal(measures["cell"], counts["cell"]):
+        raise InputError("measures", "other cells than counts", "the measures of these counts")
+    frame = measure_frame(measures).assign(trials=trials_of(counts))
+    tables = [
+        table for caption, names in GROUPS.items() for table in group_table(frame, caption, names)
+    ]
+    blocks: list[Block] = [
+        Prose("Measures", tuple(remarks(counts, measures))),
+        *tables,
+        *notice_block(measures),
+        *figures(counts, measures),
+        Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
+        meaning_table(measures),
+    ]
+    meta = (
+        ("Trials", f"{int(counts.sum()):,}"),
+        ("Cells", f"{counts.sizes['cell']:,}"),
+        ("hmetad", version("hmetad")),
+    )
+    return Report(title, tuple(blocks), meta=meta)
+
+
+def trials_of(counts: xr.DataArray) -> np.ndarray:
+    """Trials of each cell."""
+    return counts.sum([dim for dim in counts.dims if dim != "cell"]).to_numpy().astype(int)
+
+
+def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
+    """What to know before reading: no stimulus, and what the intervals are."""
+    said = [] if "stimulus" in counts.dims else [NO_STIMULUS]
+    if "summary" in measures.dims:
+        level = f"{100 * measures.attrs['ci_prob']:.4g} %"
+        kind, draws = measures.attrs["kind"], measures.attrs["n"]
+        said.append(f"Intervals: {level}, {kind} of {draws:,} draws, {measures.attrs['method']}.")
+    if "correction" in measures.attrs:
+        said.append(f"Correction of empty counts: {measures.attrs['correction']}.")
+    return said
+
+
+def group_table(frame: pd.DataFrame, caption: str, names: tuple[str, ...]) -> list[Block]:
+    """Table of some of the measures, if there are any."""
+    present = [name for name in names if name in frame]
+    if not present:
+        return []
+    columns = {"cell": "Cell", "trials": "Trials"}
+    for name in present:
+        columns[name] = heading(name)
+        # Of those with many columns, intervals stand in the CSV beside only.
+        if (f"{name}_lower" in frame and len(present) <= 2) or name in ("auroc2", "rmi"):
+            columns |= {
+                f"{name}_{side}": side for side in ("lower", "upper") if f"{name}_{side}" in frame
+            }
+    return [table_from_frame(frame, f"{caption}.", columns=columns, name=present[0])]
+
+
+def heading(name: str) -> str:
+    """Heading of a measure's column."""
+    return HEADINGS.get(name, name)
+
+
+def figures(counts: xr.DataArray, measures: xr.Dataset) -> list[Block]:
+    """ROC curves and the information plane, where cells are few enough to be told apart."""
+    if counts.sizes["cell"] > MOST_CELLS:
+        return []
+    areas = at_estimate(measures["auroc2"]).to_numpy()
+    cells = counts["cell"].to_numpy()
+    said = "; ".join(f"{cell} {area:.3f}" for cell, area in zip(cells, areas, strict=True))
+    drawn = [("Type-2 ROC of every cell.", plot_type2_roc(counts), "type2-roc")]
+    if "stimulus" in counts.dims:
+        drawn.append(("ROC of response and rating together.", plot_type1_roc(counts), "type1-roc"))
+        plane = plot_information_plane(at_estimate(measures[["info", "accuracy"]]))
+        drawn.append(("Information over accuracy, between its bounds.", plane, "plane"))
+    alt = f"Area under the type-2 ROC: {said}."
+    return [
+        Prose("Curves", ()),
+        *(Figure(caption, f"{caption} {alt}", ax.figure, name) for caption, ax, name in drawn),
+    ]
+
+
+def at_estimate[Labelled: (xr.DataArray, xr.Dataset)](values: Labelled) -> Labelled:
+    """Estimates alone, where there are intervals beside."""
+    return values.sel(summary="estimate", drop=True) if "summary" in values.dims else values
+
+
+def meaning_table(measures: xr.Dataset) -> Block:
+    """Name, meaning, units and source of every measure."""
+    rows = [
+        {
+            "Name": str(name),
+            "Meaning": values.attrs.get("long_name", ""),
+            "Units": values.attrs.get("units", ""),
+            "Source": values.attrs.get("source", ""),
+        }
+        for name, values in measures.data_vars.items()
+    ]
+    return table_from_frame(pd.DataFrame(rows), "Every measure of the table.", name="meaning")

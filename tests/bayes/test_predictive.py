@@ -1,0 +1,73 @@
+"""Replicated data have the moments of the model, and misfit is seen and said."""
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad import InputError, from_nr, notices, predicted_counts, type2_roc
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 300, "chains": 2}
+
+
+@pytest.fixture(scope="module")
+def fit():
+    counts = hmetad.simulate_counts(
+        [1.5, 1.0], 0.2, [0.9, 0.6], trials=2000, coords={"model": ["a", "b"]}, seed=1
+    )
+    return hmetad.fit(counts, **QUIET)
+
+
+def test_predicted_means_are_near_what_was_observed(fit):
+    predicted = predicted_counts(fit)
+    assert predicted["mean"].dims == ("cell", "stimulus", "response", "rating")
+    # d′, c and criteria are free: what is left is the noise of the ratings, some 5 of 60 trials.
+    error = abs(predicted["mean"] - predicted["counts"])
+    assert float((error / np.sqrt(predicted["counts"] + 1)).mean()) < 1
+    totals = predicted["mean"].sum(["response", "rating"])
+    np.testing.assert_allclose(totals, 1000, rtol=1e-12)
+    assert predicted["model"].to_numpy().tolist() == ["a", "b"]
+
+
+def test_intervals_are_wider_than_binomial_ones_by_what_is_unknown_of_the_parameters(fit):
+    predicted = predicted_counts(fit, draws=600)
+    width = predicted["upper"] - predicted["lower"]
+    share = predicted["mean"] / 1000
+    binomial = 2 * 1.96 * np.sqrt(1000 * share * (1 - share))
+    assert 1.0 < float((width / binomial).mean()) < 2.0
+
+
+def test_roc_of_observed_counts_is_that_of_the_counts(fit):
+    predicted = predicted_counts(fit)
+    curve = type2_roc(fit["observed_data"]["counts"])
+    np.testing.assert_array_equal(predicted["hit_rate"], curve["hit_rate"])
+    inside = (predicted["hit_rate_lower"] <= predicted["hit_rate_mean"]) & (
+        predicted["hit_rate_mean"] <= predicted["hit_rate_upper"]
+    )
+    assert inside.all()
+
+
+def test_a_model_that_fits_is_not_noticed(fit):
+    predicted = predicted_counts(fit)
+    assert (predicted["outside"] <= 0.2).all()
+    assert "poor-fit" not in [notice.code for notice in notices(predicted)]
+
+
+def test_evidence_of_another_shape_is_noticed():
+    # Confidence of S2 responses is the same whatever the stimulus, of S1 responses all there is.
+    odd = from_nr([900, 50, 30, 20, 5, 40, 40, 15], [10, 10, 10, 470, 25, 200, 200, 75])
+    predicted = predicted_counts(hmetad.fit(odd, **QUIET))
+    assert predicted["outside"].item() > 0.2
+    assert "poor-fit" in [notice.code for notice in notices(predicted)]
+
+
+def test_the_same_seed_gives_the_same_replications(fit):
+    first, again, other = (predicted_counts(fit, draws=50, seed=seed) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first["upper"].equals(other["upper"])
+
+
+def test_wrong_arguments_are_refused(fit):
+    with pytest.raises(InputError, match="draws: got 1"):
+        predicted_counts(fit, draws=1)
+    with pytest.raises(InputError, match="ci_prob: got 95"):
+        predicted_counts(fit, ci_prob=95)

@@ -1,0 +1,121 @@
+"""The report of a fit says what was asked, found and decided, and whether the model fits."""
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad import InputError, combine_reports, fit_report, plot_fit, predicted_counts
+from hmetad.report.plots_fit import describe_fit
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 800, "chains": 2}
+NAMES = ["plain", "<script>alert(1)</script>", "a|b $x_1$"]
+
+
+@pytest.fixture(scope="module")
+def fit():
+    counts = hmetad.simulate_counts(
+        [1.5, 1.5, 2.0], 0.2, [1.0, 0.3, 0.9], trials=2000, coords={"model": NAMES}, seed=1
+    )
+    return hmetad.fit(counts, **QUIET)
+
+
+def decided(fit, rope):
+    return hmetad.decide(hmetad.contrast(fit, var="log_m", over="model"), rope=(-rope, rope))
+
+
+def test_all_sections_are_there_in_their_order(fit):
+    page = fit_report(fit, decided(fit, 0.05), command="hmetad report fit.nc").markdown()
+    headings = ["Question", "Decisions", "Data", "Estimates", "Does the model fit", "Method"]
+    places = [page.index(f"## {heading}") for heading in [*headings, "Session"]]
+    assert places == sorted(places)
+    for said in ("Model card individual", "Priors", "Convergence", "To run it again", "Vehtari"):
+        assert said in page
+
+
+def test_a_fit_alone_is_reported_without_decisions(fit):
+    page = fit_report(fit, question="Who knows?").markdown()
+    assert "Who knows?" in page
+    assert "## Decisions" not in page
+
+
+def test_decisions_are_the_same_in_the_table_as_in_the_object(fit):
+    made = decided(fit, 0.05)
+    page = fit_report(fit, made).html()
+    for verdict in made.table()["verdict"]:
+        assert verdict in page
+    assert "<script>alert(1)</script>" not in page
+
+
+def test_verdicts_that_another_choice_changes_are_named(fit):
+    narrow, wide = decided(fit, 0.05), decided(fit, 3.0)
+    page = fit_report(fit, narrow, sensitivity={"a wide ROPE": wide}).markdown()
+    changed = int((narrow.table()["verdict"] != wide.table()["verdict"]).sum())
+    assert changed > 0
+    assert f"Of 3 verdicts change: a wide ROPE: {changed}." in page
+    same = fit_report(fit, narrow, sensitivity={"the same": narrow}).markdown()
+    assert "the same: 0" in same
+
+
+def test_sensitivity_needs_the_same_contrasts(fit):
+    part = hmetad.decide(
+        hmetad.contrast(fit, var="log_m", over="model", against="plain"), rope=(-1, 1)
+    )
+    with pytest.raises(InputError, match="other contrasts in 'part'"):
+        fit_report(fit, decided(fit, 0.05), sensitivity={"part": part})
+    with pytest.raises(InputError, match="no decisions"):
+        fit_report(fit, sensitivity={"part": part})
+
+
+def test_several_reports_become_one(fit):
+    whole = combine_reports("All", {"first": fit_report(fit), "second": fit_report(fit)})
+    page = whole.markdown()
+    assert page.count("## Does the model fit") == 2
+    assert "first: " in page
+    with pytest.raises(InputError, match="at least one report"):
+        combine_reports("None", {})
+
+
+@pytest.mark.parametrize("kind", ["ratings", "roc"])
+def test_the_fit_check_draws_observed_and_predicted(fit, kind):
+    predicted = predicted_counts(fit)
+    axes = plot_fit(predicted, kind=kind)
+    assert len(axes) == 3
+    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes[0].lines])
+    one = predicted.isel(cell=0)
+    names = ("counts", "mean") if kind == "ratings" else ("hit_rate", "hit_rate_mean")
+    for name in names:
+        for value in one[name].to_numpy().ravel():
+            assert np.isclose(drawn, value).any()
+
+
+def test_words_say_where_the_fit_is_poor(fit):
+    predicted = predicted_counts(fit)
+    said = describe_fit(predicted)
+    assert said.count("%") == 4
+    assert "plain: " in said
+
+
+def test_too_many_cells_or_other_axes_are_refused(fit):
+    predicted = predicted_counts(fit)
+    with pytest.raises(InputError, match="one per cell"):
+        plot_fit(predicted, ax=list(plot_fit(predicted))[:2])
+    with pytest.raises(InputError, match="kind: got 'bars'"):
+        plot_fit(predicted, kind="bars")
+    many = predicted.isel(cell=np.zeros(30, int))
+    with pytest.raises(InputError, match="at most 24"):
+        plot_fit(many)
+
+
+def test_responses_with_an_m_of_their_own_are_reported():
+    subjects = {"subject": ["1", "2", "3"]}
+    truth = [[0.6, 1.0]] * 3
+    counts = hmetad.simulate_counts([1.5] * 3, 0.2, truth, trials=1000, coords=subjects, seed=2)
+    fitted = hmetad.fit(counts, "response_conditional", **QUIET)
+    page = fit_report(fitted).markdown()
+    assert "response-conditional" in page
+
+
+def test_latex_of_the_report_has_its_tables_and_figures(fit, tmp_path):
+    fit_report(fit, decided(fit, 0.05)).save(tmp_path / "page.tex")
+    assert (tmp_path / "page_figures" / "fit-roc.pdf").exists()
+    assert (tmp_path / "page_tables" / "estimates.csv").exists()

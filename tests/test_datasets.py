@@ -1,0 +1,501 @@
+"""Public data sets, fetched from a server on this machine."""
+
+import gzip
+import hashlib
+import socket
+import subprocess
+import sys
+import tarfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pooch
+import pytest
+import real_data
+import xarray as xr
+
+import hmetad
+from hmetad import datasets as public
+from hmetad.errors import InputError
+from hmetad.measures.calibration import calibration
+from hmetad.measures.type2 import auroc2
+
+HEADER = "Subj_idx,Stimulus,Response,Confidence,RT_decision,RT_confidence,Difficulty\n"
+FINE = (HEADER + "1,1,1,4,1.0,1.0,1\n1,2,1,2,1.0,1.0,1\n1,2,-10,-10,1.0,1.0,1\n").encode()
+COARSE = (HEADER + "1,2,2,3,1.0,1.0,1\n").encode()
+PATHS = ("Data base/one (1).csv", "Data base/two.csv")
+ADDRESSES = tuple(f"/someone/data/0123abc/{path}" for path in PATHS)
+
+
+class Site:
+    """What a server on this machine gives, and what it was asked for."""
+
+    def __init__(self, content):
+        self.content, self.asked, self.failing, self.cut = content, [], 0, False
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                path = unquote(self.path)
+                site.asked.append(path)
+                found = site.content.get(path)
+                if site.failing or found is None:
+                    site.failing = max(site.failing - 1, 0)
+                    self.send_error(404 if found is None else 503)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(found)))
+                self.end_headers()
+                self.wfile.write(found[: len(found) // 2] if site.cut else found)
+
+            def log_message(self, *args):
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def serve(monkeypatch, tmp_path):
+    """Return a function that serves content at its paths; the cache is a folder of the test."""
+    sites = []
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("HMETAD_DATA", str(tmp_path / "cache"))
+    monkeypatch.setattr(public, "RETRIES", 0)
+
+    def start(content):
+        sites.append(Site(content))
+        monkeypatch.setenv("HMETAD_DATA_URL", sites[-1].address)
+        return sites[-1]
+
+    yield start
+    for site in sites:
+        site.close()
+
+
+@pytest.fixture
+def small(serve, monkeypatch):
+    """Server of a data set of two small files, pinned under the name of a real one."""
+    files = [
+        {"path": path, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for path, content in zip(PATHS, (FINE, COARSE), strict=True)
+    ]
+    entry = public.registry()["bang2019"]
+    entry = {**entry, "repository": "someone/data", "commit": "0123abc", "files": files}
+    monkeypatch.setattr(public, "registry", lambda: {"bang2019": entry})
+    return serve(dict(zip(ADDRESSES, (FINE, COARSE), strict=True)))
+
+
+def cached(tmp_path):
+    return sorted(path.name for path in (tmp_path / "cache").rglob("*") if path.is_file())
+
+
+# --- fetching -------------------------------------------------------------------------------
+
+
+def test_files_are_fetched_from_their_pinned_addresses(small):
+    trials = public.load_trials("bang2019")
+    assert small.asked == list(ADDRESSES)
+    assert trials["task"].tolist() == ["fine", "fine", "coarse"]
+
+
+def test_a_second_call_asks_the_server_nothing(small):
+    first = public.load("bang2019")
+    small.asked.clear()
+    xr.testing.assert_identical(public.load("bang2019"), first)
+    assert small.asked == []
+
+
+@pytest.mark.usefixtures("small")
+def test_the_cache_is_read_without_any_server(monkeypatch):
+    first = public.load("bang2019")
+    monkeypatch.setenv("HMETAD_DATA_URL", "http://127.0.0.1:1")
+    xr.testing.assert_identical(public.load("bang2019"), first)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_folder_given_is_used_before_the_environment(tmp_path):
+    public.load("bang2019", folder=tmp_path / "mine")
+    assert sorted(path.name for path in (tmp_path / "mine" / "bang2019").iterdir()) == [
+        "one (1).csv",
+        "two.csv",
+    ]
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_without_either_the_users_cache_is_used(tmp_path, monkeypatch):
+    monkeypatch.delenv("HMETAD_DATA")
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "users" / name)
+    public.load("bang2019")
+    assert (tmp_path / "users" / "hmetad" / "bang2019" / "two.csv").is_file()
+
+
+def test_a_file_put_there_by_hand_is_taken(small, tmp_path):
+    by_hand = tmp_path / "cache" / "bang2019"
+    by_hand.mkdir(parents=True)
+    (by_hand / "one (1).csv").write_bytes(FINE)
+    public.load("bang2019")
+    assert small.asked == [ADDRESSES[1]]
+
+
+def test_a_file_that_was_changed_is_fetched_again(small, tmp_path):
+    public.load("bang2019")
+    path = tmp_path / "cache" / "bang2019" / "two.csv"
+    path.write_bytes(b"changed")
+    small.asked.clear()
+    public.load("bang2019")
+    assert small.asked == [ADDRESSES[1]]
+    assert path.read_bytes() == COARSE
+
+
+def test_a_server_that_fails_once_is_asked_again(small, monkeypatch):
+    monkeypatch.setattr(public, "RETRIES", 1)
+    small.failing = 1
+    public.load("bang2019")
+    assert small.asked == [ADDRESSES[0], *ADDRESSES]
+
+
+@pytest.mark.usefixtures("small")
+def test_nothing_is_printed_where_nobody_watches(capfd):
+    public.load("bang2019")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("small")
+def test_the_logger_of_pooch_stays_as_it_was():
+    level = pooch.get_logger().level
+    public.load("bang2019")
+    assert pooch.get_logger().level == level
+
+
+# --- what can go wrong ----------------------------------------------------------------------
+
+
+def test_an_interrupted_download_leaves_nothing_and_says_what_to_do(small, tmp_path):
+    small.cut = True
+    with pytest.raises(InputError, match=r"no file from .*by hand and save it as") as error:
+        public.load("bang2019")
+    assert str(tmp_path / "cache" / "bang2019" / "one (1).csv") in str(error.value)
+    assert cached(tmp_path) == []
+    small.cut = False
+    assert public.load("bang2019").sum() == 3
+
+
+def test_an_interruption_between_files_keeps_those_that_came(small, tmp_path):
+    del small.content[ADDRESSES[1]]
+    with pytest.raises(InputError, match="404"):
+        public.load("bang2019")
+    assert cached(tmp_path) == ["one (1).csv"]
+
+
+def test_another_file_than_the_pinned_one_is_refused_and_not_kept(small, tmp_path):
+    other = b"another file"
+    small.content[ADDRESSES[0]] = other
+    came, wanted = (hashlib.sha256(x).hexdigest() for x in (other, FINE))
+    with pytest.raises(InputError) as error:
+        public.load("bang2019")
+    assert f"got SHA-256 {came} from {small.address}" in str(error.value)
+    assert f"allowed is the file with SHA-256 {wanted}" in str(error.value)
+    assert cached(tmp_path) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_no_server_is_an_input_error_with_the_way_out(monkeypatch, tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    monkeypatch.setenv("HMETAD_DATA_URL", f"http://127.0.0.1:{port}/")
+    address = f"http://127.0.0.1:{port}/someone/data/0123abc/Data%20base/one%20%281%29.csv"
+    with pytest.raises(InputError) as error:
+        public.load("bang2019")
+    assert f"Fetch {address} by hand" in str(error.value)
+    assert "HMETAD_DATA_URL" in str(error.value)
+    assert cached(tmp_path) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_another_file_in_the_cache_is_told_of_where_there_is_no_server(monkeypatch, tmp_path):
+    path = tmp_path / "cache" / "bang2019" / "one (1).csv"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"changed")
+    monkeypatch.setenv("HMETAD_DATA_URL", "http://127.0.0.1:1")
+    with pytest.raises(InputError, match=hashlib.sha256(b"changed").hexdigest()):
+        public.load("bang2019")
+    assert path.read_bytes() == b"changed"
+
+
+@pytest.mark.usefixtures("small")
+def test_an_address_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv("HMETAD_DATA_URL", "mirror.example")
+    with pytest.raises(InputError, match=r"HMETAD_DATA_URL: got 'mirror\.example'.*https://"):
+        public.load("bang2019")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_cache_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(InputError, match=r"folder: got .*cannot be written.*HMETAD_DATA"):
+        public.load("bang2019", folder=tmp_path / "file")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_folder_without_permission_is_refused(monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError("no permission to write here")
+
+    monkeypatch.setattr(pooch.core, "make_local_storage", refuse)
+    with pytest.raises(InputError, match=r"cannot be written .no permission"):
+        public.load("bang2019")
+
+
+@pytest.mark.parametrize("ask", [public.load, public.load_trials])
+def test_an_unknown_name_is_refused_and_a_near_one_suggested(ask):
+    with pytest.raises(InputError, match=r"name: got 'mazancieux'.*'mazancieux2020'"):
+        ask("mazancieux")
+
+
+def test_a_reader_that_is_not_installed_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(public, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"no package rdata.*hmetad\[r\]"):
+        public.read_hellmann2023([tmp_path / "MaskOri.RData"])
+
+
+# --- the registry ---------------------------------------------------------------------------
+
+
+def test_the_list_says_what_each_data_set_is():
+    table = public.datasets()
+    columns = ["name", "title", "observers", "table", "licence", "citation", "address", "size"]
+    assert table.columns.tolist() == columns
+    assert table["name"].is_unique
+    assert table["name"].tolist() == sorted(public.SETS)
+    assert (table.drop(columns="size").map(len) > 0).all(axis=None)
+    assert table["size"].between(10_000, 20_000_000).all()
+
+
+def test_every_file_is_pinned_to_a_commit_and_a_hash():
+    for name, entry in public.registry().items():
+        assert len(entry["commit"]) == 40, name
+        places = [public.file_of(name, entry, file).local for file in entry["files"]]
+        assert len(set(places)) == len(places)
+        assert all(len(bytes.fromhex(file["sha256"])) == 32 for file in entry["files"])
+
+
+def test_listing_and_importing_fetch_nothing(small):
+    public.datasets()
+    assert small.asked == []
+    code = (
+        "import socket, sys; socket.socket.connect = None; import hmetad.datasets as d; "
+        "print(len(d.datasets()))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert int(printed.stdout) == len(public.SETS)
+
+
+# --- each data set, from the published bytes --------------------------------------------------
+
+
+def published(shared):
+    """Path on the server → bytes, of every file that the registry pins."""
+    data = shared / "data"
+    folders = {
+        "bang2019": data / "bang2019_exp2",
+        "cacioli2026_atlas": data / "cacioli2026_profile_atlas" / "raw",
+        "cacioli2026_calibration": data / "cacioli2026_sdt_calibration",
+        "hellmann2023": data / "hellmann2023_maskori",
+        "mazancieux2020": data / "mazancieux2020",
+        "metadpy_simulated": data / "metadpy_rm_simulated",
+        "michael2026": data / "michael2026_comparing_confidence",
+    }
+    content = {}
+    for name, entry in public.registry().items():
+        start = f"/{entry['repository']}/{entry['commit']}/"
+        if name in folders:
+            for file in entry["files"]:
+                content[start + file["path"]] = unpacked(folders[name], file["path"])
+    entry = public.registry()["cacioli2026_battery"]
+    start = f"/{entry['repository']}/{entry['commit']}/data/"
+    with tarfile.open(data / "cacioli2026_monitoring_battery" / "csvs.tar.gz") as archive:
+        for member in archive.getmembers():
+            if member.isfile():
+                content[start + member.name] = archive.extractfile(member).read()
+    return content
+
+
+def unpacked(folder: Path, path: str) -> bytes:
+    """Bytes of a file as published; it may lie here gzipped."""
+    plain = folder / Path(path).name
+    return (
+        plain.read_bytes()
+        if plain.is_file()
+        else gzip.decompress(plain.with_name(plain.name + ".gz").read_bytes())
+    )
+
+
+@pytest.fixture
+def all_published(shared, serve):
+    return serve(published(shared))
+
+
+@pytest.mark.usefixtures("all_published")
+def test_counts_of_human_tasks_are_those_of_the_trials(shared):
+    data = shared / "data"
+    expected = hmetad.count_trials(real_data.bang2019(data), by=["subject", "task"], ratings=4)
+    xr.testing.assert_equal(public.load("bang2019"), expected)
+    assert expected.sizes["cell"] == 350
+    assert (expected.sum(["stimulus", "response", "rating"]) == 97).all()
+    expected = hmetad.count_trials(
+        real_data.mazancieux2020(data), by=["subject", "task"], ratings=4
+    )
+    xr.testing.assert_equal(public.load("mazancieux2020"), expected)
+    assert (expected.sum(["stimulus", "response", "rating"]) == 40).all()
+    assert expected.sizes["cell"] == 724
+
+
+@pytest.mark.usefixtures("all_published")
+def test_masked_orientations_are_read_from_rs_own_format(shared):
+    pytest.importorskip("rdata")
+    counts = public.load("hellmann2023")
+    xr.testing.assert_equal(counts, real_data.hellmann2023_counts(shared / "data"))
+    assert counts.sum() == 25_920
+
+
+@pytest.mark.usefixtures("all_published")
+def test_simulated_trials_give_metadpys_estimates():
+    counts = public.load("metadpy_simulated")
+    assert counts.sizes["cell"] == 40
+    # metadpy pads twice: as it counts the trials, and as it fits the counts.
+    fitted = hmetad.fit_mle(counts.isel(cell=slice(4)), correction=0.25)
+    # Printed to six decimals by another optimiser.
+    np.testing.assert_allclose(
+        fitted["meta_d"], [0.739642, 0.790893, 1.084441, 0.869539], atol=2e-5
+    )
+    np.testing.assert_allclose(
+        fitted["dprime"], [0.959244, 1.006310, 1.117543, 0.967871], atol=1e-6
+    )
+
+
+@pytest.mark.usefixtures("all_published")
+def test_language_models_in_two_alternatives(shared):
+    counts = public.load("michael2026")
+    trials = real_data.michael2026(shared / "data")
+    by, rating = ["llm", "task"], "rating"
+    expected = hmetad.count_trials(trials, by=by, confidence=rating, ratings=4)
+    xr.testing.assert_equal(counts, expected)
+    assert counts.sizes["cell"] == 22
+    stated = public.load_trials("michael2026")
+    assert (stated["correct"] == (stated["stimulus"] == stated["response"])).all()
+    judged = calibration(stated, by=by)
+    assert judged.sizes["cell"] == 22
+    # In HaluEval a model always answers what it finds more probable.
+    at_least_half = stated.loc[stated["task"] == "HaluEval", "confidence"] > 0.5
+    assert at_least_half.all()
+
+
+@pytest.mark.usefixtures("all_published")
+def test_published_areas_of_the_atlas_follow_from_its_trials(shared):
+    trials = public.load_trials("cacioli2026_atlas")
+    assert len(trials) == 47_151
+    percent = (100 * trials["confidence"]).round().astype(int)
+    table = hmetad.count_correct(
+        trials.assign(rating=percent + 1), by=["model", "domain"], confidence="rating", ratings=101
+    )
+    ours = np.sort(auroc2(table).values)
+    folder = shared / "data" / "cacioli2026_profile_atlas"
+    printed = pd.read_csv(folder / "atlas_bootstrap_cis.csv")["auroc"]
+    assert len(printed) == len(ours) == 198
+    # Printed to four decimals.
+    np.testing.assert_allclose(ours, np.sort(printed), atol=5.1e-5)
+
+
+@pytest.mark.usefixtures("all_published")
+def test_ratings_of_the_atlas_are_cuts_of_its_percentages():
+    trials = public.load_trials("cacioli2026_atlas")
+    lowest = trials.groupby("rating")["confidence"].min()
+    assert lowest.tolist()[1:] == [0.8, 0.9, 0.95, 0.99]
+    counts = public.load("cacioli2026_atlas")
+    assert counts.dims == ("cell", "correct", "rating")
+    assert (counts.sizes["cell"], int(counts.sum())) == (198, 47_151)
+
+
+# Names in the published table of results, where they are not those of the files.
+SHORT = {
+    "DeepSeek R1": "DeepSeek-R1",
+    "Gemini 3 Flash": "Gemini 3 Flash Preview",
+    "Gemini 3.1 Pro": "Gemini 3.1 Pro Preview",
+    "Qwen 235B": "Qwen 3 235B A22B Instruct",
+    "Qwen 80B Inst": "Qwen 3 Next 80B Instruct",
+    "Qwen 80B Think": "Qwen 3 Next 80B Thinking",
+    "Qwen Coder 480B": "Qwen 3 Coder 480B",
+}
+TASKS = ("Overhypothesis", "Meta Cog", "Social Cognition", "Attention", "Executive", "Prospective")
+
+
+@pytest.mark.usefixtures("all_published")
+def test_published_results_of_the_battery_follow_from_its_trials(shared):
+    trials = public.load_trials("cacioli2026_battery")
+    assert len(trials) == 10_480
+    folder = shared / "data" / "cacioli2026_monitoring_battery"
+    printed = pd.read_csv(folder / "all_tracks_probe_results.csv")
+    printed["task"] = printed["track"].str[1:].astype(int).map(lambda k: TASKS[k - 1])
+    printed["model"] = printed["model"].replace(SHORT)
+    printed = printed.set_index(["model", "task"]).sort_index()
+    right = trials.groupby(["model", "task"])["correct"].agg(["sum", "size"]).sort_index()
+    assert right.index.equals(printed.index)
+    np.testing.assert_array_equal(right["sum"], printed["n_correct"])
+    np.testing.assert_array_equal(right["size"] - right["sum"], printed["n_incorrect"])
+    kept = trials[trials["correct"]].groupby(["model", "task"])["keep_withdraw"]
+    rates = kept.apply(lambda column: 100 * (column == "KEEP").mean()).sort_index()
+    # Printed to two decimals.
+    np.testing.assert_allclose(rates, printed["kc_rate"][rates.index], atol=0.0051)
+
+
+@pytest.mark.usefixtures("all_published")
+def test_ratings_of_the_battery_count_keep_and_bet():
+    trials = public.load_trials("cacioli2026_battery")
+    by_answer = trials.groupby(["keep_withdraw", "bet_nobet"])["confidence"].unique()
+    assert {key: values.tolist() for key, values in by_answer.items()} == {
+        ("KEEP", "BET"): [3],
+        ("KEEP", "NO_BET"): [2],
+        ("WITHDRAW", "BET"): [2],
+        ("WITHDRAW", "NO_BET"): [1],
+    }
+    assert public.load("cacioli2026_battery").sizes == {"cell": 120, "correct": 2, "rating": 3}
+
+
+@pytest.mark.usefixtures("all_published")
+def test_counts_of_log_probabilities_are_the_published_ones(shared):
+    counts = public.load("cacioli2026_calibration")
+    assert counts.sizes == {"cell": 57, "correct": 2, "rating": 20}
+    published_counts = pd.read_json(
+        shared / "data" / "cacioli2026_sdt_calibration" / "roc_data.json"
+    )
+    cell = published_counts["gemma2_instruct"]["nq"]["0.7"]
+    ours = counts.sel(cell="gemma2_instruct | nq | 0.7")
+    assert ours.sel(correct="right").values.tolist() == cell["signal_counts"]
+    assert ours.sel(correct="wrong").values.tolist() == cell["noise_counts"]
+
+
+@pytest.mark.usefixtures("all_published")
+def test_a_table_says_where_it_comes_from_and_survives_a_file(tmp_path):
+    counts = public.load("metadpy_simulated")
+    assert counts.attrs["dataset"] == "metadpy_simulated"
+    assert counts.attrs["licence"] == "GPL-3.0"
+    assert counts.attrs["address"].startswith("https://github.com/embodied-computation-group/")
+    counts.to_netcdf(tmp_path / "counts.nc", engine="h5netcdf")
+    read = xr.load_dataarray(tmp_path / "counts.nc", engine="h5netcdf")
+    assert read.attrs == counts.attrs
