@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from hmetad.compare.decisions import Decisions, decide, decide_normal
     from hmetad.counts.binning import bin_confidence
     from hmetad.counts.correct import count_correct, type2_counts
+    from hmetad.counts.detection import as_detection
     from hmetad.counts.intervals import resample_interval
     from hmetad.counts.notices import Notice, notices
     from hmetad.counts.resample import resample
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
+    from hmetad.logs.inspect_ai import read_inspect
+    from hmetad.logs.lm_eval import read_lm_eval
+    from hmetad.logs.pairs import count_pairs, option_pairs
+    from hmetad.logs.readers import read_log
+    from hmetad.logs.stated import parse_confidence
     from hmetad.logs.tables import read_table
+    from hmetad.logs.wide import long_table, read_trials
     from hmetad.measures.calibration import calibration
     from hmetad.measures.catalogue import measure
     from hmetad.measures.groups import (
@@ -86,6 +93,7 @@ __all__ = [
     "Prior",
     "Report",
     "accuracy_by_confidence",
+    "as_detection",
     "auroc2",
     "bin_confidence",
     "build_model",
@@ -95,6 +103,7 @@ __all__ = [
     "confidence_weighted_vote",
     "contrast",
     "count_correct",
+    "count_pairs",
     "count_trials",
     "decide",
     "decide_normal",
@@ -109,6 +118,7 @@ __all__ = [
     "information_bounds",
     "load_fit",
     "load_model",
+    "long_table",
     "loo",
     "majority_vote",
     "mean_confidence",
@@ -119,6 +129,8 @@ __all__ = [
     "noise_information",
     "normal_noise_information",
     "notices",
+    "option_pairs",
+    "parse_confidence",
     "phi",
     "plot_accuracy_by_rating",
     "plot_calibration",
@@ -134,7 +146,11 @@ __all__ = [
     "predict",
     "predicted_counts",
     "predictionwise_vote",
+    "read_inspect",
+    "read_lm_eval",
+    "read_log",
     "read_table",
+    "read_trials",
     "rebuild_model",
     "recover",
     "resample",
@@ -185,6 +201,7 @@ HOMES = {
         "count_correct",
         "type2_counts",
     ),
+    "counts.detection": ("as_detection",),
     "counts.intervals": ("resample_interval",),
     "counts.notices": (
         "Notice",
@@ -197,7 +214,13 @@ HOMES = {
         "to_nr",
     ),
     "errors": ("InputError",),
+    "logs.inspect_ai": ("read_inspect",),
+    "logs.lm_eval": ("read_lm_eval",),
+    "logs.pairs": ("count_pairs", "option_pairs"),
+    "logs.readers": ("read_log",),
+    "logs.stated": ("parse_confidence",),
     "logs.tables": ("read_table",),
+    "logs.wide": ("long_table", "read_trials"),
     "measures.calibration": ("calibration",),
     "measures.catalogue": ("measure",),
     "measures.monotonicity": ("accuracy_by_confidence",),

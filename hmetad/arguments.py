@@ -12,8 +12,12 @@ from hmetad.errors import InputError, nearest
 __all__ = [
     "given",
     "parse_correction",
+    "parse_grades",
     "parse_level",
     "parse_limits",
+    "parse_pairs",
+    "parse_scale",
+    "parse_words",
     "split",
     "writable_file",
     "writable_folder",
@@ -48,6 +52,52 @@ def parse_limits(rope: str) -> tuple[float, float]:
         step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
         raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
     return lower, upper
+
+
+def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
+    """Names and values, ``a=b``, parted by commas, in one option or several."""
+    if not given:
+        return None
+    pairs = [part.partition("=") for part in split(given)]
+    for name, sign, _ in pairs:
+        if not sign or not name:
+            raise InputError(option, repr(name), "name=value, parted by commas")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def parse_words(given: list[str] | None) -> dict[str, float] | None:
+    """Words for confidence and the probabilities they stand for."""
+    pairs = parse_pairs("--words", given)
+    if pairs is None:
+        return None
+    try:
+        return {name: float(value) for name, value in pairs.items()}
+    except ValueError as error:
+        step = 'Write --words "very likely=0.9,unsure=0.5".'
+        raise InputError("--words", repr(given), "a number for each word", step) from error
+
+
+def parse_grades(given: list[str] | None) -> dict[str, bool] | None:
+    """Grades of a scorer, and whether they are right."""
+    pairs = parse_pairs("--grades", given)
+    if pairs is None:
+        return None
+    meaning = {"true": True, "false": False}
+    for name, value in pairs.items():
+        if value.lower() not in meaning:
+            raise InputError("--grades", f"{name}={value}", "true or false for each grade")
+    return {name: meaning[value.lower()] for name, value in pairs.items()}
+
+
+def parse_scale(scale: str | None) -> Any:
+    """Scale of stated confidence: its name, its top, or both ends."""
+    if scale is None:
+        return None
+    try:
+        ends = [float(end) for end in scale.split(",")]
+    except ValueError:
+        return scale
+    return ends[0] if len(ends) == 1 else tuple(ends)
 
 
 def parse_level(result: Any, over: str, against: str | None) -> Any:

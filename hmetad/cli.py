@@ -4,6 +4,7 @@ Arguments → calls of the public functions → files, a table on the terminal, 
 Bad input ends in one line on standard error and exit status 2, an interrupt in 130.
 """
 
+import json
 import os
 import shlex
 import signal
@@ -21,8 +22,12 @@ import hmetad
 from hmetad.arguments import (
     given,
     parse_correction,
+    parse_grades,
     parse_level,
     parse_limits,
+    parse_pairs,
+    parse_scale,
+    parse_words,
     split,
     writable_file,
     writable_folder,
@@ -161,6 +166,9 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for comparison.csv and report.html.")] = Path(
         "results"
     ),
+    data: Annotated[
+        Path | None, typer.Option(help="What the authors deposited, where a study takes it.")
+    ] = None,
     seed: Seed = 1,
     draws: Draws = None,
     as_json: AsJson = False,
@@ -171,7 +179,7 @@ def reproduce(
     """
     check_study(study)
     folder = writable_folder(out)
-    chosen = given(seed=seed, draws=draws)
+    chosen = given(seed=seed, draws=draws, data=data)
     comparison = run_study(study, folder, **chosen, **sampling_options())
     reproduced = bool((comparison["agrees"] | (comparison["note"] != "")).all())
     if as_json:
@@ -225,6 +233,78 @@ def fit(
         print_table(estimates, ESTIMATES, title)
     say_notices(result)
     say(f"Written: {path}")
+
+
+@app.command("import")
+def import_log(
+    kind: Annotated[str, typer.Argument(help="lm-eval, inspect or table.")],
+    source: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or a folder of them.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Trials: .csv.")],
+    ratings: Annotated[
+        int | None, typer.Option(help="Add a column `rating` of so many quantiles of confidence.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="Task to read, of several.")] = None,
+    runs: Annotated[str | None, typer.Option(help="lm-eval: latest or all.")] = None,
+    answer_filter: Annotated[str | None, typer.Option(help="lm-eval: filter of answers.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="lm-eval: metric that says what is right.")
+    ] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="lm-eval: none, characters or bytes of an option.")
+    ] = None,
+    scorer: Annotated[str | None, typer.Option(help="Inspect: scorer, or scorer/part.")] = None,
+    grades: Annotated[
+        list[str] | None, typer.Option(help="Inspect: grades that are right, P=false,N=false.")
+    ] = None,
+    confidence_from: Annotated[
+        str | None,
+        typer.Option(help="Inspect: completion, score, metadata, store or logprobs."),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Score from which on it is right.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="Table: name=column, parted by commas.")
+    ] = None,
+    wide: Annotated[
+        list[str] | None, typer.Option(help="Table with a row per item: correct={model}_ok.")
+    ] = None,
+    keep: Names = None,
+    field: Annotated[str | None, typer.Option(help="Field that states confidence.")] = None,
+    pattern: Annotated[str | None, typer.Option(help="Regular expression, one group.")] = None,
+    words: Annotated[list[str] | None, typer.Option(help="very likely=0.9,unsure=0.5")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="probability, percent, its top (10), or both ends (1,7).")
+    ] = None,
+) -> None:
+    """Read an evaluation log, and write its trials as a table."""
+    path = writable_file(output, ".csv")
+    options = given(
+        task=task,
+        runs=runs,
+        answer_filter=answer_filter,
+        metric=metric,
+        normalise=normalise,
+        scorer=scorer,
+        grades=parse_grades(grades),
+        source=confidence_from,
+        threshold=threshold,
+        columns=parse_pairs("--columns", columns),
+        wide=parse_pairs("--wide", wide),
+        keep=split(keep) or None,
+        field=field,
+        pattern=pattern,
+        words=parse_words(words),
+        scale=parse_scale(scale),
+    )
+    trials = hmetad.read_log(kind, source, **options)
+    if ratings is not None:
+        trials["rating"] = hmetad.bin_confidence(trials["confidence"], ratings)
+    write_together({path: trials_csv(trials).encode()})
+    for name in ("rejected", "duplicates", "unfinished", "examples"):
+        if trials.attrs.get(name):
+            say(f"{name}: {json.dumps(trials.attrs[name], ensure_ascii=False)}")
+    say(f"Written: {path}, {len(trials)} trials")
 
 
 @app.command()
@@ -421,6 +501,17 @@ def sampling_options() -> dict[str, Any]:
     """Progress on a terminal, silence in a pipe."""
     shows_progress = sys.stderr.isatty()
     return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def trials_csv(trials: Any) -> str:
+    """Trials as CSV; a list in a column becomes JSON."""
+    plain = {
+        name: [json.dumps(value) if isinstance(value, list) else value for value in column]
+        for name, column in trials.items()
+        if column.map(lambda value: isinstance(value, list)).any()
+    }
+    text: str = trials.assign(**plain).to_csv(index=False)
+    return text
 
 
 def command_line() -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -213,3 +214,61 @@ def test_meta_d_of_right_and_wrong_alone_is_refused_in_one_line(folder):
     assert done.stderr.count("\n") == 1
     assert "stimulus" in done.stderr
     assert not (folder / "never.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "log", "options"),
+    [
+        ("lm-eval", "lm_eval/house__dummy", []),
+        ("lm-eval", "lm_eval/house__fixed", ["--answer-filter", "first", "--field", "confidence"]),
+        ("inspect", "inspect", ["--task", "colours"]),
+    ],
+)
+def test_logs_become_trials_measures_and_a_report(tmp_path, kind, log, options):
+    source = Path(__file__).parent / "logs" / "data" / log
+    done = run(tmp_path, "import", kind, str(source), *options, "-o", "trials.csv")
+    assert "Written: trials.csv" in done.stderr
+    trials = pd.read_csv(tmp_path / "trials.csv").dropna(subset=["confidence", "correct"])
+    trials["rating"] = (trials["confidence"] > trials["confidence"].median()) + 1
+    trials.to_csv(tmp_path / "rated.csv", index=False)
+    judged = ["--correct", "correct", "--confidence", "rating", "--ratings", "2"]
+    run(tmp_path, "measures", "rated.csv", "--by", "model", *judged, "-o", "page.html")
+    assert "There is no stimulus" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_import_of_a_table_parses_confidence_and_counts_what_it_cannot(tmp_path):
+    (tmp_path / "raw.csv").write_text("ok,sure\n1,85%\n0,20%\n1,very likely\n0,dunno\n")
+    options = ["--columns", "correct=ok,confidence=sure", "--words", "very likely=0.9"]
+    done = run(tmp_path, "import", "table", "raw.csv", *options, "-o", "out.csv")
+    assert "rejected" in done.stderr
+    assert pd.read_csv(tmp_path / "out.csv")["confidence"].tolist()[:3] == [0.85, 0.2, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["csv", "raw.csv"], "kind: got 'csv'"),
+        (["table", "none.csv"], "no such file"),
+        (["table", "raw.csv", "--words", "sure"], "--words"),
+        (["inspect", "raw.csv", "--grades", "P=maybe"], "true or false"),
+        (["lm-eval", "raw.csv"], "raw.csv"),
+    ],
+)
+def test_import_refuses_in_one_line(tmp_path, options, said):
+    (tmp_path / "raw.csv").write_text("ok,sure\n1,85%\n")
+    done = run(tmp_path, "import", *options, "-o", "out.csv", status=2)
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_report_of_a_fit_and_of_a_folder_of_fits(folder):
+    run(folder, "report", "fit.nc", "-o", "one.html", "--question", "Who knows more?")
+    assert "Who knows more?" in (folder / "one.html").read_text(encoding="utf-8")
+    fits = folder / "fits"
+    fits.mkdir(exist_ok=True)
+    for name in ("first", "second"):
+        (fits / f"{name}.nc").write_bytes((folder / "fit.nc").read_bytes())
+    run(folder, "report", "fits", "-o", "all.md")
+    page = (folder / "all.md").read_text(encoding="utf-8")
+    assert page.count("Does the model fit") == 2

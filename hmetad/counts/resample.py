@@ -100,6 +100,8 @@ def resample(
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
     table = table.rename("counts")
+    if "cell" not in table.coords:
+        table = table.assign_coords(cell=[str(i + 1) for i in range(table.sizes["cell"])])
     refuse_fractions(table, kind)
     if cluster is None:
         result = by_trials(table, statistic, n, kind, hold, entropy)

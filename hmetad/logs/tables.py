@@ -3,6 +3,7 @@
 Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from lzma import LZMAError
 from pathlib import Path
@@ -22,7 +23,15 @@ READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ".parquet": (pd.read_parquet, {}),
 }
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
-UNREADABLE = (ValueError, OSError, EOFError, ImportError, BadZipFile, LZMAError)
+UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    ImportError,
+    BadZipFile,
+    LZMAError,
+    pd.errors.ParserWarning,
+)
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
@@ -56,7 +65,10 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         if suffix in (".csv", ".tsv"):
             options = {**options, "index_col": False}
             options |= as_text(text, reader(path, nrows=0, **options).columns)
-        table = reader(path, **options)
+        with warnings.catch_warnings():
+            # Rows longer than the header would lose their end.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = reader(path, **options)
     except pd.errors.EmptyDataError as error:
         raise InputError(str(path), "an empty file", "a table with a header") from error
     except UNREADABLE as error:

@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.information_bounds import (
     information_bounds,
@@ -111,6 +112,7 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     >>> plot_type1_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'P(at least as surely S2 | S2)'
     """
+    require_stimulus(counts, "plot_type1_roc")
     cells = cells_to_draw(counts)
     table = counts.transpose("cell", "stimulus", "response", "rating").to_numpy().astype(float)
     scale = np.concatenate([table[:, :, 1, ::-1], table[:, :, 0]], axis=-1)

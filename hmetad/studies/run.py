@@ -18,10 +18,15 @@ __all__ = ["STUDIES", "check_study", "reproduce"]
 STUDIES = {
     "servajean2026": "Servajean & Servajean (2026), Measuring the metacognition of AI",
     "meyen2025": "Meyen et al. (2025), Relative metainformation",
+    "wang2025": "Wang et al. (2025), DMC: decoupling metacognition from cognition",
     "higham2018": "Higham & Higham (2018), New improved gamma",
+    "cacioli2026": "Cacioli (2026), Do LLMs know what they know? (withdrawn by its author)",
 }
-# Those that draw from a posterior, and take options of sampling.
+# Those that draw from a posterior, and take options of sampling; those that take deposited data.
 SAMPLED = ("servajean2026",)
+FROM_DATA = ("cacioli2026",)
+# Those that read deposited data, whose path may be given.
+DEPOSITED = ("cacioli2026",)
 
 
 def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
@@ -34,7 +39,8 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     out : Path
         Folder for the two files, made if it is missing.
     **options
-        Passed on to the study: seed; and draws and options of `hmetad.fit`, if it samples.
+        Passed on to the study: seed; draws and options of `hmetad.fit`, if it samples; and data,
+        the path of its deposit, if it reads one.
 
     Returns
     -------
@@ -45,14 +51,18 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     Raises
     ------
     InputError
-        If there is no such study, or draws are asked of one that has none.
+        If there is no such study, or draws are asked of one that has none, or data are given to
+        one that reads none.
     """
     check_study(name)
+    if name not in DEPOSITED and "data" in options:
+        step = f"Studies that read a deposit: {', '.join(DEPOSITED)}."
+        raise InputError("data", f"{options['data']} for {name}", "none", step)
     if name not in SAMPLED:
         if "draws" in options:
             step = f"There are draws in: {', '.join(SAMPLED)}."
             raise InputError("draws", f"{options['draws']} for {name}", "none", step)
-        options = {key: value for key, value in options.items() if key == "seed"}
+        options = {key: value for key, value in options.items() if key in ("seed", "data")}
     study = import_module(f"hmetad.studies.{name}")
     results = study.analyse(**options)
     comparison: pd.DataFrame = study.compare(results)

@@ -36,6 +36,7 @@ def test_every_format_gives_the_same_trials(name, write, tmp_path):
         ("broken.jsonl", "{no json", "cannot be read"),
         ("broken.parquet", "no parquet", "cannot be read"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
+        ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read .*loss of data"),
         ("notes.txt", "a,b\n1,2\n", "suffix '.txt'"),
     ],
 )

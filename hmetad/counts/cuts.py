@@ -1,0 +1,103 @@
+"""Responses that are a cut of the rating: told from the counts, and refused or noticed.
+
+Counts (cell, stimulus, response, rating) and what the cells are grouped by → list of Notice, or
+InputError. Source: the withdrawn analysis of Cacioli (2026).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import CUT_TRIALS, TYPE2_MEASURES
+from hmetad.counts.notices import Notice
+from hmetad.errors import InputError
+
+__all__ = ["cut_notices"]
+
+CODE = "response-is-confidence-cut"
+BY_CONSTRUCTION = (
+    "The rating alone determines the response: d′ and meta-d′ are then functions of one table and "
+    f"M-ratio is near 1 by construction. Use {TYPE2_MEASURES}."
+)
+STEP = (
+    f"{BY_CONSTRUCTION} A scale from sure S1 to sure S2 is no confidence before it is folded: the "
+    "rating is the distance from its middle. response_from_confidence=True counts all the same."
+)
+
+
+def cut_notices(
+    values: NDArray[np.int64], cells: pd.DataFrame, labels: Sequence[str], is_allowed: bool
+) -> list[Notice]:
+    """Notices of responses that a cut of the rating determines, or InputError.
+
+    Parameters
+    ----------
+    values : array of int, shape (cells, 2, 2, K)
+        Trials by stimulus, response and rating.
+    cells : DataFrame
+        A row of grouping columns for each cell.
+    labels : sequence of str, length cells
+        Names of the cells.
+    is_allowed : bool
+        Whether such responses are counted, with a notice, instead of refused.
+
+    Returns
+    -------
+    list of Notice
+        ``"response-is-confidence-cut"`` of severity "error", with the cells unless it is all.
+
+    Raises
+    ------
+    InputError
+        If they are not allowed and there is proof: of all trials together, of a level of one
+        grouping column, or of a cell, each response has ten trials and two ratings, and every
+        rating of the one response is below every rating of the other.
+
+    Notes
+    -----
+    Where a response always comes with one and the same rating, a strong bias looks the same. It is
+    noticed where it holds of all trials together, and never refused.
+
+    Examples
+    --------
+    >>> counts = np.array([[[[9, 3, 0, 0], [0, 0, 2, 4]], [[2, 4, 0, 0], [0, 0, 8, 9]]]])
+    >>> [notice.code for notice in cut_notices(counts, pd.DataFrame(index=[0]), ["all"], True)]
+    ['response-is-confidence-cut']
+    """
+    used = values.sum(axis=1)
+    groupings = [np.zeros(len(used), dtype=np.int64), np.arange(len(used))]
+    groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]
+    is_proven = np.zeros(len(used), dtype=bool)
+    for group in groupings:
+        is_proven |= is_cut(pooled(used, group), ratings=2)[group]
+    concerned = tuple(np.asarray(labels)[is_proven].tolist())
+    if concerned and not is_allowed:
+        where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
+        more = f" and {len(concerned) - 1} more" if 1 < len(concerned) < len(used) else ""
+        got = f"a choice that the rating alone determines, in {where}{more}"
+        raise InputError("response", got, "a choice between the stimuli, made apart from it", STEP)
+    if is_proven.all() or (not concerned and is_cut(used.sum(axis=0, keepdims=True), ratings=1)):
+        return [Notice(CODE, "error", BY_CONSTRUCTION)]
+    return [Notice(CODE, "error", BY_CONSTRUCTION, concerned)] if concerned else []
+
+
+def pooled(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Counts of cells with the same group, added."""
+    together = np.zeros((group.max() + 1, *used.shape[1:]), dtype=np.int64)
+    np.add.at(together, group, used)
+    return together
+
+
+def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:
+    """Whether one response has all its ratings below the other's; `used` is (..., response, K).
+
+    Each response needs enough trials, and so many different ratings.
+    """
+    is_used = used > 0
+    has_enough = (used.sum(axis=-1) >= CUT_TRIALS) & (is_used.sum(axis=-1) >= ratings)
+    lowest = is_used.argmax(axis=-1)
+    highest = used.shape[-1] - 1 - is_used[..., ::-1].argmax(axis=-1)
+    is_apart = (highest < lowest[..., ::-1]).any(axis=-1)
+    return has_enough.all(axis=-1) & is_apart

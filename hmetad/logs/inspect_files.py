@@ -1,0 +1,235 @@
+"""The files of Inspect: zip archives of JSON, or one JSON file.
+
+Path of a log, or of a folder of logs → the paths; a log → its header and its samples.
+Source: version 2 of the log format of Inspect. Members are read in memory; none is extracted.
+"""
+
+import re
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from lzma import LZMAError
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+from hmetad.errors import InputError
+from hmetad.logs.lines import parsed
+from hmetad.logs.trials import safe_text
+
+__all__ = ["Log", "log_paths", "open_log"]
+
+UNREADABLE: tuple[type[Exception], ...] = (
+    BadZipFile,
+    LZMAError,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+)
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError
+
+    UNREADABLE += (ZstdError,)
+else:
+    try:
+        # Importing it teaches zipfile the compression of Inspect's archives.
+        import zipfile_zstd  # type: ignore[import-untyped]  # noqa: F401
+        from zstandard import ZstdError
+
+        UNREADABLE += (ZstdError,)
+    except ImportError:
+        pass
+
+Place = tuple[str, dict[str, Any]]
+
+VERSION = 2
+LARGEST_MEMBER = 2**30
+# The name that Inspect gives its logs, which tells them from its lists of logs.
+JSON_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*\.json")
+ALLOWED = "a log of Inspect, .eval or .json"
+CUT_OFF = "Perhaps it was cut off while it was written or copied; copy it again."
+
+
+class Log(NamedTuple):
+    """A log: its task, model and status, and its samples with their places."""
+
+    task: str
+    model: str
+    status: str
+    samples: Iterator[Place]
+
+
+def log_paths(path: Path) -> list[Path]:
+    """The log itself, or the logs in a folder, sorted.
+
+    Parameters
+    ----------
+    path : Path
+        A log, or a folder with logs at any depth.
+
+    Returns
+    -------
+    list of Path
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "a.eval").touch()
+    ...     Path(folder, "logs.json").touch()
+    ...     [found.name for found in log_paths(Path(folder))]
+    ['a.eval']
+    """
+    if path.is_file():
+        if path.suffix not in (".eval", ".json"):
+            raise InputError(str(path), f"suffix {path.suffix!r}", ALLOWED)
+        return [path]
+    if not path.is_dir():
+        raise InputError(str(path), "no such file", f"{ALLOWED}, or a folder of them")
+    found = [*path.rglob("*.eval")]
+    found += [file for file in path.rglob("*.json") if JSON_NAME.fullmatch(file.name)]
+    if not found:
+        raise InputError(str(path), "a folder without logs", f"{ALLOWED}, or a folder of them")
+    return sorted(file for file in found if file.is_file())
+
+
+def open_log(path: Path) -> Log:
+    """Header of a log, and an iterator over its samples that holds one of an archive at a time.
+
+    Parameters
+    ----------
+    path : Path
+        File .eval (a zip archive, Zstandard or not) or .json.
+
+    Returns
+    -------
+    Log
+        The samples come with file and member, for messages.
+
+    Raises
+    ------
+    InputError
+        If the file is no such log, is cut off, is of another version, has no samples, or has a
+        member whose name points out of the archive.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
+    >>> header = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "gpt"}}
+    >>> with TemporaryDirectory() as folder:
+    ...     with ZipFile(Path(folder, "a.eval"), "w") as archive:
+    ...         archive.writestr("header.json", json.dumps(header))
+    ...         archive.writestr("samples/1_epoch_1.json", '{"id": 1, "epoch": 1}')
+    ...     log = open_log(Path(folder, "a.eval"))
+    ...     log.task, [sample for _, sample in log.samples]
+    ('sums', [{'id': 1, 'epoch': 1}])
+    """
+    if path.suffix == ".eval":
+        names = member_names(path)
+        head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
+        if head is None:
+            raise InputError(str(path), "an archive without header.json", ALLOWED)
+        ((place, header),) = members(path, [head])
+        inside = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
+        samples = members(path, inside)
+    else:
+        place = str(path)
+        header = json_file(path)
+        listed = header.get("samples")
+        inside = listed if isinstance(listed, list) else []
+        samples = numbered(path, inside)
+    if not inside:
+        step = "Logs keep their samples unless --no-log-samples says otherwise."
+        raise InputError(str(path), "a log without samples", "at least one sample", step)
+    return described(place, header, samples)
+
+
+def described(place: str, header: dict[str, Any], samples: Iterator[Place]) -> Log:
+    """Log with the task, model and status of its header."""
+    if "version" not in header or "eval" not in header:
+        raise InputError(place, "an object without 'version' and 'eval'", ALLOWED)
+    version = header["version"]
+    if isinstance(version, bool) or version != VERSION:
+        step = "Inspect converts its logs: inspect log convert."
+        raise InputError(place, f"log version {version!r}", f"version {VERSION}", step)
+    spec = header["eval"]
+    names = [spec.get(key) for key in ("task", "model")] if isinstance(spec, dict) else []
+    if len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise InputError(place, "'eval' without a task and a model", ALLOWED)
+    # A log that was never finished has no status.
+    status = safe_text(header.get("status", "started"))
+    return Log(safe_text(names[0]), safe_text(names[1]), status, samples)
+
+
+def member_names(path: Path) -> list[str]:
+    """Names of the members; of several with one name the last counts, as in any archive."""
+    try:
+        with ZipFile(path) as archive:
+            names = list(archive.NameToInfo)
+    except UNREADABLE as error:
+        raise unreadable(str(path), error) from error
+    for name in names:
+        parts = re.split(r"[\\/]", name)
+        if ".." in parts or not parts[0]:
+            got = f"a member {safe_text(name)!r}, which points out of the archive"
+            raise InputError(str(path), got, ALLOWED, "Get the log from whoever made it.")
+    return names
+
+
+def members(path: Path, names: list[str]) -> Iterator[Place]:
+    """JSON objects of members, one at a time."""
+    try:
+        with ZipFile(path) as archive:
+            for name in names:
+                place = f"{path}, member {safe_text(name)}"
+                if archive.getinfo(name).file_size > LARGEST_MEMBER:
+                    allowed = f"at most {LARGEST_MEMBER // 2**20} MiB"
+                    raise InputError(place, "a larger member", allowed)
+                yield place, parsed(place, archive.read(name))
+    except InputError:
+        raise
+    except UNREADABLE as error:
+        raise unreadable(str(path), error) from error
+
+
+def unreadable(place: str, error: Exception) -> InputError:
+    """Error for an archive that cannot be read, with what would help."""
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, NotImplementedError):
+        step = "Below Python 3.14 Inspect's archives need zipfile-zstd: pip install 'hmetad[logs]'."
+        return InputError(place, f"an archive of another kind ({reason})", ALLOWED, step)
+    return InputError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
+
+
+def json_file(path: Path) -> dict[str, Any]:
+    """Whole of a JSON file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        got = f"a file that cannot be read ({error.strerror or error})"
+        raise InputError(str(path), got, ALLOWED) from error
+    if not content.strip():
+        raise InputError(str(path), "an empty file", ALLOWED)
+    return parsed(str(path), content)
+
+
+def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
+    """Samples of a JSON file, numbered from 1."""
+    for number, sample in enumerate(samples, 1):
+        place = f"{path}, sample {number}"
+        if not isinstance(sample, dict):
+            raise InputError(place, f"a {type(sample).__name__}", "a JSON object")
+        yield place, sample

@@ -1,0 +1,277 @@
+"""One sample of lm-evaluation-harness: what was chosen, whether it was right, how sure.
+
+A sample as a mapping → the kept fields of a trial.
+Source: the layout and the rules of lm-evaluation-harness 0.4.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from hmetad.errors import InputError, nearest
+from hmetad.logs.lm_eval_files import SampleFile
+from hmetad.logs.options import option_lengths, option_probabilities
+from hmetad.logs.stated import Statement, Wording, agreed, read_statement
+from hmetad.logs.trials import clipped, verdict
+
+__all__ = ["Choices", "Normalise", "Trial", "sample_trial"]
+
+Normalise = Literal["none", "characters", "bytes"]
+
+METRICS = {"none": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
+GENERATION_METRICS = ("exact_match", "acc")
+LONGEST_ANSWER = 1000
+# Filters that treat each response by itself, so that the first to go in is the first to come out.
+ELEMENTWISE = {"regex", "regex_pos", "multi_choice_regex", "format_span", "map", "lowercase"}
+ELEMENTWISE |= {"uppercase", "remove_whitespace", "take_first"}
+
+
+class Choices(NamedTuple):
+    """What the caller chose: the metric, its threshold, the lengths, where confidence is stated."""
+
+    metric: str | None
+    normalise: Normalise
+    threshold: float | None
+    wording: Wording | None
+
+
+class Trial(NamedTuple):
+    """What is kept of a sample; stated confidence waits for the scale of its column."""
+
+    chosen: int | str | None
+    target: int | str | None
+    correct: bool | None
+    confidence: float
+    option_probabilities: list[float] | None
+    statement: Statement | None = None
+
+
+def sample_trial(
+    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
+) -> Trial:
+    """Fields of a trial; what stays missing is counted in `rejected`.
+
+    Parameters
+    ----------
+    sample : dict
+        A line of a sample log.
+    place : str
+        File and line, for messages.
+    file : SampleFile
+        The file, with the configuration of its task.
+    choices : Choices
+        What the caller chose.
+    rejected : Counter
+        Counts per reason; added to.
+
+    Returns
+    -------
+    Trial
+        Numbers of options from 0 and probabilities in multiple choice; text in generation tasks.
+
+    Raises
+    ------
+    InputError
+        If the sample is of neither kind, or has not the metric.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> file = SampleFile(Path("samples.jsonl"), "sums", "gpt", "", {})
+    >>> sample = {"filtered_resps": ["4"], "resps": [["4"]], "target": "4", "exact_match": 1.0}
+    >>> sample_trial(sample, "line 1", file, Choices(None, "none", None, None), Counter())[:3]
+    ('4', '4', True)
+    """
+    answers = sample["filtered_resps"]
+    if not isinstance(answers, list) or not answers:
+        raise InputError(place, "'filtered_resps' without an answer", "one or more")
+    if all(map(is_scored, answers)):
+        return option_trial(sample, place, file, choices, rejected)
+    if any(map(is_scored, answers)):
+        raise InputError(place, "log-likelihoods beside text", "one or the other")
+    return response_trial(sample, place, file, choices, rejected)
+
+
+def option_trial(
+    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
+) -> Trial:
+    """Trial of a multiple choice."""
+    values = (log_likelihood(pair[0]) for pair in sample["filtered_resps"])
+    scored = [value for value in values if value is not None]
+    if "acc_mutual_info" in sample and len(scored) % 2 == 0:
+        # The second half are the options without the question.
+        scored = scored[: len(scored) // 2]
+    texts = option_texts(sample)[: len(scored)]
+    target = target_option(sample.get("target"), texts)
+    probabilities, reason = probabilities_of(scored, texts, place, file, choices.normalise)
+    chosen = None if probabilities is None else int(np.argmax(probabilities))
+    correct, unscored = option_verdict(sample, place, chosen, target, choices)
+    if not reason and isinstance(target, int) and correct not in (None, chosen == target):
+        reason = "log-likelihoods contradict the metric"
+    rejected.update(text for text in (reason, unscored) if text)
+    if reason or probabilities is None or chosen is None:
+        return Trial(None, target, correct, math.nan, None)
+    return Trial(chosen, target, correct, probabilities[chosen], probabilities)
+
+
+def probabilities_of(
+    scored: Sequence[float], texts: Sequence[str], place: str, file: SampleFile, unit: Normalise
+) -> tuple[list[float] | None, str]:
+    """Probabilities of the options, or why there are none."""
+    if len(scored) < 2:
+        return None, "log-likelihood of a single option"
+    lengths = None
+    if unit != "none":
+        if len(texts) != len(scored):
+            got = f"{len(texts)} texts in 'arguments' for {len(scored)} options"
+            step = "Without lengths, normalise='none' applies."
+            raise InputError(place, got, "one for each", step)
+        delimiter = file.config.get("target_delimiter")
+        delimiter = delimiter if isinstance(delimiter, str) else " "
+        lengths = option_lengths(texts, unit, delimiter)
+        if not lengths.all():
+            return None, "an option without text"
+    probabilities = option_probabilities(scored, lengths)
+    if np.isnan(probabilities).any():
+        return None, "log-likelihoods are not finite"
+    return probabilities.tolist(), ""
+
+
+def option_verdict(
+    sample: dict[str, Any],
+    place: str,
+    chosen: int | None,
+    target: int | str | None,
+    choices: Choices,
+) -> tuple[bool | None, str]:
+    """Right or wrong by the recorded metric, or else by the option chosen."""
+    metric = choices.metric or METRICS[choices.normalise]
+    if metric in sample:
+        return verdict(sample[metric], choices.threshold)
+    if choices.metric is not None:
+        raise no_metric(place, choices.metric, sample)
+    if chosen is not None and isinstance(target, int):
+        return chosen == target, ""
+    return None, f"no metric {metric!r}"
+
+
+def response_trial(
+    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
+) -> Trial:
+    """Trial of a generation task."""
+    metric = choices.metric or generation_metric(sample, place)
+    if metric not in sample:
+        raise no_metric(place, metric, sample)
+    correct, unscored = verdict(sample[metric], choices.threshold)
+    answers = sample["filtered_resps"]
+    answer = answers[0] if len(answers) == 1 else answers
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    chosen = clipped(answer, LONGEST_ANSWER) if isinstance(answer, str) else None
+    several = "" if isinstance(answer, str) else "several answers"
+    target = sample.get("target")
+    target = None if target is None else clipped(target, LONGEST_ANSWER)
+    statement = None
+    if choices.wording is not None:
+        responses = responses_of(sample["resps"], str(sample.get("filter", "")), file.config)
+        read = [read_statement(said, choices.wording) for said in responses or [None]]
+        statement = agreed(read, "several responses to one prompt")
+    rejected.update(text for text in (unscored, several) if text)
+    return Trial(chosen, target, correct, math.nan, None, statement)
+
+
+def generation_metric(sample: dict[str, Any], place: str) -> str:
+    """The metric that says right or wrong, if it is one."""
+    there = [name for name in GENERATION_METRICS if name in sample]
+    if len(there) != 1:
+        known = sample.get("metrics")
+        names = known if isinstance(known, list) else there
+        got = f"none, for a sample with {', '.join(map(repr, names)) or 'no known metric'}"
+        step = "Choose with metric=; a task of perplexities has none, leave it out with task=."
+        raise InputError("metric", f"{got} ({place})", "the name of a metric", step)
+    return there[0]
+
+
+def no_metric(place: str, metric: str, sample: dict[str, Any]) -> InputError:
+    """Error for a metric that the sample does not have."""
+    known = sample.get("metrics")
+    names = [str(name) for name in known] if isinstance(known, list) else list(sample)
+    got = f"{metric!r}, which the sample at {place} does not have"
+    return InputError("metric", got, "one of its metrics", nearest(str(metric), names))
+
+
+def responses_of(resps: Any, used: str, config: dict[str, Any]) -> list[Any]:
+    """Responses that may have been scored: the first alone where the filter took the first."""
+    flat = resps[0] if isinstance(resps, list) and len(resps) == 1 else resps
+    responses = flat if isinstance(flat, list) else [flat]
+    return responses[:1] if takes_first(used, config) else responses
+
+
+def takes_first(used: str, config: dict[str, Any]) -> bool:
+    """Whether the configuration says that the filter kept the first response."""
+    filters = config.get("filter_list")
+    if not filters:
+        return bool(config)
+    for entry in filters if isinstance(filters, list) else []:
+        if isinstance(entry, dict) and entry.get("name") == used:
+            steps = entry.get("filter")
+            steps = steps if isinstance(steps, list) else []
+            names = [step.get("function") for step in steps if isinstance(step, dict)]
+            return "take_first" in names and all(name in ELEMENTWISE for name in names)
+    return False
+
+
+def is_scored(answer: Any) -> bool:
+    """Whether an answer is a log-likelihood and whether it was the greedy choice."""
+    if not isinstance(answer, list) or len(answer) != 2:
+        return False
+    return log_likelihood(answer[0]) is not None and answer[1] in (True, False, "True", "False")
+
+
+def log_likelihood(value: Any) -> float | None:
+    """Log-likelihood, which logs hold as text, NaN included; None for what is no number."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def option_texts(sample: dict[str, Any]) -> list[str]:
+    """Options as they were scored, or fewer where the sample does not hold them."""
+    arguments = sample.get("arguments")
+    requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    texts = []
+    for request in requests if isinstance(requests, list) else []:
+        parts = list(request.values()) if isinstance(request, dict) else request
+        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[1], str):
+            break
+        texts.append(parts[1])
+    return texts
+
+
+def target_option(target: Any, texts: Sequence[str]) -> int | str | None:
+    """Number of the right option; text where there are several, or it is not known which."""
+    if target is None:
+        return None
+    # A number is always that of an option, even where the options are numbers themselves.
+    number = as_whole(target) if isinstance(target, str) else target
+    if isinstance(number, int) and not isinstance(number, bool) and abs(number) < 2**63:
+        return number
+    same = [i for i, text in enumerate(texts) if text.strip() == str(target).strip()]
+    if len(same) == 1:
+        return same[0]
+    return clipped(target if isinstance(target, str) else json.dumps(target), LONGEST_ANSWER)
+
+
+def as_whole(text: str) -> int | str:
+    """Integer that a short text is, or the text."""
+    digits = text.strip().removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else text

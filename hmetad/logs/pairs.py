@@ -1,0 +1,347 @@
+"""Multiple choice becomes two-alternative trials: the right option against each wrong one.
+
+DataFrame of questions with the probability of every option → DataFrame with stimulus, response and
+confidence of pairs → count table. Source: Wang et al. (2025) for the pairs; Luce (1959) for the
+choice between two of several options.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.binning import bin_confidence
+from hmetad.counts.checks import check_roles, column_names, refuse_no_table, renamed_columns
+from hmetad.counts.notices import Notice, notices, with_notices
+from hmetad.counts.table import count_trials
+from hmetad.errors import InputError
+
+__all__ = ["Orders", "count_pairs", "option_pairs"]
+
+Orders = Literal["both", "listed"]
+type By = str | Sequence[str] | Mapping[str, str]
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+
+POSITIONS = ("A", "B")
+OWN = ("item", "stimulus", "response", "confidence")
+
+
+def option_pairs(
+    trials: pd.DataFrame,
+    *,
+    probabilities: str | Sequence[str] = "option_probabilities",
+    target: str = "target",
+    item: str | None = "item",
+    by: By = (),
+    ratings: int | None = None,
+    orders: Orders = "both",
+) -> pd.DataFrame:
+    r"""Two-alternative trials of a multiple choice: its right option against each wrong one.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per question answered, at least two options each; their number may differ.
+    probabilities : str or sequence of str, optional
+        Column of lists (or of JSON text of lists) with the probability of each option; or the
+        columns of the options, in which a missing value says that the question has no such option.
+        They need not sum to 1.
+    target : str, optional
+        Column with the right option: its number from 0, its letter from A, or the name of its
+        column, with or without what the names of all columns begin with.
+    item : str, optional
+        Column that names the question; None: every row is a question of its own.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns to keep, under new names where a mapping gives them, as in `count_trials`.
+    ratings : int, optional
+        K of ratings, by equal intervals of confidence from ½ to 1; a value on a cut goes up. By
+        default confidence stays continuous, for `bin_confidence`.
+    orders : {"both", "listed"}, optional
+        ``"both"``: the right option comes once as A and once as B, as in Wang et al., so that no
+        position is favoured. ``"listed"``: the two keep the order they have in the question.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `by`, then ``item``, ``stimulus`` and ``response`` ("A" or "B": the place of the
+        right option, and of the one chosen) and ``confidence`` (probability of ½ to 1, or rating
+        1..K). Attrs: ``orders``, and ``notices`` (JSON) of what was left out.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or used twice; if probabilities are negative, no numbers or all
+        missing; if a target is none of the options; if an argument is none of the above.
+
+    Notes
+    -----
+    Of the right option's probability p and a wrong one's q, the larger is chosen, with confidence
+
+    .. math:: \max(p, q) / (p + q)
+
+    which is what a chooser would do who gives up the other options without changing the odds of
+    these two (Luce's axiom); no pair was asked for as a question. Where p = q, A is chosen in one
+    pair and B in the next: with both orders each tied pair is right once and wrong once, so that
+    half of them are right. Pairs with p = q = 0 are left out, and so are rows without
+    probabilities, target or a second option.
+
+    Pairs of one item share its right option, and the two orders of a pair are one answer seen
+    twice: they are no independent trials. `count_pairs` says so in the table it makes.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"item": ["q1"], "target": ["B"], "p": [[0.3, 0.6, 0.1]]})
+    >>> pairs = option_pairs(trials, probabilities="p", orders="listed")
+    >>> pairs.round(3).to_dict("records")[0]
+    {'item': 'q1', 'stimulus': 'B', 'response': 'B', 'confidence': 0.667}
+    """
+    refuse_no_table(trials)
+    trials = renamed_columns(trials, by)
+    groups = column_names("by", by)
+    check_arguments(trials, probabilities, target, item, groups, orders)
+    matrix, names = probability_matrix(trials, probabilities)
+    right = right_options(trials[target], names, matrix)
+    row, wrong, found = pairs_of(matrix, right)
+    keys = trials[groups].iloc[row].reset_index(drop=True)
+    items = np.arange(len(trials)) if item is None else trials[item].to_numpy()
+    p, q = matrix[row, right[row]], matrix[row, wrong]
+    times = len(POSITIONS) if orders == "both" else 1
+    is_b = np.tile([False, True], len(row)) if orders == "both" else right[row] > wrong
+    nth = np.repeat(nth_tie(p == q, keys), times)
+    p, q = np.repeat(p, times), np.repeat(q, times)
+    says_b = np.where(p == q, nth % 2 == 1, (p > q) == is_b)
+    frame = keys.loc[np.repeat(keys.index, times)].reset_index(drop=True)
+    frame["item"] = items[np.repeat(row, times)]
+    frame["stimulus"], frame["response"] = (
+        np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
+    )
+    frame["confidence"] = rated(np.maximum(p, q) / (p + q), ratings)
+    frame.attrs = {"orders": orders, **with_notices(xr.Dataset(), found).attrs}
+    return frame
+
+
+def count_pairs(
+    pairs: pd.DataFrame, *, by: By = (), covariates: By = (), ratings: int | None = None
+) -> xr.DataArray:
+    """Count table of pairs, which says that they are no independent trials.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        What `option_pairs` returned, with ratings 1..K for confidence.
+    by, covariates : str, sequence of str or mapping of str to str, optional
+        As in `count_trials`. With ``"item"`` among `by`, the table is one for
+        ``resample(..., cluster="item")``.
+    ratings : int, optional
+        K, as in `count_trials`.
+
+    Returns
+    -------
+    DataArray
+        Integer ``counts`` (trials) with dims (cell, stimulus, response, rating); S1 is "A", S2 is
+        "B". Beside the notices of `count_trials` it has two warnings: ``"paired-options"`` (how
+        many pairs an item has) and ``"confidence-of-the-choice"``.
+
+    Raises
+    ------
+    InputError
+        As `count_trials`; or if there is no column item.
+
+    Notes
+    -----
+    Standard errors and intervals that take pairs for independent trials are too small; those by
+    ``resample(count_pairs(pairs, by="item"), statistic, cluster="item")`` are not.
+
+    Response and confidence are the sign and the size of one quantity, the log odds of the two
+    options. Where it is normal with equal variances M-ratio is 1, whatever the chooser knows of
+    its own errors, and it departs from 1 by the shape of that distribution alone.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"item": [1, 2], "target": [0, 1], "p": [[0.7, 0.3], [0.6, 0.4]]})
+    >>> counts = count_pairs(option_pairs(trials, probabilities="p", ratings=4))
+    >>> int(counts.sum()), [notice.code for notice in notices(counts)][-2:]
+    (4, ['paired-options', 'confidence-of-the-choice'])
+    """
+    refuse_no_table(pairs)
+    check_roles(pairs, [("pairs", "item")])
+    counts = count_trials(pairs, by=by, covariates=covariates, ratings=ratings, labels=POSITIONS)
+    before = notices(xr.Dataset(attrs=dict(pairs.attrs)))
+    return with_notices(
+        counts, [*before, *dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))]
+    )
+
+
+def dependence(number: int, items: int) -> list[Notice]:
+    """Notices of any table of pairs: what they share, and where their confidence comes from."""
+    shared = (
+        f"{number} pairs of {items} items, {number / items:.1f} an item: pairs of an item share "
+        "its right option, and two orders of a pair are one answer. Standard errors as of "
+        "independent trials are too small; count by item and resample with cluster='item'."
+    )
+    one = (
+        "Response and confidence are sign and size of one quantity, the log odds of two options: "
+        "M-ratio is 1 where it is normal with equal variances, and departs from 1 by the shape of "
+        "its distribution alone."
+    )
+    return [
+        Notice("paired-options", "warning", shared, (), "Wang et al. 2025"),
+        Notice("confidence-of-the-choice", "warning", one),
+    ]
+
+
+def check_arguments(
+    trials: pd.DataFrame,
+    probabilities: str | Sequence[str],
+    target: str,
+    item: str | None,
+    groups: Sequence[str],
+    orders: str,
+) -> None:
+    """Refuse columns that are missing or used twice, and an order that there is not."""
+    columns = [probabilities] if isinstance(probabilities, str) else list(probabilities)
+    if not isinstance(probabilities, str) and len(columns) < 2:
+        raise InputError(
+            "probabilities", repr(columns), "a column of lists, or two or more columns"
+        )
+    used = [("probabilities", name) for name in columns] + [("target", target)]
+    used += [("by", name) for name in groups] + ([] if item is None else [("item", item)])
+    check_roles(trials, used)
+    taken = [name for name in groups if name in OWN]
+    if taken:
+        step = "The item is kept in any case; rename other columns by a mapping."
+        raise InputError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", step)
+    if orders not in get_args(Orders):
+        raise InputError("orders", repr(orders), "'both' or 'listed'")
+
+
+def probability_matrix(
+    trials: pd.DataFrame, probabilities: str | Sequence[str]
+) -> tuple[Floats, list[str]]:
+    """Probabilities (rows, options), NaN where there is no such option; names of wide columns."""
+    if isinstance(probabilities, str):
+        argument, names = f"column {probabilities!r}", []
+        lists = [option_list(argument, value) for value in trials[probabilities].tolist()]
+        matrix = np.full((len(lists), max(map(len, lists))), np.nan)
+        for row, values in zip(matrix, lists, strict=True):
+            row[: len(values)] = values
+    else:
+        argument, names = "probabilities", list(probabilities)
+        try:
+            matrix = trials[names].to_numpy(dtype=float, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise InputError(argument, f"columns {names}: {error}", "numbers") from error
+    off = np.isinf(matrix) | (matrix < 0)
+    if off.any():
+        step = "Log-probabilities become probabilities by numpy.exp."
+        raise InputError(argument, f"{matrix[off][0]:g}", "finite numbers of 0 or more", step)
+    if np.isnan(matrix).all():
+        raise InputError(argument, "no probability in any row", "one for each option of a question")
+    return matrix, names
+
+
+def option_list(argument: str, value: Any) -> list[float]:
+    """Probabilities of one question; none for a missing value."""
+    if value is None or (isinstance(value, float) and np.isnan(value)) or value is pd.NA:
+        return []
+    try:
+        options = json.loads(value) if isinstance(value, str) else value
+        if isinstance(options, str | bytes | Mapping):
+            raise TypeError(type(options).__name__)
+        return [np.nan if p is None else float(p) for p in options]
+    except (TypeError, ValueError) as error:
+        step = "For an option in a column of its own, name all these columns."
+        raise InputError(argument, repr(value)[:60], "a list of numbers per row", step) from error
+
+
+def right_options(target: pd.Series, names: Sequence[str], matrix: Floats) -> Ints:
+    """Number of the right option of each row, -1 where it or all probabilities are missing."""
+    is_there = ~np.isnan(matrix)
+    rows = np.flatnonzero(is_there.any(axis=1) & target.notna().to_numpy())
+    given = target.iloc[rows].tolist()
+    numbers = np.array(option_numbers(given, names), dtype=np.int64)
+    last = matrix.shape[1] - 1
+    is_lost = (numbers > last) | ~is_there[rows, np.minimum(numbers, last)]
+    if is_lost.any():
+        first = rows[is_lost][0]
+        got = f"{given[is_lost.argmax()]!r}, which has no probability in row {first}"
+        allowed = f"one of its {int(is_there[first].sum())} options"
+        step = "Options are counted from 0, or by letters from A."
+        raise InputError(f"target column {target.name!r}", got, allowed, step)
+    right = np.full(len(matrix), -1)
+    right[rows] = numbers
+    return right
+
+
+def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """Numbers of options: by names of columns where all targets are such, else one by one."""
+    letters = zip(*names, strict=False)
+    start = next((i for i, some in enumerate(letters) if len(set(some)) > 1), 0)
+    known = {name[start:]: i for i, name in enumerate(names)}
+    known |= {name: i for i, name in enumerate(names)}
+    texts = [target_text(value) for value in targets]
+    if all(text in known for text in texts):
+        return [known[text] for text in texts]
+    return [option_number(text, known) for text in texts]
+
+
+def target_text(value: Any) -> str:
+    """Text of a target; a column of integers that became floats reads as integers."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return f"{value:.0f}" if is_whole else str(value).strip()
+
+
+def option_number(text: str, known: Mapping[str, int]) -> int:
+    """Number of an option that is given as a number from 0 or as a letter from A."""
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    if len(text) == 1 and text.isascii() and text.isalpha():
+        return ord(text.upper()) - ord("A")
+    names = f", or one of {', '.join(map(repr, known))}" if known else ""
+    allowed = f"the number of an option from 0, its letter from A{names}"
+    raise InputError("target", repr(text), allowed)
+
+
+def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:
+    """Row and wrong option of every pair, and notices of what was left out."""
+    is_wrong = ~np.isnan(matrix) & (np.arange(matrix.shape[1]) != right[:, None])
+    is_wrong &= (right >= 0)[:, None]
+    row, wrong = np.nonzero(is_wrong)
+    has_odds = (matrix[row, right[row]] > 0) | (matrix[row, wrong] > 0)
+    found = []
+    lost = len(matrix) - int(is_wrong.any(axis=1).sum())
+    if lost:
+        text = f"{lost} of {len(matrix)} rows left out: no probabilities, target or second option."
+        found.append(Notice("rows-dropped", "warning", text))
+    if not has_odds.all():
+        text = f"{int((~has_odds).sum())} of {len(row)} pairs left out: both options have 0."
+        found.append(Notice("pairs-dropped", "warning", text))
+    if not has_odds.any():
+        got = "no row with a right and a wrong option of some probability"
+        raise InputError("trials", got, "at least one", "Check how they were read.")
+    return row[has_odds].astype(np.int64), wrong[has_odds].astype(np.int64), found
+
+
+def nth_tie(is_tie: NDArray[np.bool_], keys: pd.DataFrame) -> Ints:
+    """How many ties came before, among the pairs of the same group."""
+    ties = pd.Series(is_tie.astype(np.int64))
+    if keys.shape[1]:
+        ties = ties.groupby([keys[name] for name in keys], dropna=False, observed=True).cumsum()
+    else:
+        ties = ties.cumsum()
+    return np.asarray(ties, dtype=np.int64) - is_tie
+
+
+def rated(confidence: Floats, ratings: int | None) -> Floats | Ints:
+    """Confidence as it is, or its rating by equal intervals from ½ to 1."""
+    if ratings is None:
+        return confidence
+    if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 2:
+        raise InputError("ratings", repr(ratings), "a whole number of at least 2")
+    edges = np.linspace(0.5, 1, ratings + 1)[1:-1].tolist()
+    return bin_confidence(confidence, ratings, method="edges", edges=edges)

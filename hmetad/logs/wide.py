@@ -1,0 +1,190 @@
+"""Tables of trials under other names, and wide tables with a column per model.
+
+DataFrame → DataFrame with one row per item and model, under the names that count_trials expects.
+"""
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError, nearest
+from hmetad.logs.stated import Scale, parse_confidence
+from hmetad.logs.tables import read_table
+from hmetad.logs.trials import safe_text
+
+__all__ = ["long_table", "read_trials"]
+
+
+def read_trials(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    wide: Mapping[str, str] | None = None,
+    keep: Sequence[str] = (),
+    field: str | None = None,
+    pattern: str | None = None,
+    words: Mapping[str, float] | None = None,
+    scale: Scale | None = None,
+) -> pd.DataFrame:
+    r"""Trials of a plain table, renamed, made long, and with confidence as a probability.
+
+    Parameters
+    ----------
+    path : str or Path
+        A table, as in `read_table`.
+    columns : mapping of str to str, optional
+        Names as they should be, and the names in the table: ``{"correct": "acc"}``. The other
+        columns keep theirs.
+    wide : mapping of str to str, optional
+        For a table with one row per item, as in `long_table`.
+    keep : sequence of str, optional
+        With `wide`: columns of the item, repeated for each model.
+    field, pattern, words, scale : optional
+        How column "confidence" states it, as in `parse_confidence`. Without any of them the
+        column stays as it is.
+
+    Returns
+    -------
+    DataFrame
+        One row per trial. Attrs: ``files``, ``rejected`` (values left missing, per reason), and
+        ``scale`` and ``examples`` where confidence was parsed.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, a column is missing, or options are unusable.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "trials.csv")
+    ...     _ = file.write_text("acc,sure\n1,85%\n0,dunno\n")
+    ...     names = {"correct": "acc", "confidence": "sure"}
+    ...     trials = read_trials(file, columns=names, scale="percent")
+    >>> trials["confidence"].tolist(), trials.attrs["rejected"]
+    ([0.85, nan], {'confidence: not understood': 1})
+    """
+    trials = renamed(read_table(path), columns or {})
+    trials = trials if wide is None else long_table(trials, wide=wide, keep=keep)
+    attrs: dict[Hashable | None, Any] = {"files": [safe_text(path)], "rejected": {}}
+    if any(option is not None for option in (field, pattern, words, scale)):
+        if "confidence" not in trials:
+            step = "Name it with columns= or wide=."
+            raise InputError("confidence", "no such column", "a column to parse", step)
+        stated = parse_confidence(
+            trials["confidence"], field=field, pattern=pattern, words=words, scale=scale
+        )
+        trials = trials.assign(confidence=stated["confidence"])
+        counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
+        attrs |= {"rejected": counts, "scale": stated.attrs["scale"]}
+        attrs["examples"] = stated.attrs["examples"]
+    trials.attrs = attrs
+    return trials
+
+
+def long_table(
+    trials: pd.DataFrame,
+    *,
+    wide: Mapping[str, str],
+    keep: Sequence[str] = (),
+    name: str = "model",
+) -> pd.DataFrame:
+    """One row per item and model, of a table with one row per item.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per item, and for each model the columns that `wide` describes.
+    wide : mapping of str to str
+        New columns, and the names of the old ones with ``{model}`` (or `name` in braces) where
+        the model stands: ``{"correct": "{model}_correct", "confidence": "{model}_conf"}``.
+    keep : sequence of str, optional
+        Columns of the item, repeated for each model.
+    name : str, optional
+        Column of the models.
+
+    Returns
+    -------
+    DataFrame
+        The columns `keep`, `name` and those of `wide`; all items of the first model, then all of
+        the second, and so on in the order of the columns.
+
+    Raises
+    ------
+    InputError
+        If no column fits, a column fits twice, or a model lacks one; if names are no columns,
+        or come twice.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"item": ["a", "b"], "gpt_ok": [1, 0], "llama_ok": [1, 1]})
+    >>> long_table(table, wide={"correct": "{model}_ok"}, keep=["item"]).values.tolist()
+    [['a', 'gpt', 1], ['b', 'gpt', 0], ['a', 'llama', 1], ['b', 'llama', 1]]
+    """
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    for column in kept:
+        if column not in trials.columns:
+            step = nearest(str(column), map(str, trials.columns))
+            raise InputError("keep", repr(column), "a column of the table", step)
+    new = [*kept, name, *wide]
+    if not wide or len(set(new)) < len(new):
+        raise InputError("wide", repr(dict(wide)), f"new columns other than {[*kept, name]}")
+    old = columns_by_model([c for c in trials.columns if c not in kept], wide, name)
+    parts = [
+        trials[kept].assign(**{name: model}, **{k: trials[source] for k, source in by_new.items()})
+        for model, by_new in old.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def renamed(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Table under the names it should have."""
+    for new, old in columns.items():
+        if old not in table.columns:
+            step = nearest(str(old), map(str, table.columns))
+            raise InputError("columns", f"{new!r}: {old!r}", "a column of the table", step)
+        if new in table.columns and new not in columns.values():
+            got = f"{new!r}: {old!r}, beside a column {new!r} that is there"
+            raise InputError("columns", got, "new names", f"Rename column {new!r} as well.")
+    if len(set(columns.values())) < len(columns):
+        raise InputError("columns", repr(dict(columns)), "each column once")
+    return table.rename(columns={old: new for new, old in columns.items()})
+
+
+def columns_by_model(
+    columns: Sequence[str], wide: Mapping[str, str], name: str
+) -> dict[str, dict[str, str]]:
+    """For each model its column behind each new one, if there is exactly one."""
+    found: dict[str, dict[str, str]] = {}
+    taken: dict[str, str] = {}
+    for new, template in wide.items():
+        expression = template_pattern(new, template, name)
+        for column in columns:
+            match = expression.fullmatch(str(column))
+            if match is None:
+                continue
+            if taken.setdefault(column, new) != new:
+                got = f"column {column!r} for both {taken[column]!r} and {new!r}"
+                raise InputError("wide", got, "templates that tell the columns apart")
+            found.setdefault(match[1], {})[new] = column
+    if not found:
+        step = f"There are: {', '.join(map(repr, list(columns)[:10]))}."
+        raise InputError("wide", repr(dict(wide)), "templates that some columns fit", step)
+    for model, by_new in found.items():
+        for new in (new for new in wide if new not in by_new):
+            got = f"no column {wide[new].replace(f'{{{name}}}', model)!r} for {name} {model!r}"
+            raise InputError("wide", got, "the same columns for each")
+    return found
+
+
+def template_pattern(new: str, template: str, name: str) -> re.Pattern[str]:
+    """Regular expression of the columns that a template describes."""
+    before, hole, after = str(template).partition(f"{{{name}}}")
+    if not hole or hole in after:
+        got, allowed = f"{new!r}: {template!r}", f"a name with {{{name}}} in it, once"
+        raise InputError("wide", got, allowed)
+    return re.compile(f"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)

@@ -1,0 +1,331 @@
+"""Correctness does not pass for a stimulus, by any door but the one that says what comes of it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from counts.trials import frame
+from hypothesis import given
+from hypothesis import strategies as st
+from real_data import bang2019, hellmann2023_counts, mazancieux2020, michael2026, rouault2018
+from scipy.stats import norm
+
+from hmetad.bayes.fit import fit
+from hmetad.bayes.model import build_model
+from hmetad.bayes.spec import load_model
+from hmetad.compare.contrasts import error_codes
+from hmetad.counts.correct import count_correct, type2_counts
+from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
+from hmetad.counts.notices import notices
+from hmetad.counts.resample import resample
+from hmetad.counts.table import count_notices, count_trials, from_nr, to_nr
+from hmetad.errors import InputError
+from hmetad.measures.sdt import sdt
+from hmetad.mle.dmc import fit_dmc
+from hmetad.mle.meta_d import fit_mle
+from hmetad.mle.uvsdt import uvsdt
+
+CUT = "response-is-confidence-cut"
+
+
+def type2_table(values):
+    """One cell: wrong and right by rating."""
+    values = np.asarray(values)[None]
+    ratings = np.arange(1, values.shape[-1] + 1)
+    coords = {"cell": ["all"], "correct": ["wrong", "right"], "rating": ratings}
+    return xr.DataArray(values, coords, ("cell", "correct", "rating"), name="counts")
+
+
+def gaussian_table(d, ratings, trials=10**10):
+    """Right and wrong answers whose confidence is normal with equal variance."""
+    edges = norm.ppf(np.arange(ratings + 1) / ratings) + d / 2
+    shares = [np.diff(norm.cdf(edges, mean)) for mean in (0, d)]
+    return type2_table(np.round(trials * np.array(shares)).astype(np.int64))
+
+
+def answers(n=2000, seed=1, **columns):
+    """Open questions: a continuous confidence that is higher where the answer is right."""
+    rng = np.random.default_rng(seed)
+    correct = rng.random(n) < 0.6
+    sure = rng.normal(1.2 * correct)
+    octile = np.searchsorted(np.quantile(sure, np.arange(1, 8) / 8), sure) + 1
+    return pd.DataFrame({"correct": correct, "octile": octile} | columns)
+
+
+def codes(counts):
+    return {notice.code for notice in notices(counts)}
+
+
+# --- what needs a stimulus ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "function", [sdt, fit_mle, fit_dmc, uvsdt, fit, build_model, to_nr, count_notices]
+)
+def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function):
+    table = type2_table([[30, 9, 7, 4], [6, 14, 20, 60]])
+    arguments = [load_model("individual")] if function is build_model else []
+    message = (
+        r"a type-2 table with dims \(cell, correct, rating\).* needs the stimulus, which right and "
+        r"wrong answers do not hold\. With correctness in its place M-ratio is near 1 by "
+        r"construction\. To this table apply .*auroc2.*gamma, phi, mean_confidence and meta_info"
+    )
+    with pytest.raises(InputError, match=message):
+        function(table, *arguments)
+
+
+# --- the door -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", ["", "yes", True, None, "m-ratio near 1 by construction"])
+def test_nothing_but_the_literal_acknowledgement_opens(said):
+    message = "allowed is 'M-ratio near 1 by construction'.*functions of one table.*auroc2"
+    with pytest.raises(InputError, match=message):
+        as_detection(type2_table([[3, 1], [1, 4]]), acknowledge=said)
+    with pytest.raises(InputError, match="acknowledge: got ''"):
+        as_detection(type2_table([[3, 1], [1, 4]]))
+
+
+def test_wrong_and_right_become_s1_and_s2_and_ratings_fold_at_the_middle():
+    wrong, right = [41, 31, 21, 11, 7, 5, 3, 2], [1, 4, 6, 8, 12, 22, 32, 42]
+    counts = as_detection(type2_table([wrong, right]), acknowledge=ACKNOWLEDGEMENT)
+    # The classic vectors run from sure S1 to sure S2, as the octiles do.
+    assert to_nr(counts)[0].tolist() == [wrong]
+    assert to_nr(counts)[1].tolist() == [right]
+    assert counts.dims == ("cell", "stimulus", "response", "rating")
+    assert json.loads(counts.attrs["labels"]) == ["wrong", "right"]
+    assert (counts.attrs["cut"], counts.name, counts.dtype) == (4, "counts", np.int64)
+
+
+@given(st.integers(2, 9), st.data())
+def test_any_cut_keeps_every_trial_and_its_order(ratings, data):
+    cut = data.draw(st.integers(1, ratings - 1))
+    values = np.arange(1, 2 * ratings + 1).reshape(2, ratings)
+    counts = as_detection(type2_table(values), acknowledge=ACKNOWLEDGEMENT, cut=cut)
+    assert counts.sizes["rating"] == max(cut, ratings - cut)
+    for side, row in enumerate(values):
+        low, high = counts.values[0, side]
+        assert low[low > 0].tolist() == row[:cut][::-1].tolist()
+        assert high[high > 0].tolist() == row[cut:].tolist()
+        # What a side lacks is at its confident end.
+        assert (np.flatnonzero(low == 0) >= cut).all()
+
+
+def test_further_dims_coordinates_and_notices_are_carried_along():
+    table = count_correct(frame(correct=frame()["stimulus"] == frame()["response"]), by="model")
+    draws = xr.concat([table, 2 * table], "draw", combine_attrs="override")
+    counts = as_detection(draws.transpose("rating", ...), acknowledge=ACKNOWLEDGEMENT)
+    assert counts.dims[-3:] == ("stimulus", "response", "rating")
+    assert set(counts.dims) == {"draw", "cell", "stimulus", "response", "rating"}
+    assert counts["model"].values.tolist() == ["GPT-5", "Mistral"]
+    np.testing.assert_array_equal(counts.isel(draw=1), 2 * counts.isel(draw=0))
+    assert counts.sum() == 3 * table.sum()
+    few = as_detection(type2_table([[3, 1], [1, 4]]), acknowledge=ACKNOWLEDGEMENT)
+    assert [n.code for n in notices(few)].count("few-trials") == 1
+
+
+@pytest.mark.parametrize(
+    ("ratings", "cut", "message"),
+    [
+        (5, None, r"cut: got none for 5 ratings, allowed is 1 to 4\. An odd number"),
+        (5, 5, "cut: got 5 for 5 ratings, allowed is 1 to 4"),
+        (4, 0, "cut: got 0, allowed is a whole number"),
+        (4, 1.5, "cut: got 1.5"),
+        (1, None, "none for 1 ratings"),
+    ],
+)
+def test_a_cut_leaves_ratings_on_both_sides(ratings, cut, message):
+    table = type2_table(np.ones((2, ratings), int))
+    with pytest.raises(InputError, match=message):
+        as_detection(table, acknowledge=ACKNOWLEDGEMENT, cut=cut)
+
+
+def test_a_count_table_needs_no_door():
+    with pytest.raises(InputError, match=r"a count table.*type2_counts makes a type-2 table"):
+        as_detection(from_nr([5, 3, 2, 1], [1, 2, 4, 6]), acknowledge=ACKNOWLEDGEMENT)
+    with pytest.raises(InputError, match="counts: got dict"):
+        as_detection({}, acknowledge=ACKNOWLEDGEMENT)
+
+
+@pytest.mark.parametrize("d", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("ratings", [4, 8])
+def test_m_ratio_is_one_by_construction_however_good_confidence_is(d, ratings):
+    counts = as_detection(gaussian_table(d, ratings), acknowledge=ACKNOWLEDGEMENT)
+    fitted = fit_mle(counts)
+    assert fitted["dprime"].item() == pytest.approx(d, abs=1e-6)
+    # Counts of 1e10 are rounded to whole ones.
+    assert fitted["m_ratio"].item() == pytest.approx(1, abs=1e-5)
+
+
+def test_m_ratio_of_the_withdrawn_analysis_is_near_one(shared):
+    folder = shared / "data" / "cacioli2026_sdt_calibration"
+    data = json.loads((folder / "roc_data.json").read_text())
+    for model, printed in (("llama3_base", 1.407), ("gemma2_instruct", 0.946)):
+        cell = data[model]["triviaqa"]["1.0"]
+        table = np.array([cell["noise_counts"], cell["signal_counts"]], int)
+        # Bins of equal width are what was deposited: the cut is at the one nearest the median.
+        shares = table.sum(axis=0).cumsum() / table.sum()
+        cut = int(abs(shares - 0.5).argmin()) + 1
+        counts = as_detection(type2_table(table), acknowledge=ACKNOWLEDGEMENT, cut=cut)
+        fitted = fit_mle(counts, correction="cell")
+        # A cut that is off by .03 of the trials moves d′ by a few hundredths, finer bins M by less
+        # than .1.
+        assert fitted["dprime"].item() == pytest.approx(printed, abs=0.03)
+        assert fitted["m_ratio"].item() == pytest.approx(1, abs=0.1)
+
+
+def test_the_notice_travels_as_an_error_that_withholds_verdicts():
+    counts = as_detection(gaussian_table(1.0, 8, trials=400), acknowledge=ACKNOWLEDGEMENT)
+    assert error_codes(counts, ["all"]) == "correctness-as-stimulus"
+    for result in (
+        counts,
+        sdt(counts),
+        fit_mle(counts),
+        fit_dmc(counts),
+        type2_counts(counts),
+        resample(counts, sdt, n=5, seed=1),
+    ):
+        noticed = [n for n in notices(result) if n.code == "correctness-as-stimulus"]
+        assert [(n.severity, n.cells) for n in noticed] == [("error", ())]
+
+
+# --- disguises ------------------------------------------------------------------------------
+
+
+def test_a_response_that_is_a_cut_of_the_rating_is_refused_with_the_way_out():
+    trials = answers()
+    trials["stimulus"] = np.where(trials.pop("correct"), "b", "a")
+    trials["response"] = np.where(trials["octile"] > 4, "b", "a")
+    message = (
+        r"response: got a choice that the rating alone determines, in every cell.*near 1 by constr"
+        r".*auroc2.*distance from its middle\. response_from_confidence=True counts all the same"
+    )
+    with pytest.raises(InputError, match=message):
+        count_trials(trials, confidence="octile")
+    counts = count_trials(trials, confidence="octile", response_from_confidence=True)
+    noticed = next(notice for notice in notices(counts) if notice.code == CUT)
+    assert (noticed.severity, noticed.cells) == ("error", ())
+    assert counts.sum() == len(trials)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_each_cell_may_have_its_own_cut(flipped):
+    trials = frame()
+    cut = np.where(trials["model"] == "GPT-5", 2, 3)
+    # Both responses with two ratings at least: five are in use.
+    trials["confidence"] = np.tile([1, 2, 3, 4, 5], 80)
+    trials["response"] = np.where((trials["confidence"] > cut) ^ flipped, "pos", "neg")
+    for by in ("model", ["model", "task"]):
+        with pytest.raises(InputError, match="rating alone determines, in every cell"):
+            count_trials(trials, by=by)
+    # Together they overlap.
+    assert CUT not in codes(count_trials(trials))
+
+
+def test_a_task_that_is_a_cut_beside_one_that_is_none_is_refused_and_named():
+    trials = frame()
+    is_open = trials["task"] == "B"
+    cut = np.where(trials["confidence"] > 2, "pos", "neg")
+    trials["response"] = trials["response"].mask(is_open, cut)
+    with pytest.raises(InputError, match=r"determines, in cell 'GPT-5 \| B' and 1 more"):
+        count_trials(trials, by=["model", "task"])
+    counts = count_trials(trials, by=["model", "task"], response_from_confidence=True)
+    noticed = next(notice for notice in notices(counts) if notice.code == CUT)
+    assert noticed.cells == ("GPT-5 | B", "Mistral | B")
+
+
+def test_a_cut_is_seen_where_cells_are_items():
+    trials = frame(item=np.arange(400) // 4)
+    cut = np.where(trials["model"] == "GPT-5", 2, 3)
+    trials["confidence"] = np.tile([1, 2, 3, 4, 5], 80)
+    trials["response"] = np.where(trials["confidence"] > cut, "pos", "neg")
+    with pytest.raises(InputError, match="rating alone determines"):
+        count_trials(trials, by=["model", "item"])
+
+
+def test_a_handful_of_trials_is_no_proof_of_a_cut():
+    trials = frame(18, confidence=np.tile([1, 2, 3], 6))
+    trials["confidence"] = np.r_[np.tile([1, 2], 5)[:9], np.tile([3, 4], 5)[:9]]
+    trials["response"] = np.repeat(["neg", "pos"], 9)
+    assert CUT not in codes(count_trials(trials))
+    more = pd.concat([trials, trials])
+    with pytest.raises(InputError, match="rating alone determines"):
+        count_trials(more)
+    # Of many subjects with few trials each, some look like it.
+    many = pd.concat([frame(400, subject=0), trials.assign(subject=1)])
+    assert CUT not in codes(count_trials(many, by="subject"))
+
+
+def test_a_strong_bias_with_one_rating_for_a_response_is_no_proof():
+    trials = frame()
+    is_biased = trials["model"] == "Mistral"
+    rating = np.where(trials["response"] == "neg", 2, 3)
+    trials["confidence"] = trials["confidence"].mask(is_biased, rating)
+    assert CUT not in codes(count_trials(trials, by="model"))
+    # Of all the trials there are, it is noticed.
+    alone = count_trials(trials[is_biased], by="model")
+    assert CUT in codes(alone)
+
+
+def test_folded_ratings_and_ordinary_ones_pass():
+    trials = frame()
+    assert CUT not in codes(count_trials(trials, by=["model", "task"]))
+    scale = np.tile(np.arange(1, 9), 50)
+    trials["response"] = np.where(scale > 4, "pos", "neg")
+    trials["confidence"] = np.where(scale > 4, scale - 4, 5 - scale)
+    assert CUT not in codes(count_trials(trials, by="model"))
+
+
+@pytest.mark.parametrize("labels", [(False, True), (0, 1), ("a", "b"), ("b", "a")])
+def test_a_stimulus_that_goes_with_correctness_is_refused(labels):
+    trials = answers()
+    trials["answer"] = np.where(trials["correct"], labels[1], labels[0])
+    guess = np.random.default_rng(2).random(len(trials)) < 0.5
+    trials["said"] = np.where(guess, labels[1], labels[0])
+    message = (
+        r"stimulus: got column 'answer', which goes with 'correct' in every row.*count_correct"
+    )
+    with pytest.raises(InputError, match=message):
+        count_trials(trials, stimulus="answer", response="said", confidence="octile")
+
+
+def test_a_stimulus_that_goes_with_correctness_by_nature_is_left_alone():
+    trials = frame(response="pos")
+    trials["correct"] = trials["stimulus"] == trials["response"]
+    assert count_trials(trials).sum() == 400
+    trials = frame()
+    trials["correct"] = trials["stimulus"] == trials["response"]
+    assert count_trials(trials).sum() == 400
+
+
+def test_few_trials_do_not_show_what_the_stimulus_goes_with():
+    trials = frame(6, stimulus=["neg", "pos"] * 3, response=["neg", "pos", "pos"] * 2)
+    trials["accuracy"] = trials["stimulus"] == "pos"
+    assert count_trials(trials).sum() == 6
+
+
+def test_no_real_data_are_refused(shared):
+    folder = shared / "data"
+    rouault = rouault2018(folder)
+    tables = [
+        count_trials(rouault, by="subject", ratings=5),
+        count_trials(mazancieux2020(folder), by=["subject", "task"], ratings=4),
+        count_trials(bang2019(folder), by=["subject", "task"], ratings=4),
+        count_trials(michael2026(folder), by=["llm", "task"], confidence="rating", ratings=4),
+        hellmann2023_counts(folder),
+    ]
+    assert [counts.sizes["cell"] for counts in tables] == [498, 724, 350, 22, 16]
+    assert not any(CUT in codes(counts) for counts in tables)
+
+
+def test_no_subject_of_real_data_is_refused_when_counted_alone(shared):
+    folder = shared / "data"
+    for trials, confidence in (
+        (mazancieux2020(folder), "confidence"),
+        (bang2019(folder), "confidence"),
+        (michael2026(folder).rename(columns={"llm": "subject"}), "rating"),
+    ):
+        for _, own in trials.groupby("subject"):
+            assert count_trials(own, confidence=confidence, ratings=4).sum() == len(own)

@@ -1,0 +1,371 @@
+"""Logs of Inspect are read without Inspect and without a file extracted, or refused."""
+
+import json
+import math
+import zipfile
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hmetad.counts.correct import count_correct
+from hmetad.errors import InputError
+from hmetad.logs import inspect_files
+from hmetad.logs.inspect_ai import read_inspect
+
+HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}
+
+
+def sample(name=1, epoch=1, value="C", said='{"confidence": "80%"}', **fields):
+    """A sample with one score."""
+    made = {"id": name, "epoch": epoch, "target": "4", "output": {"completion": said}}
+    made["scores"] = {"match": {"value": value, "answer": "4"}}
+    return made | fields
+
+
+def lettered(answer="A", logs=(-0.2, -1.8), said="ANSWER: A", options=2, **fields):
+    """A sample of a multiple choice with log-probabilities."""
+    top = [{"token": f" {'ABC'[i]}", "logprob": log} for i, log in enumerate(logs)]
+    tokens = [{"token": "ANSWER:", "logprob": 0.0}]
+    tokens += [{"token": " A", "logprob": logs[0], "top_logprobs": top}]
+    answers = [{"logprobs": {"content": tokens}}]
+    made = sample(said=said, choices=["x"] * options, target=["A"])
+    made["output"]["choices"] = answers
+    made["scores"]["match"]["answer"] = answer
+    return made | fields
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(samples, name="log.json", header=HEADER, compression=zipfile.ZIP_DEFLATED):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".json":
+            path.write_text(json.dumps(header | {"samples": samples}))
+            return path
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for number, made in enumerate(samples):
+                archive.writestr(f"samples/{number}.json", json.dumps(made))
+            archive.writestr("header.json", json.dumps(header))
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
+def test_an_archive_and_a_json_file_hold_the_same_trials(compression, write):
+    samples = [sample("a"), sample(7, 1, "I"), sample(7, 2)]
+    trials = read_inspect(write(samples, "log.eval", compression=compression), field="confidence")
+    other = read_inspect(write(samples, "log.json"), field="confidence")
+    pd.testing.assert_frame_equal(trials.drop(columns="log"), other.drop(columns="log"))
+    assert trials[["id", "epoch"]].values.tolist() == [["a", 1], [7, 1], [7, 2]]
+    assert trials["correct"].tolist() == [True, False, True]
+    assert trials["confidence"].tolist() == [0.8] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "correct"),
+    [
+        ("C", {}, True),
+        ("I", {}, False),
+        (1, {}, True),
+        (0.0, {}, False),
+        (True, {}, True),
+        ("correct", {}, True),
+        ("P", {}, None),
+        ("N", {}, None),
+        (0.5, {}, None),
+        (math.nan, {}, None),
+        ([1, 0], {}, None),
+        (None, {}, None),
+        ("P", {"grades": {"P": True}}, True),
+        ("N", {"grades": {"N": False}}, False),
+        (0.5, {"threshold": 0.5}, True),
+        (0.4, {"threshold": 0.5}, False),
+        ({"a": 1, "b": 0}, {"scorer": "match/b"}, False),
+    ],
+)
+def test_a_score_is_right_or_wrong_or_counted(value, options, correct, write):
+    trials = read_inspect(write([sample(value=value)]), field="confidence", **options)
+    assert trials["correct"].isna().item() == (correct is None)
+    assert sum(trials.attrs["rejected"].values()) == (correct is None)
+    if correct is not None:
+        assert trials["correct"].item() == correct
+    json.dumps(trials.attrs)
+
+
+def test_a_sample_that_failed_is_kept_without_a_score(write):
+    failed = sample(2, scores={}, error={"message": "out of memory"}, output={})
+    trials = read_inspect(write([sample(), failed]), field="confidence")
+    assert trials["correct"].isna().tolist() == [False, True]
+    counts = count_correct(trials.assign(confidence=[1, 1]), by="model", ratings=2)
+    assert (counts.sum(), counts.attrs["rows_dropped"]) == (1, 1)
+    expected = {"no score, the sample ended in an error": 1, "confidence: missing": 1}
+    assert trials.attrs["rejected"] == expected
+
+
+def test_several_scores_need_a_choice(write):
+    scores = {"match": {"value": "C"}, "grader": {"value": {"kind": 1, "apt": 0}}}
+    path = write([sample(scores=scores)])
+    with pytest.raises(InputError, match="scorer: got none, for scores 'match', 'grader'"):
+        read_inspect(path)
+    assert read_inspect(path, scorer="match")["correct"].tolist() == [True]
+    assert read_inspect(path, scorer="grader/apt")["correct"].tolist() == [False]
+    for wrong in ("grade", "grader", "grader/app", "match/apt"):
+        with pytest.raises(InputError, match="scorer"):
+            read_inspect(path, scorer=wrong)
+
+
+def test_confidence_stands_where_the_source_says(write):
+    made = sample(said="80%", metadata={"confidence": 0.1}, store={"confidence": 0.2})
+    made["scores"]["match"]["metadata"] = {"x": {"confidence": 0.3}}
+    path = write([made])
+    for source, expected in (
+        ("metadata", 0.1),
+        ("store", 0.2),
+        ("score", 0.3),
+        ("completion", 0.8),
+    ):
+        assert read_inspect(path, source=source)["confidence"].tolist() == [expected]
+
+
+def test_a_completion_kept_among_the_attachments_is_found(write):
+    made = sample(said="attachment://ab12", attachments={"ab12": "Confidence: 70%"})
+    trials = read_inspect(write([made]), field="confidence")
+    assert trials["confidence"].tolist() == [0.7]
+
+
+def test_log_probabilities_of_the_letters_become_probabilities(write):
+    trials = read_inspect(write([lettered(logs=(math.log(0.6), math.log(0.2)))]))
+    np.testing.assert_allclose(trials["option_probabilities"].item(), [0.75, 0.25])
+    assert trials["confidence"].item() == pytest.approx(0.75)
+    assert trials["target"].tolist() == ["A"]
+    three = read_inspect(write([lettered(options=3)]))
+    assert three["option_probabilities"].item()[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (sample(), "no choice of 2 to 26 options"),
+        (lettered(answer="A, B"), "no single letter as the answer"),
+        (lettered(answer="C"), "no single letter as the answer"),
+        (lettered(said="ANSWER: B"), "log-probabilities of another text"),
+        (lettered(answer="B"), "the answer is no token of its own"),
+        (lettered(logs=(math.nan, 0)), "log-probabilities are not finite"),
+        (lettered(logs=(3.0, 0)), "log-probabilities are not finite"),
+        (sample(choices=["x", "y"], scores={"a": {"value": 1, "answer": "A"}}),
+         "no log-probabilities"),
+    ],
+)  # fmt: skip
+def test_without_usable_log_probabilities_confidence_is_missing(made, reason, write):
+    trials = read_inspect(write([made]))
+    assert trials["confidence"].isna().all()
+    assert trials["option_probabilities"].tolist() == [None]
+    assert trials.attrs["rejected"] == {f"confidence: {reason}": 1}
+
+
+def test_copies_are_counted_and_left_out(write):
+    trials = read_inspect(write([sample(), sample(value="I"), sample(epoch=2)], "log.eval"))
+    assert trials["correct"].tolist() == [True, True]
+    assert trials.attrs["duplicates"] == 1
+
+
+def test_logs_of_a_folder_are_told_apart(write, tmp_path):
+    other = HEADER | {"eval": {"task": "other", "model": "two"}, "status": "error"}
+    write([sample()], "a/2026-01-31T10-00-00_sums_x.json")
+    write([sample()], "b/two.eval", other)
+    (tmp_path / "logs.json").write_text("{}")
+    trials = read_inspect(tmp_path)
+    assert trials[["task", "model"]].values.tolist() == [["sums", "house/one"], ["other", "two"]]
+    assert [path[-8:] for path in trials.attrs["unfinished"]] == ["two.eval"]
+    assert read_inspect(tmp_path, task="other")["model"].tolist() == ["two"]
+    with pytest.raises(InputError, match="Did you mean 'other'"):
+        read_inspect(tmp_path, task="others")
+
+
+def test_a_log_that_was_never_finished_is_read_as_such(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps(HEADER | {"status": "started"}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(sample()))
+    trials = read_inspect(tmp_path)
+    assert trials.attrs["unfinished"] == trials.attrs["files"]
+
+
+@pytest.mark.parametrize("name", ["../evil.json", "samples/../../evil.json", "/evil", "..\\evil"])
+def test_a_member_that_points_out_of_the_archive_is_refused(name, write, tmp_path):
+    path = write([sample()], "in/log.eval")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, json.dumps(sample(2)))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="points out of the archive"):
+        read_inspect(path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
+def test_what_is_no_archive_is_refused(content, tmp_path):
+    (tmp_path / "log.eval").write_bytes(content)
+    with pytest.raises(InputError, match=r"log\.eval: got an archive that cannot be read"):
+        read_inspect(tmp_path / "log.eval")
+
+
+def test_an_archive_cut_off_is_refused(write):
+    path = write([sample()], "log.eval", compression=93)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(InputError, match=r"cannot be read.*cut off"):
+        read_inspect(path)
+
+
+def test_an_archive_of_unknown_compression_names_what_is_needed(write):
+    path = write([sample()], "log.eval")
+    content = path.read_bytes().replace(b"\x14\x00\x00\x00\x08\x00", b"\x14\x00\x00\x00\x62\x00")
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"pip install 'hmetad\[logs\]'"):
+        read_inspect(path)
+
+
+def test_a_member_beyond_all_measure_is_refused(write, monkeypatch):
+    monkeypatch.setattr(inspect_files, "LARGEST_MEMBER", 100)
+    with pytest.raises(InputError, match="a larger member"):
+        read_inspect(write([sample()], "log.eval"))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (HEADER | {"version": 3}, "log version 3"),
+        (HEADER | {"version": 1}, "log version 1, .*inspect log convert"),
+        (HEADER | {"version": True}, "log version True"),
+        (HEADER | {"version": "2"}, "log version '2'"),
+        (HEADER | {"eval": {}}, "without a task and a model"),
+        (HEADER | {"eval": None}, "without a task and a model"),
+        ({"answers": 3}, "without 'version' and 'eval'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["log.json", "log.eval"])
+def test_headers_of_another_kind_are_refused(name, header, message, write):
+    with pytest.raises(InputError, match=message):
+        read_inspect(write([sample()], name, header))
+
+
+@pytest.mark.parametrize("name", ["log.json", "log.eval"])
+def test_logs_without_samples_are_refused(name, write):
+    with pytest.raises(InputError, match="a log without samples"):
+        read_inspect(write([], name))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "an empty file"),
+        ('{"version": 2, "ev', "text that is no JSON"),
+        ("[]", "a list"),
+        (json.dumps(HEADER | {"samples": None}), "without samples"),
+        (json.dumps(HEADER | {"samples": [3]}), "sample 1: got a int"),
+        (json.dumps(HEADER | {"samples": [{}]}), "sample 1: got id None"),
+        (json.dumps(HEADER | {"samples": [{"id": 1}]}), "sample 1: got epoch None"),
+    ],
+)
+def test_json_that_is_no_log_is_refused(content, message, tmp_path):
+    (tmp_path / "log.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_inspect(tmp_path / "log.json")
+
+
+def test_an_archive_without_header_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("samples/1.json", "{}")
+    with pytest.raises(InputError, match=r"without header\.json"):
+        read_inspect(tmp_path)
+
+
+def test_paths_without_logs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="a folder without logs"):
+        read_inspect(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        read_inspect(tmp_path / "log.eval")
+    (tmp_path / "log.txt").touch()
+    with pytest.raises(InputError, match=r"suffix '\.txt'"):
+        read_inspect(tmp_path / "log.txt")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": "text"},
+        {"source": "logprobs", "field": "confidence"},
+        {"grades": {"P": 0.5}},
+        {"grades": ["P"]},
+        {"threshold": "high"},
+        {"pattern": "("},
+        {"words": {"sure": 2}},
+    ],
+)
+def test_unusable_options_are_refused(options, write):
+    with pytest.raises(InputError, match=next(iter(options))):
+        read_inspect(write([sample()]), **options)
+
+
+def test_text_is_data_whatever_is_in_it(write):
+    texts = ["<script>alert(1)</script>", "\x00\x1b[31m", "\ud800", "y" * 5000]
+    made = [sample(i, scores={"a": {"value": "C", "answer": t}}) for i, t in enumerate(texts)]
+    answers = read_inspect(write(made, "log.eval"))["answer"].tolist()
+    assert answers[:3] == [*texts[:2], "\\ud800"]
+    assert len(answers[3]) == 1000
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.dictionaries(
+    st.sampled_from([*lettered(), "attachments", "metadata", "error"]), JSON, max_size=4
+)
+OPTIONS = st.sampled_from(
+    [{}, {"field": "confidence"}, {"source": "metadata"}, {"scorer": "match"}, {"threshold": 0.5}]
+)
+SCORES = st.dictionaries(
+    st.just("match"), st.dictionaries(st.sampled_from(["value", "answer"]), JSON)
+)
+LOGPROBS = st.recursive(
+    st.fixed_dictionaries({"token": st.sampled_from(["A", " B", "ANSWER: A"]), "logprob": JSON}),
+    lambda inner: st.fixed_dictionaries(
+        {"token": st.sampled_from(["A", " B"]), "logprob": JSON, "top_logprobs": st.lists(inner)}
+    ),
+    max_leaves=4,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fields=FIELDS, scores=SCORES, tokens=st.lists(LOGPROBS), options=OPTIONS)
+def test_any_sample_is_read_or_refused(fields, scores, tokens, options, write):
+    made = lettered(scores=scores)
+    made["output"]["choices"][0]["logprobs"]["content"] = tokens
+    made["output"]["completion"] = "".join(token["token"] for token in tokens)
+    try:
+        trials = read_inspect(write([made | fields, sample(2)]), **options)
+    except InputError:
+        return
+    json.dumps(trials.attrs)
+    assert trials.to_csv(index=False).encode()
+    assert trials["confidence"].dropna().between(0, 1).all()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
+def test_any_bytes_are_read_or_refused(compression, data, write):
+    path = write([sample()], "log.eval", compression=compression)
+    whole = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(
+        whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole
+    )
+    with suppress(InputError):
+        read_inspect(path)

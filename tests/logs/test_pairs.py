@@ -1,0 +1,311 @@
+"""The right option meets each wrong one, and their table knows that they are not independent."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hmetad.counts.notices import notices
+from hmetad.counts.resample import resample
+from hmetad.counts.table import count_trials
+from hmetad.errors import InputError
+from hmetad.logs.pairs import count_pairs, option_pairs
+from hmetad.measures.sdt import sdt
+from hmetad.mle.meta_d import fit_mle
+
+DELTA = 1.0
+
+
+def questions(n=500, options=4, seed=1, noise="normal", **columns):
+    """Options with evidence; the right one has DELTA more. Probabilities are their softmax."""
+    rng = np.random.default_rng(seed)
+    draw = rng.standard_normal if noise == "normal" else lambda size: rng.standard_t(2, size)
+    evidence = draw((n, options))
+    right = rng.integers(options, size=n)
+    evidence[np.arange(n), right] += DELTA
+    p = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    base = {"item": np.arange(n), "target": right, "option_probabilities": p.tolist()}
+    return pd.DataFrame(base | columns)
+
+
+def one(p, target=0, **options):
+    """Pairs of a single question."""
+    frame = pd.DataFrame({"item": ["q"], "target": [target], "option_probabilities": [p]})
+    return option_pairs(frame, **options)
+
+
+def codes(counts):
+    return [notice.code for notice in notices(counts)]
+
+
+# --- the pairs ------------------------------------------------------------------------------
+
+
+def test_the_right_option_meets_each_wrong_one_in_both_orders():
+    pairs = one([0.1, 0.4, 0.2, 0.3], target=2)
+    assert pairs.columns.tolist() == ["item", "stimulus", "response", "confidence"]
+    assert pairs["stimulus"].tolist() == ["A", "B"] * 3
+    is_right = (pairs["stimulus"] == pairs["response"]).tolist()
+    assert is_right == [True, True, False, False, False, False]
+    # The larger of the two over their sum: .2 with .1, .4 and .3.
+    np.testing.assert_allclose(pairs["confidence"][::2], [2 / 3, 2 / 3, 0.6], rtol=1e-12)
+    np.testing.assert_array_equal(pairs["confidence"][::2], pairs["confidence"][1::2])
+
+
+def test_listed_order_is_that_of_the_question():
+    pairs = one([0.1, 0.4, 0.2, 0.3], target=2, orders="listed")
+    assert pairs["stimulus"].tolist() == ["B", "B", "A"]
+    assert pairs["response"].tolist() == ["B", "A", "B"]
+
+
+def test_of_tied_pairs_in_both_orders_half_are_right_and_no_place_is_favoured():
+    pairs = one([0.25] * 5)
+    assert (pairs["confidence"] == 0.5).all()
+    is_right = (pairs["stimulus"] == pairs["response"]).to_numpy().reshape(-1, 2)
+    assert is_right.sum(axis=1).tolist() == [1, 1, 1, 1]
+    assert (pairs["response"] == "B").mean() == 0.5
+    # In each group for itself.
+    frame = questions(4, model=["x", "x", "y", "y"])
+    frame["option_probabilities"] = [[0.5, 0.5]] * 4
+    frame["target"] = 0
+    by_model = option_pairs(frame, by="model").groupby("model")["response"]
+    assert by_model.agg(lambda said: (said == "B").mean()).tolist() == [0.5, 0.5]
+
+
+def test_both_orders_favour_no_place_and_listed_order_keeps_a_bias():
+    biased = questions(2000)
+    tilt = np.array([4, 1, 1, 1])
+    biased["option_probabilities"] = [
+        list(np.array(p) * tilt) for p in biased["option_probabilities"]
+    ]
+    both = sdt(count_pairs(option_pairs(biased, ratings=4)))
+    listed = sdt(count_pairs(option_pairs(biased, ratings=4, orders="listed")))
+    assert both["c"].item() == pytest.approx(0, abs=1e-12)
+    # The bias is for A.
+    assert listed["c"].item() > 3 * listed["c_se"].item()
+
+
+@given(
+    st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.floats(0.01, 100), st.integers(0, 5)
+)
+def test_probabilities_need_not_sum_to_one(p, factor, place):
+    target = place % len(p)
+    plain, scaled = one(p, target), one([factor * x for x in p], target)
+    np.testing.assert_allclose(plain["confidence"], scaled["confidence"], rtol=1e-12)
+    assert len(plain) == 2 * (len(p) - 1)
+    assert plain["confidence"].between(0.5, 1).all()
+
+
+def test_ratings_are_equal_intervals_from_a_half_to_one():
+    # Confidence .5, .625, .75, .99 against the last option.
+    p = [[0.5, 0.5], [0.625, 0.375], [0.75, 0.25], [0.99, 0.01]]
+    frame = pd.DataFrame({"item": range(4), "target": 0, "option_probabilities": p})
+    assert option_pairs(frame, ratings=4)["confidence"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert option_pairs(frame, ratings=2)["confidence"].tolist() == [1, 1, 1, 1, 2, 2, 2, 2]
+
+
+# --- what comes in --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [1, 1.0, "1", "B", "b", " B "])
+def test_a_target_is_a_number_or_a_letter(target):
+    assert one([0.2, 0.5, 0.3], target)["confidence"][0] == pytest.approx(0.5 / 0.7)
+
+
+@pytest.mark.parametrize(
+    "targets", [["p_A", "p_C"], ["A", "C"], ["a", "c"], [0, 2], ["0", "2"], [0.0, 2.0]]
+)
+def test_wide_columns_and_lists_give_the_same_pairs(targets):
+    rows = [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
+    wide = pd.DataFrame(rows, columns=["p_A", "p_B", "p_C"]).assign(item=["q", "r"], target=targets)
+    found = option_pairs(wide, probabilities=["p_A", "p_B", "p_C"])
+    lists = pd.DataFrame({"item": ["q", "r"], "target": [0, 2], "option_probabilities": rows})
+    pd.testing.assert_frame_equal(found, option_pairs(lists))
+
+
+def test_names_of_wide_columns_come_before_numbers_where_all_targets_are_such():
+    wide = pd.DataFrame({"o1": [0.9, 0.9], "o2": [0.1, 0.1], "item": [1, 2]})
+    by_name = option_pairs(wide.assign(target=[1, 2]), probabilities=["o1", "o2"])
+    assert (by_name["stimulus"] == by_name["response"]).tolist() == [True, True, False, False]
+    by_number = option_pairs(wide.assign(target=[0, 1]), probabilities=["o1", "o2"])
+    pd.testing.assert_frame_equal(by_name, by_number)
+    yes_no = pd.DataFrame({"yes": [0.9], "no": [0.1], "item": [1], "target": ["no"]})
+    wrong = option_pairs(yes_no, probabilities=["yes", "no"])
+    assert (wrong["stimulus"] != wrong["response"]).all()
+
+
+def test_questions_may_have_different_numbers_of_options():
+    ragged = pd.DataFrame({"item": [1, 2], "target": 0})
+    ragged["option_probabilities"] = [[0.6, 0.4], [0.5, 0.3, 0.2]]
+    pairs = option_pairs(ragged)
+    assert pairs["item"].tolist() == [1, 1, 2, 2, 2, 2]
+    wide = pd.DataFrame(
+        {"a": [0.6, 0.5], "b": [0.4, 0.3], "c": [np.nan, 0.2], "item": [1, 2], "target": ["a", "a"]}
+    )
+    pd.testing.assert_frame_equal(option_pairs(wide, probabilities=["a", "b", "c"]), pairs)
+
+
+def test_lists_survive_a_file_of_text(tmp_path):
+    frame = questions(20)
+    frame.to_csv(tmp_path / "trials.csv", index=False)
+    read = pd.read_csv(tmp_path / "trials.csv")
+    pd.testing.assert_frame_equal(option_pairs(read), option_pairs(frame))
+
+
+def test_grouping_columns_are_kept_and_renamed():
+    frame = questions(6, llm=list("xxyyzz"), level=2.5)
+    pairs = option_pairs(frame, by={"model": "llm", "level": "level"})
+    assert pairs.columns.tolist()[:3] == ["model", "level", "item"]
+    assert pairs["model"].tolist() == np.repeat(list("xyz"), 12).tolist()
+
+
+def test_without_an_item_every_row_is_one_and_another_column_may_name_it():
+    frame = questions(5, doc=list("abcde"))
+    assert option_pairs(frame, item=None)["item"].tolist() == np.repeat(range(5), 6).tolist()
+    assert option_pairs(frame, item="doc")["item"].unique().tolist() == list("abcde")
+
+
+def test_the_trials_are_not_changed():
+    frame = questions(5)
+    before = frame.copy(deep=True)
+    option_pairs(frame, ratings=3)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_rows_without_probabilities_target_or_second_option_are_left_out_and_counted():
+    frame = questions(7).astype({"target": object})
+    frame["option_probabilities"] = [
+        None,
+        np.nan,
+        [0.5, 0.5],
+        [0.7],
+        [0.0, 0.0, 1.0],
+        [0.6, 0.4],
+        [],
+    ]
+    frame["target"] = ["Paris", "Rome", None, 0, 0, 0, 0]
+    pairs = option_pairs(frame, ratings=2)
+    assert pairs["item"].tolist() == [4, 4, 5, 5]
+    counts = count_pairs(pairs)
+    said = {notice.code: notice.message for notice in notices(counts)}
+    assert said["rows-dropped"].startswith("5 of 7 rows left out")
+    assert said["pairs-dropped"].startswith("1 of 3 pairs left out")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"option_probabilities": [[-0.1, -2.0]]}, r"got -0\.1, .*by numpy\.exp"),
+        ({"option_probabilities": [[0.1, np.inf]]}, "got inf, allowed is finite"),
+        ({"option_probabilities": ["yes"]}, "got 'yes', allowed is a list of numbers per row"),
+        ({"option_probabilities": [0.4]}, r"got 0\.4, allowed is a list of numbers"),
+        ({"option_probabilities": ['{"A": 1}']}, "allowed is a list of numbers"),
+        ({"option_probabilities": [["a", "b"]]}, "allowed is a list of numbers"),
+        ({"option_probabilities": [None]}, "no probability in any row"),
+        ({"option_probabilities": [[0.0, 0.0]]}, "no row with a right and a wrong option"),
+        ({"option_probabilities": [[0.3]]}, "no row with a right and a wrong option"),
+        ({"target": [2]}, "target column 'target': got 2, which has no probability in row 0"),
+        ({"target": ["C"]}, "'C', which has no probability in row 0, allowed is one of its 2"),
+        ({"target": ["-1"]}, "target: got '-1', allowed is the number of an option from 0"),
+        ({"target": ["Paris"]}, "target: got 'Paris'"),
+        ({"target": [0.5]}, r"target: got '0\.5'"),
+    ],
+)
+def test_what_is_no_question_is_refused(change, message):
+    frame = pd.DataFrame({"item": ["q"], "target": [0], "option_probabilities": [[0.3, 0.7]]})
+    with pytest.raises(InputError, match=message):
+        option_pairs(frame.assign(**change))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"orders": "one"}, "orders: got 'one', allowed is 'both' or 'listed'"),
+        ({"ratings": 1}, "ratings: got 1"),
+        ({"ratings": True}, "ratings: got True"),
+        ({"target": "targets"}, "target: got 'targets'.*Did you mean 'target'"),
+        ({"item": "id"}, "item: got 'id'"),
+        ({"probabilities": ["target"]}, "a column of lists, or two or more columns"),
+        ({"by": "item"}, "2 times"),
+        ({"by": "item", "item": None}, r"by: got 'item'.*The item is kept in any case"),
+        ({"by": "dprime"}, "by: got 'dprime'"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        option_pairs(questions(3), **arguments)
+    with pytest.raises(InputError, match="trials: got list"):
+        option_pairs([])
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def test_the_table_is_that_of_the_trials_with_what_they_share():
+    pairs = option_pairs(questions(30, model=list("xy") * 15), by="model", ratings=4)
+    counts = count_pairs(pairs, by="model", ratings=4)
+    plain = count_trials(pairs, by="model", ratings=4)
+    np.testing.assert_array_equal(counts, plain)
+    assert codes(counts)[-2:] == ["paired-options", "confidence-of-the-choice"]
+    shared = notices(counts)[-2]
+    assert (shared.severity, shared.cells) == ("warning", ())
+    assert shared.message.startswith("180 pairs of 30 items, 6.0 an item")
+    assert json.loads(counts.attrs["labels"]) == ["A", "B"]
+
+
+def test_the_notice_travels_through_estimates_and_the_bootstrap():
+    counts = count_pairs(option_pairs(questions(30), ratings=4), by="item")
+    draws = resample(counts, sdt, n=20, cluster="item", seed=1)
+    for result in (sdt(counts), draws):
+        assert "paired-options" in codes(result)
+
+
+def test_pairs_without_their_item_are_refused():
+    pairs = option_pairs(questions(3), ratings=4).drop(columns="item")
+    with pytest.raises(InputError, match="pairs: got 'item', allowed is a column of the trials"):
+        count_pairs(pairs)
+
+
+# --- known truth ----------------------------------------------------------------------------
+
+
+def test_items_of_known_evidence_give_their_two_alternative_truth():
+    # The difference of two options is N(±DELTA, 2): d′ = 2·DELTA/√2, no bias, and confidence, which
+    # rises with its size, is that of an ideal observer.
+    pairs = option_pairs(questions(40_000), ratings=4)
+    counts = count_pairs(pairs)
+    fitted = fit_mle(counts)
+    by_item = count_pairs(pairs.assign(item=pairs["item"] // 100), by="item")
+    spread = resample(by_item, fit_mle, n=100, cluster="item", seed=1).std("draw")
+    dprime, m_ratio = (fitted[name].item() for name in ("dprime", "m_ratio"))
+    assert dprime == pytest.approx(np.sqrt(2) * DELTA, abs=4 * spread["dprime"].item())
+    assert m_ratio == pytest.approx(1, abs=4 * spread["m_ratio"].item())
+    assert spread["m_ratio"].item() < 0.02
+
+
+def test_m_ratio_departs_from_one_by_the_shape_of_the_evidence_alone():
+    heavy = count_pairs(option_pairs(questions(40_000, noise="heavy"), ratings=4))
+    fitted = fit_mle(heavy)
+    # As little is lost between choice and confidence as with normal evidence: nothing.
+    assert abs(fitted["m_ratio"].item() - 1) > 10 * fitted["m_ratio_se"].item()
+
+
+def test_the_bootstrap_of_items_is_as_wide_as_samples_of_items_are_and_that_of_pairs_too_narrow():
+    spread = []
+    for seed in range(200):
+        counts = count_pairs(option_pairs(questions(150, seed=seed), ratings=4))
+        spread.append(sdt(counts)["dprime"].item())
+    truth = np.std(spread)
+    pairs = option_pairs(questions(150, seed=1000), ratings=4)
+    by_item = resample(count_pairs(pairs, by="item"), sdt, n=1000, cluster="item", seed=1)
+    by_pair = resample(count_pairs(pairs), sdt, n=1000, seed=1)
+    widths = [draws["dprime"].std().item() for draws in (by_item, by_pair)]
+    # An SD from 200 samples is off by 5 %, one from a single data set by about 7 %.
+    assert widths[0] == pytest.approx(truth, rel=0.25)
+    # Two orders alone make it narrower by √2.
+    assert widths[1] < truth / np.sqrt(2)
+    assert widths[1] < widths[0] / np.sqrt(2)
