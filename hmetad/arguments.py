@@ -10,8 +10,11 @@ from typing import Any
 from hmetad.errors import InputError, nearest
 
 __all__ = [
+    "columns_of",
     "given",
+    "parse_by",
     "parse_correction",
+    "parse_formulas",
     "parse_grades",
     "parse_level",
     "parse_limits",
@@ -63,6 +66,37 @@ def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
         if not sign or not name:
             raise InputError(option, repr(name), "name=value, parted by commas")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def parse_by(given: list[str] | None) -> list[str] | dict[str, str]:
+    """Columns, or the names that a model card has for them: ``subject=participant,task``."""
+    parts = split(given)
+    if not any("=" in part for part in parts):
+        return parts
+    return {
+        part.partition("=")[0].strip(): part.partition("=")[2].strip() or part for part in parts
+    }
+
+
+def columns_of(by: list[str] | dict[str, str]) -> list[str]:
+    """Columns of the file that are grouped by."""
+    return list(by.values()) if isinstance(by, dict) else by
+
+
+def parse_formulas(given: list[str] | None) -> str | dict[str, str] | None:
+    """Formula of M, or of each parameter named: ``dprime=1 + task + (1|subject)``."""
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    formulas = {}
+    for text in given:
+        name, sign, formula = text.partition("=")
+        if not sign:
+            step = "Write --formula 'log_m=1 + task + (1|subject)', once for each parameter."
+            raise InputError("--formula", repr(text), "parameter=formula", step)
+        formulas[name.strip()] = formula.strip()
+    return formulas
 
 
 def parse_words(given: list[str] | None) -> dict[str, float] | None:

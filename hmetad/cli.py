@@ -20,8 +20,11 @@ from typer.exceptions import TyperException
 
 import hmetad
 from hmetad.arguments import (
+    columns_of,
     given,
+    parse_by,
     parse_correction,
+    parse_formulas,
     parse_grades,
     parse_level,
     parse_limits,
@@ -105,6 +108,9 @@ Kind = Literal["difference", "log_ratio"]
 IntervalKind = Literal["eti", "hdi"]
 Names = Annotated[
     list[str] | None, typer.Option(help="Columns, parted by commas; may be repeated.")
+]
+By = Annotated[
+    list[str] | None, typer.Option(help="Columns, parted by commas; subject=column renames one.")
 ]
 
 
@@ -192,7 +198,7 @@ def reproduce(
 @app.command()
 def fit(
     file: Annotated[Path, typer.Argument(help="Trials: .csv, .tsv, .jsonl or .parquet.")],
-    by: Names = None,
+    by: By = None,
     covariates: Names = None,
     stimulus: str = "stimulus",
     response: str = "response",
@@ -200,6 +206,10 @@ def fit(
     ratings: Annotated[int | None, typer.Option(help="Number of confidence ratings, K.")] = None,
     labels: Annotated[str, typer.Option(help="Labels of S1 and S2, parted by a comma.")] = "",
     model: Annotated[str, typer.Option(help="Model card, by name or path.")] = "individual",
+    formula: Annotated[
+        list[str] | None,
+        typer.Option(help="Formula of M, or parameter=formula; may be repeated."),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="File of the fit.")] = Path(
         "fit.nc"
     ),
@@ -210,9 +220,10 @@ def fit(
     """Count trials, fit a model card, and write the posterior."""
     path = writable_file(output, ".nc")
     spec = load_model(model)
+    columns = parse_by(by)
     counts = hmetad.count_trials(
-        hmetad.read_table(file, text=split(by)),
-        by=split(by),
+        hmetad.read_table(file, text=columns_of(columns)),
+        by=columns,
         covariates=split(covariates),
         stimulus=stimulus,
         response=response,
@@ -223,7 +234,7 @@ def fit(
     options = (
         sampling_options() | {"random_seed": seed} | ({} if draws is None else {"draws": draws})
     )
-    result = hmetad.fit(counts, spec, **options)
+    result = hmetad.fit(counts, spec, formula=parse_formulas(formula), **options)
     hmetad.save_fit(result, path)
     estimates = records(hmetad.estimate_frame(result))
     if as_json:
@@ -237,8 +248,10 @@ def fit(
 
 @app.command("import")
 def import_log(
-    kind: Annotated[str, typer.Argument(help="lm-eval, inspect or table.")],
-    source: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or a folder of them.")],
+    kind: Annotated[str, typer.Argument(help="lm-eval, inspect, table or dataset.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A log, a folder of them, or a data set's name.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Trials: .csv.")],
     ratings: Annotated[
         int | None, typer.Option(help="Add a column `rating` of so many quantiles of confidence.")
@@ -277,7 +290,7 @@ def import_log(
         str | None, typer.Option(help="probability, percent, its top (10), or both ends (1,7).")
     ] = None,
 ) -> None:
-    """Read an evaluation log, and write its trials as a table."""
+    """Read an evaluation log, or fetch a public data set, and write its trials as a table."""
     path = writable_file(output, ".csv")
     options = given(
         task=task,
@@ -297,7 +310,11 @@ def import_log(
         words=parse_words(words),
         scale=parse_scale(scale),
     )
-    trials = hmetad.read_log(kind, source, **options)
+    if kind == "dataset":
+        refuse_options(options)
+        trials = hmetad.datasets.load_trials(str(source))
+    else:
+        trials = hmetad.read_log(kind, source, **options)
     if ratings is not None:
         trials["rating"] = hmetad.bin_confidence(trials["confidence"], ratings)
     write_together({path: trials_csv(trials).encode()})
@@ -310,7 +327,7 @@ def import_log(
 @app.command()
 def measures(
     file: Annotated[Path, typer.Argument(help="Trials: .csv, .tsv, .jsonl or .parquet.")],
-    by: Names = None,
+    by: By = None,
     stimulus: str = "stimulus",
     response: str = "response",
     confidence: str = "confidence",
@@ -333,11 +350,12 @@ def measures(
 ) -> None:
     """Count trials, and write every measure that needs no sampling."""
     path = None if output is None else writable_file(output, ".csv", *REPORTS)
-    trials = hmetad.read_table(file, text=split(by))
+    columns = parse_by(by)
+    trials = hmetad.read_table(file, text=columns_of(columns))
     if correct is None:
         counts = hmetad.count_trials(
             trials,
-            by=split(by),
+            by=columns,
             stimulus=stimulus,
             response=response,
             confidence=confidence,
@@ -346,7 +364,7 @@ def measures(
         )
     else:
         counts = hmetad.count_correct(
-            trials, by=split(by), correct=correct, confidence=confidence, ratings=ratings
+            trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
         )
     statistic = Measured(parse_correction(correction), meta_d)
     if interval:
@@ -501,6 +519,12 @@ def sampling_options() -> dict[str, Any]:
     """Progress on a terminal, silence in a pipe."""
     shows_progress = sys.stderr.isatty()
     return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def refuse_options(options: dict[str, Any]) -> None:
+    """Refuse options of logs where a data set is fetched."""
+    for name in options:
+        raise InputError(f"--{name.replace('_', '-')}", "an option", "none for a data set")
 
 
 def trials_csv(trials: Any) -> str:

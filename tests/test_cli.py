@@ -272,3 +272,24 @@ def test_report_of_a_fit_and_of_a_folder_of_fits(folder):
     run(folder, "report", "fits", "-o", "all.md")
     page = (folder / "all.md").read_text(encoding="utf-8")
     assert page.count("Does the model fit") == 2
+
+
+def test_columns_may_be_renamed_and_formulas_given(folder):
+    options = ["--by", "subject=model,task", "--model", "group", "--draws", "50", "--seed", "1"]
+    formulas = ["log_m=1 + task + (1 | subject)", "dprime=1 + task + (1 | subject)"]
+    given = [part for formula in formulas for part in ("--formula", formula)]
+    run(folder, "fit", "trials.csv", *options, *given, "-o", "group.nc")
+    fit = hmetad.load_fit(folder / "group.nc")
+    assert "log_m_task" in fit["posterior"]
+    assert fit["posterior"]["subject"].to_numpy().tolist() == ["good", "good", "poor", "poor"]
+    done = run(folder, "fit", "trials.csv", *options, "--formula", "a", "--formula", "b", status=2)
+    assert "--formula" in done.stderr
+
+
+def test_data_sets_are_fetched_by_name_only(folder):
+    done = run(folder, "import", "dataset", "michael", "-o", "never.csv", status=2)
+    assert "Did you mean 'michael2026'?" in done.stderr
+    options = ["--field", "sure", "-o", "never.csv"]
+    done = run(folder, "import", "dataset", "michael2026", *options, status=2)
+    assert "--field" in done.stderr
+    assert not (folder / "never.csv").exists()
