@@ -4,68 +4,104 @@ Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair)
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
+from hmetad.compare.quantities import (
+    SAMPLE_DIMS,
+    Draws,
+    error_codes,
+    error_flags,
+    joined_codes,
+    quantity_draws,
+)
+from hmetad.compare.separate import separate_cells, shared_groups
+from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
+from hmetad.compare.weights import weighted_cells
 from hmetad.errors import InputError, nearest
 
 __all__ = ["Kind", "contrast", "error_codes", "pair_cells"]
 
+type Floats = NDArray[np.float64]
+
 Kind = Literal["difference", "log_ratio", "superiority"]
-M_QUANTITIES = ("m", "m_ratio", "log_m")
-SAMPLE_DIMS = ("chain", "draw")
+# Rows of draws at a time, in numbers: what fits a processor's cache.
+CHUNK = 2**18
+NAMED = 5
+PAIRINGS = {
+    False: "draw by draw, which keeps the posterior covariance",
+    True: "as independent: one side moved on by chains and draws; means do not depend on it",
+}
 
 
 def contrast(
-    draws: xr.DataTree | xr.Dataset | xr.DataArray,
+    draws: Draws | Mapping[str, Draws],
     *,
     var: str | None = None,
     over: str,
     within: str | Sequence[str] = (),
     against: str | float | bool | None = None,
+    matrix: pd.DataFrame | xr.DataArray | None = None,
     kind: Kind = "difference",
     independent: bool = False,
 ) -> xr.DataArray:
-    """Compare the levels of a coordinate, within each level of others.
+    r"""Compare the levels of a coordinate, within each level of others.
 
     Parameters
     ----------
-    draws : DataTree, Dataset or DataArray
-        A fit, or its posterior, or draws of one quantity with dims (chain, draw, cell).
+    draws : DataTree, Dataset or DataArray, or mapping of str to them
+        A fit, or its posterior, or draws of one quantity. A mapping holds separate fits by
+        name; `over` then tells them apart, unless their cells have such a coordinate.
     var : str, optional
-        The quantity, such as "log_m"; needed unless a DataArray is given.
+        The quantity: one per cell, such as "log_m", or any with dims of its own, such as the
+        coefficients "log_m_task". Needed unless a DataArray is given.
     over : str
-        Coordinate of the cells whose levels are compared.
+        Coordinate of the cells whose levels are compared, a dim of the quantity, such as
+        "response", or the factor of a coefficient, such as "task".
     within : str or sequence of str
         Coordinates to hold equal in both cells of a pair.
     against : optional
         A level of `over`: every other level minus this one. By default all pairs, each level
         minus every later one, in the order in which the cells have them.
+    matrix : DataFrame or DataArray, optional
+        Contrasts of one's own in place of pairs: rows named contrasts, columns levels of `over`
+        (of a DataArray the dim named like `over`, else the second). Weights of a row sum to 0;
+        levels without a column have weight 0.
     kind : {"difference", "log_ratio", "superiority"}
         left - right; log(left / right), NaN unless both are positive; or 1 where left > right,
-        whose mean is the probability of superiority.
+        whose mean is the probability of superiority. With weights the same of their sums.
     independent : bool
         The cells come from separate fits: draws are paired as independent ones, with the right
-        side moved on by half a run so that equal seeds leave no trace. Cells of one fit are
-        paired draw by draw, which keeps their posterior covariance.
+        side moved on by one chain and half a run so that equal seeds leave no trace; with
+        `matrix`, each level by its own part of a run. Means do not depend on the pairing. Cells
+        of one fit are paired draw by draw, which keeps their posterior covariance.
 
     Returns
     -------
     DataArray
-        Dims (chain, draw, pair); coordinates left and right (levels of `over`), those of
-        `within`, and withheld: codes of the errors that a fit says of the cells of a pair, for
-        which `decide` gives no verdict. attrs quantity, kind, over, within, and pairing ("joint"
-        or "independent").
+        Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
+        those of positive and of negative weight), those of `within`, and withheld: codes of the
+        errors that a fit says of the cells of a pair, for which `decide` gives no verdict. attrs
+        quantity, kind, over, within, pairing ("joint" or "independent"), pairing_rule, and
+        notices: ``"separate-fits"`` where separate fits agree in a coordinate, as those of the
+        same items or subjects do, and ``"left-out"`` where a stratum lacks a level.
 
     Raises
     ------
     InputError
-        If a name is unknown, or `over` and `within` together do not identify one cell each.
+        If a name is unknown, `over` and `within` together do not identify one cell each, or the
+        weights of a contrast do not sum to 0.
+
+    Notes
+    -----
+    A contrast of draws is :math:`\sum_l w_l \theta_l`, of logarithms for ratios. The coefficients
+    of a factor in treatment coding are differences from its first level already: `decide` takes
+    them as they are.
 
     Examples
     --------
@@ -77,37 +113,32 @@ def contrast(
     ... )
     >>> contrast(log_m, over="model").values.ravel().round(1).tolist()
     [0.4, 0.5]
+    >>> halves = pd.DataFrame({"a": [0.5], "b": [-0.5]}, index=["half"])
+    >>> contrast(log_m, over="model", matrix=halves)["pair"].values.tolist()
+    ['half']
     """
-    if kind not in get_args(Kind):
-        raise InputError("kind", repr(kind), ", ".join(get_args(Kind)))
-    values = quantity_draws(draws, var)
+    check_request(draws, kind, against, matrix, independent)
+    held = (within,) if isinstance(within, str) else tuple(within)
+    values = cells_of(draws, var, (over, *held))
     if kind == "log_ratio" and str(values.name).startswith("log_"):
         step = "It is a logarithm already: its difference is the log ratio."
         raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
-    held = (within,) if isinstance(within, str) else tuple(within)
-    pairs = pair_cells(values, over=over, within=held, against=against)
-    left = values.isel(cell=pairs["left_cell"].to_numpy())
-    right = values.isel(cell=pairs["right_cell"].to_numpy())
-    if independent:
-        right = right.roll(chain=1, draw=values.sizes["draw"] // 2)
-    result = xr.DataArray(
-        compare_values(left.values, right.values, kind),
-        dims=(*SAMPLE_DIMS, "pair"),
-        coords={name: values[name] for name in SAMPLE_DIMS if name in values.coords},
-        name=f"log ratio of {values.name}" if kind == "log_ratio" else values.name,
-        attrs={
-            "quantity": str(values.name),
-            "kind": kind,
-            "over": over,
-            "within": ", ".join(held),
-            "pairing": "independent" if independent else "joint",
-        },
-    )
-    names = {"pair": pairs["label"], **{name: pairs[name] for name in ("left", "right", *held)}}
-    result = result.assign_coords({k: ("pair", as_plain_array(v)) for k, v in names.items()})
-    cells = zip(left["cell"].values.tolist(), right["cell"].values.tolist(), strict=True)
-    withheld = [error_codes(values, pair) for pair in cells]
-    return result.assign_coords(withheld=("pair", withheld))
+    numbers = comparable(values, kind)
+    codes, flags = error_flags(values)
+    if matrix is None:
+        pairs = pair_cells(values, over=over, within=held, against=against)
+        left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
+        data = paired(numbers, left, right, kind, independent)
+        concerned = flags[:, left] | flags[:, right]
+        missing = strata_without(pairs, values, over, held)
+    else:
+        pairs, weights, missing = weighted_cells(values, matrix, over=over, within=held)
+        data = weighted(numbers, weights, kind, independent)
+        concerned = flags.astype(float) @ (weights != 0).T > 0
+    found = [*left_out(missing), *dependence(draws, values, over, held, independent)]
+    result = labelled(data, values, pairs, held, kind, over, independent)
+    result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
+    return result.assign_attrs({"notices": json.dumps(found, ensure_ascii=False)} if found else {})
 
 
 def pair_cells(
@@ -132,110 +163,207 @@ def pair_cells(
         One row per pair: left_cell, right_cell (positions), left, right (levels of `over`), the
         levels of `within`, and a label.
     """
-    design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
-    twice = design.duplicated(keep=False).to_numpy()
-    if twice.any():
-        both = ", ".join(map(str, cells["cell"].values[twice][:2]))
-        others = set(map(str, per_cell_coordinates(cells))) - {over, *within}
-        raise InputError(
-            "over and within",
-            f"{', '.join([over, *within])}, alike in {both}",
-            "coordinates that identify one cell each",
-            f"Add to within: {', '.join(sorted(others)) or 'nothing is left'}.",
-        )
-    if against is not None and against not in design[over].to_numpy():
+    design = design_of(cells, over, within)
+    levels = design[over].to_numpy()
+    if against is not None and against not in levels:
         known = design[over].unique()
         raise InputError(
             "against", repr(against), f"a level of {over}", nearest(str(against), known)
         )
-    groups = design.groupby(list(within), sort=False) if within else [((), design)]
-    rows = [row for _, group in groups for row in pairs_of_group(group, over, against)]
-    if not rows:
+    sides = [sides_of(stratum, levels, against) for stratum in strata_of(design, within)]
+    left, right = (np.concatenate(side) for side in zip(*sides, strict=True))
+    if not len(left):
         raise InputError("over", repr(over), "a coordinate with two levels or more to compare")
-    return pd.DataFrame(rows)
-
-
-def pairs_of_group(
-    group: pd.DataFrame, over: str, against: str | float | bool | None
-) -> Iterator[dict[str, object]]:
-    """Rows of `pair_cells` for cells that agree in everything held equal."""
-    levels = group[over]
-    if against is None:
-        pairs = list(combinations(levels.index, 2))
-    else:
-        reference = levels.index[levels == against]
-        pairs = [(i, reference[0]) for i in levels.index if len(reference) and i != reference[0]]
-    for i, j in pairs:
-        held = group.loc[i].drop(over)
-        label = " | ".join([f"{levels[i]} − {levels[j]}", *map(str, held)])
-        yield {
-            "left_cell": i,
-            "right_cell": j,
-            "left": levels[i],
-            "right": levels[j],
-            **held,
-            "label": label,
-        }
-
-
-def quantity_draws(draws: xr.DataTree | xr.Dataset | xr.DataArray, var: str | None) -> xr.DataArray:
-    """Draws of one quantity, dims (chain, draw, cell)."""
-    if isinstance(draws, xr.DataTree):
-        if "posterior" not in draws.children:
-            raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
-        said = {k: v for k, v in draws.attrs.items() if k == "notices"}
-        draws = draws["posterior"].to_dataset().assign_attrs(said)
-    if isinstance(draws, xr.Dataset):
-        per_cell = [str(k) for k, v in draws.items() if set(v.dims) == {*SAMPLE_DIMS, "cell"}]
-        if var is None or var not in per_cell:
-            raise InputError("var", repr(var), "a quantity per cell", nearest(str(var), per_cell))
-        draws = draws[var].assign_attrs({k: v for k, v in draws.attrs.items() if k == "notices"})
-    if set(draws.dims) != {*SAMPLE_DIMS, "cell"}:
-        raise InputError("draws", f"dims {draws.dims}", "dims (chain, draw, cell)")
-    return draws.transpose(*SAMPLE_DIMS, "cell")
-
-
-def error_codes(draws: xr.DataArray, cells: Iterable[str]) -> str:
-    """Codes of the error notices on draws that concern any of the cells; no cells means all.
-
-    Errors about the sign of d′ or meta-d′ concern M alone.
-    """
-    of_m = str(draws.name) in M_QUANTITIES
-    return ", ".join(
-        notice["code"]
-        for notice in json.loads(draws.attrs.get("notices", "[]"))
-        if notice["severity"] == "error"
-        and (of_m or not notice["code"].endswith("-sign"))
-        and (not notice["cells"] or set(cells) & set(notice["cells"]))
+    held = design[list(within)].iloc[left].reset_index(drop=True)
+    named = zip(levels[left], levels[right], *(held[name] for name in within), strict=True)
+    labels = [" | ".join([f"{a} − {b}", *map(str, rest)]) for a, b, *rest in named]
+    positions = {"left_cell": left, "right_cell": right}
+    shown = {"left": levels[left], "right": levels[right]}
+    return pd.DataFrame(
+        {**positions, **shown, **{name: held[name] for name in within}, "label": labels}
     )
 
 
-def compare_values(left: np.ndarray, right: np.ndarray, kind: Kind) -> np.ndarray:
-    """The contrast itself, element by element."""
-    if kind == "difference":
-        return left - right
-    if kind == "superiority":
-        return (left > right).astype(float)
-    defined = (left > 0) & (right > 0)
-    ratio = np.divide(left, right, out=np.full_like(left, np.nan), where=defined)
-    return np.log(ratio)
+def sides_of(
+    stratum: NDArray[np.intp], levels: NDArray[Any], against: str | float | bool | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Left and right cells of the pairs of a stratum."""
+    if against is None:
+        first, second = np.triu_indices(len(stratum), 1)
+        return stratum[first], stratum[second]
+    is_reference = np.array([levels[i] == against for i in stratum], dtype=bool)
+    others = stratum[~is_reference]
+    if not is_reference.any():
+        return others[:0], others[:0]
+    return others, np.full(len(others), stratum[is_reference][0])
 
 
-def per_cell_coordinates(cells: xr.Dataset | xr.DataArray) -> list[str]:
-    """Names of the coordinates that tell cells apart."""
-    return [str(k) for k, v in cells.coords.items() if v.dims == ("cell",) and k != "cell"]
+def check_request(
+    draws: Draws | Mapping[str, Draws],
+    kind: str,
+    against: object,
+    matrix: object,
+    independent: bool,
+) -> None:
+    """Refuse what contradicts itself."""
+    if kind not in get_args(Kind):
+        raise InputError("kind", repr(kind), ", ".join(get_args(Kind)))
+    if against is not None and matrix is not None:
+        raise InputError("against", f"{against!r} beside a matrix", "one of the two")
+    if is_several(draws) and not independent:
+        step = "Their draws do not belong together: say so by independent=True, or fit them jointly"
+        raise InputError("draws", "separate fits", "one joint fit", f"{step}.")
 
 
-def cell_levels(cells: xr.Dataset | xr.DataArray, name: str) -> np.ndarray:
-    """Levels of a coordinate, one per cell."""
-    known = per_cell_coordinates(cells)
-    if name not in known:
-        raise InputError(
-            "coordinate", repr(name), "a coordinate of the cells", nearest(name, known)
-        )
-    return cells[name].values
+def is_several(draws: object) -> bool:
+    """Whether draws are a mapping of separate fits; a Dataset and a DataTree are one."""
+    return isinstance(draws, Mapping) and not isinstance(draws, xr.Dataset | xr.DataTree)
 
 
-def as_plain_array(column: pd.Series) -> np.ndarray:
+def cells_of(
+    draws: Draws | Mapping[str, Draws], var: str | None, names: Sequence[str]
+) -> xr.DataArray:
+    """Draws of one quantity, (chain, draw, cell), of one fit or of several."""
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        return quantity_draws(draws, var, names)
+    return separate_cells(draws, var, names)
+
+
+def comparable(values: xr.DataArray, kind: Kind) -> Floats:
+    """What is subtracted or compared: values, or their logarithms, NaN where there is none."""
+    numbers = values.values.astype(float)
+    if kind != "log_ratio":
+        return numbers
+    return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
+
+
+def paired(
+    numbers: Floats,
+    left: NDArray[np.intp],
+    right: NDArray[np.intp],
+    kind: Kind,
+    independent: bool,
+) -> Floats:
+    """Contrasts of pairs of cells, (chain, draw, cell) → (chain, draw, pair).
+
+    In memory pairs come first: what is done with a pair next reads its draws in one run.
+    """
+    moved = np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1)) if independent else numbers
+    rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
+    result = np.empty((len(left), *rows.shape[1:]))
+    step = max(1, CHUNK // max(1, rows[0].size))
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        difference = np.subtract(rows[left[part]], others[right[part]], out=result[part])
+        if kind == "superiority":
+            result[part] = above_zero(difference)
+    return np.moveaxis(result, 0, -1)
+
+
+def weighted(numbers: Floats, weights: Floats, kind: Kind, independent: bool) -> Floats:
+    """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair)."""
+    if independent:
+        chains, draws, cells = numbers.shape
+        moves = [(i % chains, i * draws // cells) for i in range(cells)]
+        numbers = np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], -1)
+    defined = np.isfinite(numbers)
+    rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(len(weights.T), -1)
+    sums = weights @ rows
+    if not defined.all():
+        # An undefined draw counts for the contrasts that it is in, not for those where it has
+        # weight 0.
+        missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
+        sums[(weights != 0).astype(float) @ missing > 0] = np.nan
+    result = above_zero(sums) if kind == "superiority" else sums
+    return np.moveaxis(result.reshape(-1, *numbers.shape[:2]), 0, -1)
+
+
+def above_zero(difference: Floats) -> Floats:
+    """1 where a difference is above zero, else 0; NaN where it is undefined."""
+    return np.where(np.isnan(difference), np.nan, difference > 0)
+
+
+def labelled(
+    data: Floats,
+    values: xr.DataArray,
+    pairs: pd.DataFrame,
+    held: Sequence[str],
+    kind: Kind,
+    over: str,
+    independent: bool,
+) -> xr.DataArray:
+    """Contrasts with the names of their pairs, and what was done."""
+    names = {"pair": pairs["label"], **{name: pairs[name] for name in ("left", "right", *held)}}
+    coords: dict[str, Any] = {d: values[d] for d in SAMPLE_DIMS if d in values.coords}
+    coords |= {name: ("pair", as_plain_array(column)) for name, column in names.items()}
+    units = values.attrs.get("units")
+    return xr.DataArray(
+        data,
+        dims=(*SAMPLE_DIMS, "pair"),
+        coords=coords,
+        name=f"log ratio of {values.name}" if kind == "log_ratio" else values.name,
+        attrs={
+            "quantity": str(values.name),
+            "kind": kind,
+            "over": over,
+            "within": ", ".join(held),
+            "pairing": "independent" if independent else "joint",
+            "pairing_rule": PAIRINGS[independent],
+            **({"units": units} if units and kind == "difference" else {}),
+        },
+    )
+
+
+def strata_without(
+    pairs: pd.DataFrame, values: xr.DataArray, over: str, held: Sequence[str]
+) -> list[str]:
+    """Strata, in words, of which no cell is in a pair."""
+    design = design_of(values, over, held)
+    used = {*pairs["left_cell"], *pairs["right_cell"]}
+    strata = strata_of(design, held)
+    lone = [stratum[0] for stratum in strata if not used & set(stratum.tolist())]
+    return [" | ".join(map(str, design.iloc[i][list(held)])) for i in lone]
+
+
+def left_out(missing: Sequence[str]) -> list[dict[str, object]]:
+    """Notice on what could not be formed for want of a level, if there is such."""
+    if not missing:
+        return []
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    text = f"Left out, since cells are missing: {'; '.join(missing[:NAMED])}{more}."
+    return [notice("left-out", "warning", text)]
+
+
+def dependence(
+    draws: Draws | Mapping[str, Draws],
+    values: xr.DataArray,
+    over: str,
+    held: Sequence[str],
+    independent: bool,
+) -> list[dict[str, object]]:
+    """Notice on separate fits whose data may be paired, if they may."""
+    if not independent:
+        return []
+    cells = values.sizes["cell"]
+    others = [name for name in per_cell_coordinates(values) if name not in (over, *held)]
+    alike = [*held, *(name for name in others if len(np.unique(values[name].values)) < cells)]
+    if not isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        alike += [name for name in shared_groups(draws) if name not in alike]
+    if not alike:
+        return []
+    text = (
+        f"Separate fits are compared as if independent, and agree in {', '.join(alike)}. If they "
+        "hold the same items or subjects, the data are paired, and this interval ignores it: fit "
+        "them in one model, with item or subject as a grouping factor."
+    )
+    return [notice("separate-fits", "warning", text)]
+
+
+def notice(code: str, severity: str, message: str) -> dict[str, object]:
+    """Record of a notice, as results carry it in their attrs."""
+    return {"code": code, "severity": severity, "message": message, "cells": [], "source": ""}
+
+
+def as_plain_array(column: pd.Series) -> NDArray[Any]:
     """Column as NumPy text or numbers, never a pandas extension array."""
     return np.array(column.tolist())

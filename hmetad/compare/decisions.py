@@ -6,25 +6,43 @@ region of practical equivalence?).
 Source: Kruschke (2018); Makowski et al. (2019).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from hmetad.compare.contrasts import error_codes
+from hmetad.compare.monte_carlo import MAX_RHAT
+from hmetad.compare.quantities import SAMPLE_DIMS, as_cells, error_flags, joined_codes
+from hmetad.compare.summaries import summarise
 from hmetad.errors import InputError
 
 __all__ = ["Decisions", "IntervalKind", "decide", "decide_normal"]
 
 IntervalKind = Literal["eti", "hdi"]
-SAMPLE_DIMS = ("chain", "draw")
+type Floats = NDArray[np.float64]
+
 FULL_RULE_MARGIN = 0.025
+# Monte Carlo errors by which a bound may be off: all but one in twenty are nearer.
+ERRORS = 2
+FEWEST_IN_TAIL = 5
+ANSWERS = ("statistical", "verdict", "full_verdict")
+REPORTED = (
+    "mean",
+    "sd",
+    "lower",
+    "upper",
+    "mcse_lower",
+    "mcse_upper",
+    "p_direction",
+    "in_rope",
+    "rhat",
+    "ess_tail",
+)
 
 
 @dataclass(frozen=True)
@@ -39,9 +57,9 @@ class Decisions:
         One dim (pair or cell), with its labels. mean, sd, lower, upper; mcse_lower and
         mcse_upper (draws) or p_value (normal); p_direction; in_rope; statistical (the interval
         excludes the null); verdict: "different" (interval entirely outside the ROPE),
-        "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: draws that
-        are undefined or constant, or an error notice on the cells, named in `withheld`);
-        full_verdict: the same words by the share of the posterior in the ROPE.
+        "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: see `decide`);
+        full_verdict: the same words by the share of the posterior in the ROPE, below .025 and
+        above .975. Of draws also rhat, ess_tail and unsettled.
     quantity : str
         What is judged, such as "log_m".
     rope : tuple of float
@@ -90,7 +108,8 @@ def decide(
     Parameters
     ----------
     draws : DataArray
-        Dims chain, draw and one more, such as pair (from `contrast`) or cell.
+        Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
+        levels of a coefficient.
     rope : tuple of float
         Region of practical equivalence, on the scale of the draws. There is no default: what
         is negligible is the analyst's to say.
@@ -106,11 +125,22 @@ def decide(
     Returns
     -------
     Decisions
+        With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
+        those of `contrast` or of the fit, ``"undefined"``, ``"constant"``, ``"rhat"`` (above 1.01,
+        of the contrast itself) or ``"few-draws"`` (fewer than four a chain). Where the draws are
+        good but not enough of them, `unsettled` names the answers that 2 Monte Carlo errors could
+        change; verdict and full_verdict are then "unreliable", and more draws settle them.
 
     Raises
     ------
     InputError
         If an argument is out of range or the draws have other dims.
+
+    Notes
+    -----
+    The error of a bound is that of the quantile it is (for ``"hdi"``, of the quantile at which it
+    lies, which is less than its whole error). With fewer than five effective draws beyond a bound,
+    as after a strict correction, the bound is taken to lie anywhere further out.
 
     Examples
     --------
@@ -126,29 +156,20 @@ def decide(
     check_arguments(rope, null, ci_prob, comparisons)
     if ci_kind not in get_args(IntervalKind):
         raise InputError("ci_kind", repr(ci_kind), "'eti' or 'hdi'")
-    dim = judged_dim(draws)
     if draws.attrs.get("kind") == "superiority":
         step = "The probability of superiority is the mean of these draws."
         raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
+    draws = with_one_dim(draws)
+    dim = judged_dim(draws)
+    rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
-    interval = az.eti if ci_kind == "eti" else az.hdi
-    bounds = interval(draws, prob=level)
-    lower, upper = (bounds.sel(ci_bound=side, drop=True) for side in ("lower", "upper"))
-    inside = ((draws >= rope[0]) & (draws <= rope[1])).mean(SAMPLE_DIMS)
-    above, below = (draws > null).mean(SAMPLE_DIMS), (draws < null).mean(SAMPLE_DIMS)
-    results = xr.Dataset(
-        {
-            "mean": draws.mean(SAMPLE_DIMS, skipna=False),
-            "sd": draws.std(SAMPLE_DIMS, ddof=1, skipna=False),
-            "lower": lower,
-            "upper": upper,
-            "mcse_lower": bound_error(draws, lower, dim),
-            "mcse_upper": bound_error(draws, upper, dim),
-            "p_direction": np.maximum(above, below),
-            "in_rope": inside,
-            **verdicts(lower, upper, inside, rope, null, unreliable(draws)),
-        }
-    )
+    found = summarise(rows, level=level, is_hdi=ci_kind == "hdi", null=null, rope=rope)
+    withheld = reasons(draws, found)
+    values = {name: found[name] for name in REPORTED} | judged(found, rope, null, withheld != "")
+    coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
+    results = xr.Dataset({name: (dim, x) for name, x in values.items()}, coords)
+    said = {k: v for k, v in draws.attrs.items() if k == "notices"}
+    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
 
@@ -186,6 +207,7 @@ def decide_normal(
     """
     check_arguments(rope, null, ci_prob, comparisons)
     values = labelled_estimate(estimate, labels)
+    dim = values.dims[0]
     errors = values.copy(data=np.broadcast_to(np.asarray(se, dtype=float), values.shape))
     if bool((errors <= 0).any()):
         raise InputError("se", f"{float(errors.min())}", "standard errors above 0")
@@ -194,6 +216,13 @@ def decide_normal(
     z = abs(values - null) / errors
     below_upper, below_lower = (norm.cdf(edge, values, errors) for edge in reversed(rope))
     inside = values.copy(data=below_upper - below_lower)
+    is_defined = np.isfinite(values.values) & np.isfinite(errors.values)
+    words = interval_words(lower.values, upper.values, rope), share_words(inside.values)
+    answers = {
+        "statistical": excludes(lower.values, upper.values, null) & is_defined,
+        "verdict": np.where(is_defined, words[0], "unreliable"),
+        "full_verdict": np.where(is_defined, words[1], "unreliable"),
+    }
     results = xr.Dataset(
         {
             "mean": values,
@@ -203,7 +232,7 @@ def decide_normal(
             "p_value": np.minimum(1.0, comparisons * 2 * values.copy(data=norm.sf(z))),
             "p_direction": values.copy(data=norm.cdf(z)),
             "in_rope": inside,
-            **verdicts(lower, upper, inside, rope, null, values.isnull() | errors.isnull()),
+            **{name: (dim, answer) for name, answer in answers.items()},
         }
     )
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
@@ -224,61 +253,97 @@ def check_arguments(
         raise InputError("comparisons", str(comparisons), "a whole number of at least 1")
 
 
+def with_one_dim(draws: xr.DataArray) -> xr.DataArray:
+    """Draws of a single number with a dim: its cell, else its name."""
+    if set(draws.dims) != set(SAMPLE_DIMS):
+        return draws
+    if "cell" in draws.coords:
+        return draws.expand_dims("cell")
+    return draws.expand_dims(pair=[str(draws.name)])
+
+
 def judged_dim(draws: xr.DataArray) -> str:
     """The one dim besides chain and draw."""
     others = [str(dim) for dim in draws.dims if dim not in SAMPLE_DIMS]
     if len(others) != 1 or not set(SAMPLE_DIMS) <= set(draws.dims):
-        raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim")
+        step = "Select one element of the others by .sel()."
+        raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim", step)
     return others[0]
 
 
-def unreliable(draws: xr.DataArray) -> xr.DataArray:
-    """Quantities without a verdict: undefined or constant draws, or an error said of their fit."""
-    undefined = draws.isnull().any(SAMPLE_DIMS)
-    constant = draws.max(SAMPLE_DIMS) == draws.min(SAMPLE_DIMS)
-    if "withheld" in draws.coords:
-        return undefined | constant | (draws["withheld"] != "")
-    if "cell" in draws.dims:
-        said = [error_codes(draws, [cell]) != "" for cell in draws["cell"].values.tolist()]
-        return undefined | constant | undefined.copy(data=said)
-    return undefined | constant
+def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
+    """Codes of what keeps each quantity from being judged; empty text where nothing does."""
+    number = len(found["mean"])
+    is_contrast = "withheld" in draws.coords
+    fit_says = joined_codes(*error_flags(as_cells(draws))) if not is_contrast else []
+    said = draws["withheld"].values.tolist() if is_contrast else fit_says
+    with np.errstate(invalid="ignore"):
+        drifts = found["rhat"] > MAX_RHAT
+    is_defined = (found["undefined"] == 0) & (found["constant"] == 0)
+    flags = {
+        "undefined": found["undefined"] == 1,
+        "constant": found["constant"] == 1,
+        "rhat": drifts & is_defined,
+        "few-draws": np.isnan(found["ess_tail"]) & is_defined,
+    }
+    own = joined_codes(list(flags), np.array(list(flags.values())).reshape(len(flags), number))
+    both = [[*a.split(", "), *b.split(", ")] for a, b in zip(said, own, strict=True)]
+    return np.array([", ".join(dict.fromkeys(filter(None, codes))) for codes in both], dtype=str)
 
 
-def bound_error(draws: xr.DataArray, bound: xr.DataArray, dim: str) -> xr.DataArray:
-    """Monte Carlo standard error of an interval's bound, as the quantile that it is."""
-    share = (draws < bound).mean(SAMPLE_DIMS).clip(1e-6, 1 - 1e-6)
-    errors = [
-        float(az.mcse(draws.isel({dim: i}), method="quantile", prob=float(share[i])))
-        if bool(bound[i].notnull())
-        else np.nan
-        for i in range(draws.sizes[dim])
-    ]
-    return bound.copy(data=errors)
-
-
-def verdicts(
-    lower: xr.DataArray,
-    upper: xr.DataArray,
-    in_rope: xr.DataArray,
+def judged(
+    found: dict[str, Floats],
     rope: tuple[float, float],
     null: float,
-    undefined: xr.DataArray,
-) -> dict[str, xr.DataArray]:
-    """The statistical answer, and the practical one by the interval and by the whole posterior."""
-    outside, inside = (lower > rope[1]) | (upper < rope[0]), (lower >= rope[0]) & (upper <= rope[1])
-    full_outside, full_inside = in_rope < FULL_RULE_MARGIN, in_rope > 1 - FULL_RULE_MARGIN
+    is_withheld: NDArray[np.bool_],
+) -> dict[str, NDArray[Any]]:
+    """The answers, those withheld that Monte Carlo error could change, and their names."""
+    lower, upper, share = found["lower"], found["upper"], found["in_rope"]
+    statistical = excludes(lower, upper, null)
+    verdict, full = interval_words(lower, upper, rope), share_words(share)
+    unsure = {name: np.zeros(len(lower), dtype=bool) for name in ANSWERS}
+    for low, high in nearby_intervals(found):
+        unsure["statistical"] |= excludes(low, high, null) != statistical
+        unsure["verdict"] |= interval_words(low, high, rope) != verdict
+    for end in ("in_rope_least", "in_rope_most"):
+        unsure["full_verdict"] |= share_words(found[end]) != full
+    flags = np.array([flag & ~is_withheld for flag in unsure.values()])
     return {
-        "statistical": ((lower > null) | (upper < null)) & ~undefined,
-        "verdict": words(outside, inside, undefined),
-        "full_verdict": words(full_outside, full_inside, undefined),
+        "statistical": statistical & ~is_withheld,
+        "verdict": np.where(is_withheld | flags[1], "unreliable", verdict),
+        "full_verdict": np.where(is_withheld | flags[2], "unreliable", full),
+        "unsettled": np.array(joined_codes(list(unsure), flags), dtype=str),
     }
 
 
-def words(outside: xr.DataArray, inside: xr.DataArray, undefined: xr.DataArray) -> xr.DataArray:
-    """Verdicts in words."""
-    cases = [undefined.values, outside.values, inside.values]
-    chosen = np.select(cases, ["unreliable", "different", "negligible"], "inconclusive")
-    return outside.copy(data=chosen)
+def nearby_intervals(found: dict[str, Floats]) -> Iterator[tuple[Floats, Floats]]:
+    """The four intervals with each bound moved in or out by `ERRORS` Monte Carlo errors."""
+    lower, upper = found["lower"], found["upper"]
+    moves = ERRORS * found["mcse_lower"], ERRORS * found["mcse_upper"]
+    few = found["tail_lower"] < FEWEST_IN_TAIL, found["tail_upper"] < FEWEST_IN_TAIL
+    lows = np.where(few[0], -np.inf, lower - moves[0]), lower + moves[0]
+    highs = np.where(few[1], np.inf, upper + moves[1]), upper - moves[1]
+    for low in lows:
+        for high in highs:
+            yield low, high
+
+
+def excludes(lower: Floats, upper: Floats, null: float) -> NDArray[np.bool_]:
+    """Whether intervals exclude the null."""
+    return (lower > null) | (upper < null)
+
+
+def interval_words(lower: Floats, upper: Floats, rope: tuple[float, float]) -> NDArray[np.str_]:
+    """Verdicts by where intervals lie against the ROPE."""
+    outside = (lower > rope[1]) | (upper < rope[0])
+    inside = (lower >= rope[0]) & (upper <= rope[1])
+    return np.select([outside, inside], ["different", "negligible"], "inconclusive")
+
+
+def share_words(in_rope: Floats) -> NDArray[np.str_]:
+    """Verdicts by the share of the posterior in the ROPE."""
+    cases = [in_rope < FULL_RULE_MARGIN, in_rope > 1 - FULL_RULE_MARGIN]
+    return np.select(cases, ["different", "negligible"], "inconclusive")
 
 
 def labelled_estimate(
