@@ -1,0 +1,59 @@
+"""33 models in six domains of four-choice questions: what applies to them, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hmetad
+from hmetad import (
+    InputError,
+    auroc2,
+    count_correct,
+    meta_information,
+    notices,
+    resample_interval,
+)
+
+
+@pytest.fixture(scope="module")
+def judged(shared):
+    folder = shared / "data" / "cacioli2026_profile_atlas"
+    raw = [pd.read_csv(path) for path in sorted((folder / "raw").glob("*.csv.gz"))]
+    trials = pd.concat(raw, ignore_index=True)
+    trials = trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
+    # The smallest of the published confidence levels that keep all that was said apart.
+    trials["rating"] = trials["confidence"].rank(method="dense").astype(int)
+    return count_correct(trials, by=["model", "domain"], correct="is_correct", confidence="rating",
+                         ratings=int(trials["rating"].max()))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "function", [hmetad.fit_mle, hmetad.fit_dmc, hmetad.sdt, hmetad.uvsdt, hmetad.fit]
+)
+def test_what_needs_a_stimulus_refuses_and_says_what_applies(judged, function):
+    with pytest.raises(InputError) as caught:
+        function(judged)
+    said = str(caught.value)
+    assert "stimulus" in said
+    assert "auroc2" in said
+
+
+def test_areas_are_the_published_ones(judged, shared):
+    folder = shared / "data" / "cacioli2026_profile_atlas"
+    published = pd.read_csv(folder / "atlas_bootstrap_cis.csv")["auroc"]
+    assert judged.sizes["cell"] == 198
+    ours = np.sort(auroc2(judged).to_numpy())
+    np.testing.assert_allclose(ours, np.sort(published), atol=5e-5)
+
+
+def test_information_has_intervals_and_rmi_only_where_it_can_be(judged):
+    some = judged.isel(cell=slice(0, 198, 20))
+    found = resample_interval(some, meta_information, n=200, seed=1)
+    interval = found["meta_i2r"]
+    assert interval.notnull().all()
+    assert (interval.sel(summary="lower") < interval.sel(summary="upper")).all()
+    # A rating that is mostly wrong could be turned round only if there were two alternatives.
+    said = {notice.code: notice.cells for notice in notices(meta_information(some))}
+    missing = found["rmi"].sel(summary="estimate").isnull()
+    assert set(some["cell"].to_numpy()[missing]) == set(said["rating-below-half"])
+    assert 0 < int(missing.sum()) < some.sizes["cell"]
