@@ -21,7 +21,7 @@ def judged(shared):
     raw = [pd.read_csv(path) for path in sorted((folder / "raw").glob("*.csv.gz"))]
     trials = pd.concat(raw, ignore_index=True)
     trials = trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
-    # The smallest of the published confidence levels that keep all that was said apart.
+    # Each percentage that was stated is a rating of its own.
     trials["rating"] = trials["confidence"].rank(method="dense").astype(int)
     return count_correct(trials, by=["model", "domain"], correct="is_correct", confidence="rating",
                          ratings=int(trials["rating"].max()))  # fmt: skip
