@@ -25,8 +25,6 @@ STUDIES = {
 # Those that draw from a posterior, and take options of sampling; those that take deposited data.
 SAMPLED = ("servajean2026",)
 FROM_DATA = ("cacioli2026",)
-# Those that read deposited data, whose path may be given.
-DEPOSITED = ("cacioli2026",)
 
 
 def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
@@ -55,8 +53,8 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
         one that reads none.
     """
     check_study(name)
-    if name not in DEPOSITED and "data" in options:
-        step = f"Studies that read a deposit: {', '.join(DEPOSITED)}."
+    if name not in FROM_DATA and "data" in options:
+        step = f"Studies that read a deposit: {', '.join(FROM_DATA)}."
         raise InputError("data", f"{options['data']} for {name}", "none", step)
     if name not in SAMPLED:
         if "draws" in options:

@@ -1,0 +1,382 @@
+"""The withdrawn analysis is recomputed as it was, and does not pass for what it is not."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.optimize import minimize
+from scipy.stats import norm, spearmanr
+
+from hmetad.counts.notices import notices
+from hmetad.errors import InputError
+from hmetad.studies import (
+    cacioli2026,
+    cacioli2026_deposit,
+    cacioli2026_pipeline,
+    cacioli2026_printed,
+    cacioli2026_report,
+    cacioli2026_simulation,
+)
+from hmetad.studies.comparison import is_reproduced
+from hmetad.studies.run import reproduce
+
+MODELS = cacioli2026_printed.printed()["models"]
+TEMPERATURES = [0.3, 0.5, 0.7, 1.0]
+
+
+@pytest.fixture(scope="module")
+def folder(shared):
+    return shared / "data" / "cacioli2026_sdt_calibration"
+
+
+@pytest.fixture(scope="module")
+def study():
+    return cacioli2026.analyse(seed=1)
+
+
+@pytest.fixture(scope="module")
+def deposited(folder):
+    return cacioli2026.analyse(data=folder, seed=1)
+
+
+def places(frame):
+    return set(zip(frame["table"], frame["row"], frame["quantity"], strict=True))
+
+
+# --- what follows from print ----------------------------------------------------------------
+
+
+def test_everything_printed_follows_but_for_three_known_differences(study):
+    comparison = cacioli2026.compare(study)
+    assert is_reproduced(comparison)
+    assert places(comparison[~comparison["agrees"]]) == set(cacioli2026.KNOWN_DIFFERENCES)
+    assert len(comparison) == 107
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_no_verdict_hangs_on_the_seed(seed, study):
+    words = cacioli2026.compare(study)
+    again = cacioli2026.compare(cacioli2026.analyse(seed=seed))
+    pd.testing.assert_series_equal(words["agrees"], again["agrees"])
+
+
+def test_quartiles_give_the_authors_d_prime_to_all_digits(study, folder):
+    unrounded = pd.read_csv(folder / "h1_results.csv").set_index("model")["dprime"]
+    ours = study.quartiles["dprime"].sel(dataset="TriviaQA").to_series()
+    keys = dict(zip(MODELS, cacioli2026_printed.printed()["deposit"]["models"], strict=True))
+    for model, key in keys.items():
+        # Of Mistral's 2,137 right answers the printed shares make 2,138.
+        tolerance = 0.002 if model == "Mistral-Instruct" else 1e-9
+        assert ours[model] == pytest.approx(unrounded[key], abs=tolerance)
+
+
+def test_d_prime_is_that_of_the_median_cut_and_half_a_trial_in_each_of_eight_ratings():
+    table = cacioli2026_printed.quartile_table().isel(cell=0).to_numpy()
+    wrong, right = (side.reshape(2, 2).sum(axis=1) + 2.0 for side in table)
+    expected = norm.ppf(right[1] / right.sum()) - norm.ppf(wrong[1] / wrong.sum())
+    # Table 2 has three digits.
+    assert expected == pytest.approx(1.386, abs=0.0005)
+
+
+def test_every_result_of_the_withdrawn_analysis_says_what_it_is(study):
+    for result in (study.quartiles, study.simulation.withdrawn):
+        noticed = [n for n in notices(result) if n.code == "correctness-as-stimulus"]
+        assert [n.severity for n in noticed] == ["error"]
+    assert "correctness-as-stimulus" not in {n.code for n in notices(study.simulation.real)}
+
+
+# --- the hypotheses -------------------------------------------------------------------------
+
+
+def by_temperature(*rows):
+    coords = {"model": list("ABCD")[: len(rows)], "temperature": TEMPERATURES}
+    return xr.DataArray(np.array(rows, dtype=float), coords, ("model", "temperature"))
+
+
+def test_h3_is_the_range_and_scipys_rank_correlation():
+    meta = by_temperature([1.0, 1.2, 1.1, 1.29], [1.0, 1.31, 1.1, 1.2], [1, 1, 1, 1.1])
+    d = by_temperature([1, 2, 3, 4], [1, 2, 4, 3], [2, 2, 1, 3])
+    found = cacioli2026_pipeline.h3(d, meta)
+    for i in range(3):
+        assert found["rho_meta_d"][i] == pytest.approx(spearmanr(meta[i], TEMPERATURES)[0])
+        assert found["rho_dprime"][i] == pytest.approx(spearmanr(d[i], TEMPERATURES)[0])
+    assert found["stable"].values.tolist() == ["passed", "failed", "passed"]
+    assert found["relative"].values.tolist() == ["passed", "passed", "failed"]
+    assert found["supported"].values.tolist() == ["passed", "failed", "failed"]
+
+
+def test_equal_correlations_fail_the_relative_rule():
+    values = by_temperature([1.0, 1.1, 1.2, 1.25])
+    assert cacioli2026_pipeline.h3(values, values)["relative"].item() == "failed"
+    assert cacioli2026_pipeline.h3(-values, values)["relative"].item() == "failed"
+
+
+def test_a_missing_estimate_passes_no_rule():
+    values = by_temperature([1.0, np.nan, 1.2, 1.25])
+    found = cacioli2026_pipeline.h3(by_temperature([1, 2, 3, 4]), values)
+    assert found["stable"].item() == found["supported"].item() == "failed"
+    shown = cacioli2026_pipeline.equivalence(values, by_temperature([0.01] * 4))
+    assert shown["equivalent"].item() == "failed"
+
+
+def test_the_chance_of_the_relative_rule_is_that_of_all_orders():
+    orders = [abs(spearmanr(order, range(4))[0]) for order in permutations(range(4))]
+    passing = [a < b - 1e-9 for a in orders for b in orders]
+    expected = np.mean(passing)
+    assert cacioli2026_pipeline.chance_of_relative_rule() == pytest.approx(expected)
+
+
+def test_interval_tost_needs_small_errors_where_the_range_rule_does_not():
+    meta = by_temperature([1.0, 1.05, 1.1, 1.2], [1.0, 1.05, 1.1, 1.2])
+    se = by_temperature([0.04] * 4, [0.08] * 4)
+    found = cacioli2026_pipeline.equivalence(meta, se)
+    assert found["equivalent"].values.tolist() == ["passed", "failed"]
+    reach = 0.2 + norm.isf(0.05) * np.sqrt(2) * np.array([0.04, 0.08])
+    np.testing.assert_allclose(found["reach"], reach, atol=1e-12)
+    assert (cacioli2026_pipeline.h3(meta, meta)["stable"] == "passed").all()
+
+
+def test_intervals_may_overlap_though_their_difference_excludes_0():
+    m = xr.DataArray([0.852, 1.048], {"model": ["A", "B"]}, ("model",))
+    half = xr.DataArray([0.088, 0.139], dims="model")
+    pair = cacioli2026_pipeline.pairwise(m, m - half, m + half, None).iloc[0]
+    assert pair["overlap"] == pytest.approx(0.031)
+    assert pair["upper"] == pytest.approx(-0.196 + np.hypot(0.088, 0.139))
+    assert pair["upper"] < 0
+
+
+def test_differences_of_draws_are_their_percentiles():
+    rng = np.random.default_rng(1)
+    draws = xr.DataArray(rng.normal(size=(2, 999)), {"model": ["A", "B"]}, ("model", "draw"))
+    m = draws.mean("draw")
+    pair = cacioli2026_pipeline.pairwise(m, m - 1, m + 1, draws).iloc[0]
+    expected = np.quantile(draws[0] - draws[1], [0.025, 0.975])
+    np.testing.assert_allclose([pair["lower"], pair["upper"]], expected)
+
+
+def test_edges_are_the_nearest_and_lost_ratings_are_lost_on_their_side():
+    trials = np.array([10, 10, 10, 10, 60])
+    edges, cut = cacioli2026_pipeline.nearest_edges(trials, 4)
+    assert (edges, cut) == ([1, 2, 4], 3)
+    even = np.full(8, 5)
+    assert cacioli2026_pipeline.nearest_edges(even, 4) == ([1, 2, 3, 4, 5, 6, 7], 4)
+
+
+# --- the deposit ----------------------------------------------------------------------------
+
+
+def test_every_difference_of_the_deposit_is_explained(deposited):
+    comparison = cacioli2026.compare(deposited)
+    assert is_reproduced(comparison)
+    assert len(comparison) == 199
+    agreeing = comparison[comparison["agrees"]]
+    # The one model whose median lies among edges of bins comes out as printed.
+    base = agreeing[agreeing["row"].str.startswith("Llama-3-Base |")]
+    assert (base["table"] == "deposit").sum() == 8
+    revised = agreeing[(agreeing["table"] == "revised") & (agreeing["quantity"] == "accuracy")]
+    assert len(revised) == 20
+
+
+def test_numbers_of_the_revision_are_those_deposited(folder):
+    aggregate = pd.read_csv(folder / "aggregate.csv")
+    structure = pd.read_csv(folder / "sdt_structure.csv")
+    both = aggregate.merge(structure, on=["model", "dataset", "auroc2"])
+    ours = cacioli2026_printed.as_frame("revised")
+    assert both["model"].tolist() == ours["model"].tolist()
+    columns = {"acc": "accuracy", "meta_i2r": "meta_i2r", "auroc2": "auroc2", "da": "d_a"}
+    for theirs, name in (columns | {"null_mean": "null_mean", "zroc_slope": "slope"}).items():
+        # As many digits as were kept.
+        np.testing.assert_allclose(ours[name], both[theirs], atol=5e-5)
+    for name, dim in (("temperature", "T"), ("domain", "domain")):
+        table = pd.read_csv(folder / f"{name}.csv").set_index(["model", dim])
+        key = "revised_temperature" if name == "temperature" else "revised_domains"
+        printed = cacioli2026_printed.printed()
+        labels = TEMPERATURES if name == "temperature" else printed["domains"]["names"]
+        for row in cacioli2026_printed.as_frame(key).to_dict("records"):
+            own = table.loc[[(row["model"], label) for label in labels]]
+            np.testing.assert_allclose(row["meta_i2r"], own["meta_i2r"], atol=5e-6)
+            np.testing.assert_allclose(row["auroc2"], own["auroc2"], atol=5e-6)
+
+
+def test_verdicts_on_temperature_are_those_deposited(folder):
+    deposited = json.loads((folder / "h3_results.json").read_text())
+    table = cacioli2026.tempered()
+    found = cacioli2026_pipeline.h3(table["dprime"], table["meta_d"])
+    keys = cacioli2026_printed.printed()["deposit"]["models"]
+    for model, key in zip(MODELS, keys, strict=True):
+        own, theirs = found.sel(model=model), deposited[key]
+        assert own["stable"].item() == {"True": "passed", "False": "failed"}[theirs["tost_pass"]]
+        word = {"True": "passed", "False": "failed"}[theirs["relative_robust"]]
+        assert own["relative"].item() == word
+        assert own["rho_meta_d"].item() == pytest.approx(theirs["rho_metad"])
+        assert own["range"].item() == pytest.approx(theirs["meta_d_range"], abs=0.001)
+
+
+def test_printed_d_a_is_another_formula_of_the_same_roc(deposited):
+    """By a fit of the 20 bins written apart: S1 ~ N(0, 1), S2 ~ N(d, 1/s)."""
+    tables = deposited.deposit.tables
+    for model, quoted in {"Mistral-Instruct": 1.97, "Llama-3-Base": 1.45}.items():
+        cell = tables.sel(cell=f"TriviaQA | {model} | 1.0").to_numpy()
+        cell = cell[:, cell.sum(axis=0) > 0]
+        start = norm.ppf(cell.sum(axis=0).cumsum()[:-1] / cell.sum())
+
+        def misfit(x, cell=cell):
+            cuts = np.r_[-np.inf, x[2] + np.r_[0, np.exp(x[3:])].cumsum(), np.inf]
+            p = np.stack([np.diff(norm.cdf(cuts)), np.diff(norm.cdf((cuts - x[0]) * np.exp(x[1])))])
+            return -(cell * np.log(np.maximum(p, 1e-12))).sum()
+
+        x0 = np.r_[1.5, -0.2, start[0], np.log(np.diff(start))]
+        best = minimize(misfit, x0, method="L-BFGS-B", options={"maxiter": 5000, "maxfun": 10**6})
+        d, s = best.x[0], np.exp(best.x[1])
+        own = deposited.deposit.measures.sel(dataset="TriviaQA", model=model, temperature=1.0)
+        # L-BFGS with numerical gradients, on counts of 5,000.
+        assert own["s"].item() == pytest.approx(s, abs=0.003)
+        assert own["d_a"].item() == pytest.approx(d * np.sqrt(2 / (1 + s**-2)), abs=0.003)
+        assert d * np.sqrt((1 + s**2) / 2) == pytest.approx(quoted, abs=0.008)
+
+
+def test_the_null_takes_more_than_bootstrap_from_sparse_bins(deposited):
+    measures = deposited.deposit.measures
+    assert bool((measures["less_null"] < measures["reduced"]).all())
+    assert bool((measures["reduced"] < measures["meta_i2r"]).all())
+
+
+@pytest.mark.parametrize("name", ["roc_data.json", "", "clone"])
+def test_the_deposit_is_found_as_file_folder_or_clone(folder, tmp_path, name):
+    path = folder / name
+    if name == "clone":
+        inside = tmp_path / "results" / "analysis"
+        inside.mkdir(parents=True)
+        (inside / "roc_data.json").write_bytes((folder / "roc_data.json").read_bytes())
+        path = tmp_path
+    tables = cacioli2026_deposit.read_deposit(str(path))
+    assert tables.sizes == {"cell": 56, "correct": 2, "rating": 20}
+    right = tables.sel(cell="TriviaQA | Mistral-Instruct | 1.0", correct="right")
+    assert int(right.sum()) == 2137
+
+
+def one_file(tmp_path, content):
+    path = tmp_path / "roc_data.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def entry(**changed):
+    return {"noise_counts": [1] * 20, "signal_counts": [2] * 20} | changed
+
+
+def content(**changed):
+    names = cacioli2026_printed.printed()["deposit"]
+    temperatures = map(str, cacioli2026_deposit.TEMPERATURES)
+    by_temperature = dict.fromkeys(temperatures, entry(**changed))
+    return {m: dict.fromkeys(names["datasets"], by_temperature) for m in names["models"]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("no JSON", "which is no JSON"),
+        ("[]", "without noise_counts and signal_counts at llama3_instruct, triviaqa, 0.1"),
+        (content(noise_counts=[1] * 19), "two lists of 20 numbers of trials"),
+        (content(noise_counts=None), "two lists of 20 numbers of trials"),
+        (content(signal_counts=[0.5] * 20), "two lists of 20 numbers of trials"),
+        (content(signal_counts=[-1] * 20), "two lists of 20 numbers of trials"),
+        (content(signal_counts=[float("nan")] * 20), "two lists of 20 numbers of trials"),
+        (content(signal_counts=[True] * 20), "two lists of 20 numbers of trials"),
+    ],
+)
+def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong, message):
+    path = one_file(tmp_path, wrong)
+    with pytest.raises(InputError, match=rf"data: got .*{message}.*sdt_calibration"):
+        cacioli2026_deposit.read_deposit(path)
+
+
+def test_a_path_without_a_deposit_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"a folder without it.*results/analysis/roc_data\.json"):
+        cacioli2026.analyse(data=tmp_path)
+    with pytest.raises(InputError, match="which does not exist"):
+        cacioli2026.analyse(data=tmp_path / "none")
+
+
+def test_whole_floats_are_counts(tmp_path):
+    path = one_file(tmp_path, content(signal_counts=[2.0] * 20))
+    assert int(cacioli2026_deposit.read_deposit(path).sum()) == 56 * 60
+
+
+# --- known truth ----------------------------------------------------------------------------
+
+
+def test_the_decision_gives_the_truth_and_correctness_does_not(study):
+    simulation = study.simulation
+    error = abs(simulation.real["m_ratio"] - simulation.truth["m_ratio"])
+    # The largest of 16 standard normal errors is above 4 once in a thousand times.
+    assert bool((error < 4 * simulation.real["m_ratio_se"]).all())
+    low, high = simulation.truth["model"][0].item(), simulation.truth["model"][-1].item()
+    mapped = simulation.withdrawn["m_ratio"].mean("temperature")
+    assert mapped.sel(model=low) > 2 * simulation.truth["m_ratio"].sel(model=low)[0]
+    assert mapped.sel(model=high) < simulation.truth["m_ratio"].sel(model=high)[0] - 0.1
+
+
+def test_intervals_by_the_decision_cover_the_truth_as_often_as_they_say():
+    z = []
+    for seed in range(8):
+        decided, _ = cacioli2026_simulation.counted(
+            cacioli2026_simulation.simulated_trials(seed), 4
+        )
+        found = cacioli2026_printed.cells_as(
+            cacioli2026_pipeline.estimates(decided), "model", "temperature"
+        )
+        truth = cacioli2026_simulation.true_values()
+        z.append(((found["m_ratio"] - truth["m_ratio"]) / found["m_ratio_se"]).to_numpy())
+    outside = (np.abs(z) > 1.96).sum()
+    # Binomial(128, .05): 2 to 15 in 99.8 % of cases.
+    assert 1 <= outside <= 15
+
+
+def test_without_sampling_error_the_withdrawn_m_is_below_1_and_falls_with_the_truth(study):
+    curve = study.simulation.curve
+    assert 0.7 < float(curve.min()) < float(curve.max()) < 1
+    for d in curve["dprime"].to_numpy():
+        own = curve.sel(dprime=d)
+        assert np.corrcoef(own, own["m_ratio"])[0, 1] < -0.7
+
+
+def test_edges_of_t_1_are_held_over_temperatures():
+    trials = cacioli2026_simulation.simulated_trials(1)
+    decided, judged = cacioli2026_simulation.counted(trials, 4)
+    one = judged.sel(cell=judged["temperature"] == 1.0).sum("correct")
+    # Octiles of 200 levels: one level may hold a hundredth of the trials, or two.
+    np.testing.assert_allclose(one / one.sum("rating"), 1 / 8, atol=0.03)
+    other = judged.sel(cell=judged["temperature"] == 0.3).sum("correct")
+    assert float(abs(other / other.sum("rating") - 1 / 8).max()) > 0.04
+    assert int(decided.sum()) == int(judged.sum()) == len(trials) == 80_000
+
+
+# --- the report -----------------------------------------------------------------------------
+
+
+def test_the_report_says_first_that_and_why_it_was_withdrawn(study):
+    page = cacioli2026_report.report(study, cacioli2026.compare(study)).markdown()
+    assert page.index("It says nothing of") < page.index("In brief")
+    assert page.count("**Figure") == 3
+    assert "The deposited counts" not in page
+
+
+def test_the_report_has_the_deposit_where_there_is_one(deposited):
+    report = cacioli2026_report.report(deposited, cacioli2026.compare(deposited))
+    page = report.markdown()
+    assert page.count("**Figure") == 4
+    assert "What binning loses" in page
+    assert "<svg" in report.html()
+    assert r"\begin{document}" in report.latex()
+
+
+def test_data_reach_the_study_that_reads_them_and_no_other(tmp_path, folder):
+    frame = reproduce("cacioli2026", tmp_path, data=folder, seed=1)
+    assert len(frame) == 199
+    assert {path.name for path in tmp_path.iterdir()} == {"comparison.csv", "report.html"}
+    with pytest.raises(InputError, match=r"data: got .* for meyen2025.*cacioli2026"):
+        reproduce("meyen2025", tmp_path, data=folder)
