@@ -68,8 +68,9 @@ def test_share_in_the_rope_and_direction_are_those_of_the_draws():
 
 
 def test_the_full_posterior_rule_is_kept_apart_from_the_interval_rule():
-    draws = normal_draws(0.145, sd=0.0175)
-    table = decide(draws, rope=ROPE, ci_prob=0.999).table()
+    # 1 % of the draws lie in the ROPE: more than outside the interval, less than the margin.
+    draws = normal_draws(0.1 + 2.326 * 0.02)
+    table = decide(draws, rope=ROPE, ci_prob=0.995).table()
     assert table[["verdict", "full_verdict"]].values.tolist() == [["inconclusive", "different"]]
 
 
@@ -200,13 +201,14 @@ def test_chains_that_drift_apart_withhold_the_verdict():
 
 
 def test_bounds_within_two_monte_carlo_errors_of_a_limit_settle_nothing():
-    base = normal_draws(0.0)
-    lower, error = (float(decide(base, rope=ROPE).results[k][0]) for k in ("lower", "mcse_lower"))
+    base, limits = normal_draws(0.0), {"rope": ROPE, "ci_prob": 0.9}
+    found = decide(base, **limits).results
+    lower, error = float(found["lower"][0]), float(found["mcse_lower"][0])
     near = [0.1 - lower + k * error for k in (0, 1.9, 2.1)]
-    table = decide(xr.concat([base + shift for shift in near], "pair"), rope=ROPE).table()
+    table = decide(xr.concat([base + shift for shift in near], "pair"), **limits).table()
     assert table["verdict"].tolist() == ["unreliable", "unreliable", "different"]
     assert table["unsettled"].tolist() == ["verdict", "verdict", ""]
-    null = decide(base - lower + error, rope=ROPE).table()
+    null = decide(base - lower + error, **limits).table()
     assert null["statistical"].tolist() == [True]
     assert null["unsettled"].tolist() == ["statistical"]
 
