@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from hmetad.bayes.predictive import predicted_counts
     from hmetad.bayes.spec import ModelSpec, Prior, load_model
     from hmetad.bayes.store import load_fit, save_fit
+    from hmetad.compare.bayes_factor import bayes_factor
     from hmetad.compare.contrasts import contrast
     from hmetad.compare.decisions import Decisions, decide, decide_normal
+    from hmetad.compare.model_comparison import compare_models
+    from hmetad.compare.ranking import rank, rank_table
     from hmetad.counts.binning import bin_confidence
     from hmetad.counts.correct import count_correct, type2_counts
     from hmetad.counts.detection import as_detection
@@ -95,11 +98,13 @@ __all__ = [
     "accuracy_by_confidence",
     "as_detection",
     "auroc2",
+    "bayes_factor",
     "bin_confidence",
     "build_model",
     "calibration",
     "combine_predictions",
     "combine_reports",
+    "compare_models",
     "confidence_weighted_vote",
     "contrast",
     "count_correct",
@@ -146,6 +151,8 @@ __all__ = [
     "predict",
     "predicted_counts",
     "predictionwise_vote",
+    "rank",
+    "rank_table",
     "read_inspect",
     "read_lm_eval",
     "read_log",
@@ -190,12 +197,15 @@ HOMES = {
         "load_fit",
         "save_fit",
     ),
+    "compare.bayes_factor": ("bayes_factor",),
     "compare.contrasts": ("contrast",),
     "compare.decisions": (
         "Decisions",
         "decide",
         "decide_normal",
     ),
+    "compare.model_comparison": ("compare_models",),
+    "compare.ranking": ("rank", "rank_table"),
     "counts.binning": ("bin_confidence",),
     "counts.correct": (
         "count_correct",

@@ -25,7 +25,16 @@ from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
 from hmetad.compare.weights import weighted_cells
 from hmetad.errors import InputError, nearest
 
-__all__ = ["Kind", "contrast", "error_codes", "pair_cells"]
+__all__ = [
+    "Kind",
+    "cells_of",
+    "check_request",
+    "contrast",
+    "dependence",
+    "error_codes",
+    "moved_apart",
+    "pair_cells",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -262,10 +271,7 @@ def paired(
 
 def weighted(numbers: Floats, weights: Floats, kind: Kind, independent: bool) -> Floats:
     """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair)."""
-    if independent:
-        chains, draws, cells = numbers.shape
-        moves = [(i % chains, i * draws // cells) for i in range(cells)]
-        numbers = np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], -1)
+    numbers = moved_apart(numbers) if independent else numbers
     defined = np.isfinite(numbers)
     rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(len(weights.T), -1)
     sums = weights @ rows
@@ -276,6 +282,13 @@ def weighted(numbers: Floats, weights: Floats, kind: Kind, independent: bool) ->
         sums[(weights != 0).astype(float) @ missing > 0] = np.nan
     result = above_zero(sums) if kind == "superiority" else sums
     return np.moveaxis(result.reshape(-1, *numbers.shape[:2]), 0, -1)
+
+
+def moved_apart(numbers: Floats) -> Floats:
+    """Draws (chain, draw, cell), each cell's moved on by its own chains and part of a run."""
+    chains, draws, cells = numbers.shape
+    moves = [(i % chains, i * draws // cells) for i in range(cells)]
+    return np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], axis=-1)
 
 
 def above_zero(difference: Floats) -> Floats:

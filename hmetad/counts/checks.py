@@ -57,6 +57,11 @@ ROC_RESULTS = ["s", "d_a", "a_z", "g_squared", "df"]
 OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "meta_i1r_accuracy", "log_gap"]
 TYPE2_RESULTS = ["auroc2", "gamma", "v_statistic", "phi", "hits", "false_alarms"]
 ROC_COORDS = ["point", "at_least"]
+RANK_RESULTS = ["rank", "other", "mean_rank", "rank_lower", "rank_upper", "p_best", "mcse_best"]
+ORDER_RESULTS = ["p_rank", "p_superior", "rhat", "ess_tail", "unsettled", "quantity"]
+FACTOR_RESULTS = ["bf01", "bf10", "mcse_bf01", "mcse_bf10", "posterior_density", "prior_density"]
+MEASURE_RESULTS = ["trials", "share_right", "auroc2_by_response", "gamma_trapezoid"]
+GAMMA_RESULTS = ["gamma_pairs", "gamma_gaussian"]
 GROUP_RESULTS = ["member", "majority_vote", "confidence_weighted_vote", "predictionwise_vote"]
 CONFIDENCE_RESULTS = ["confidence_right", "confidence_wrong", "confidence_difference"]
 PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
@@ -72,6 +77,11 @@ RESERVED_NAMES = frozenset(
         *OTHER_RESULTS,
         *TYPE2_RESULTS,
         *ROC_COORDS,
+        *RANK_RESULTS,
+        *ORDER_RESULTS,
+        *FACTOR_RESULTS,
+        *MEASURE_RESULTS,
+        *GAMMA_RESULTS,
         *GROUP_RESULTS,
         *CONFIDENCE_RESULTS,
         *PAIR_NAMES,

@@ -1,0 +1,243 @@
+"""How far draws can be trusted: effective draws, R̂ and errors of quantiles, many rows at once.
+
+Draws (row, chain, draw) → one number per row. Chains are split in halves throughout, so that a
+drift within a chain shows as well as a difference between chains.
+Source: Vehtari et al. (2021); Geyer (1992).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import betaincinv, ndtri
+
+__all__ = [
+    "FEWEST_DRAWS",
+    "MAX_RHAT",
+    "effective_draws",
+    "quantile_error",
+    "rank_rhat",
+    "row_quantile",
+    "share_interval",
+]
+
+type Floats = NDArray[np.float64]
+
+MAX_RHAT = 1.01
+FEWEST_DRAWS = 4
+# Central 68 % of a normal: what ± one standard error covers.
+ONE_SE = (0.1586553, 0.8413447)
+
+
+def effective_draws(rows: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
+    r"""Effective sample size of each row's mean.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+        Finite values, or an indicator such as ``values <= quantile``.
+
+    Returns
+    -------
+    array, shape (n,)
+        NaN for fewer than four draws a chain; all draws where a row is constant.
+
+    Notes
+    -----
+    S/τ with :math:`\tau = 1 + 2\sum_t \rho_t`: autocorrelations over split chains are summed in
+    pairs of lags, up to the first pair whose sum is not positive, each at most the one before.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(1, 4, 1000))
+    >>> 3500 < effective_draws(rows)[0] < 4500
+    np.True_
+    """
+    if rows.shape[2] < FEWEST_DRAWS:
+        return np.full(len(rows), np.nan)
+    split = split_chains(np.asarray(rows, dtype=float))
+    total = split.shape[1] * split.shape[2]
+    is_constant = np.ptp(split, axis=(1, 2)) < np.finfo(float).resolution
+    rho = autocorrelations(split)
+    pairs = rho[:, ::2] + rho[:, 1::2]
+    last, number = pairs.shape[1] - 1, np.arange(len(pairs))
+    stops = pairs <= 0
+    stop = np.where(stops.any(axis=1), stops.argmax(axis=1), last)
+    falling = np.minimum.accumulate(pairs, axis=1)
+    summed = np.where(np.arange(last + 1) < stop[:, None], falling, 0).sum(axis=1)
+    # Of the pair at which the sum stops, the even lag counts once.
+    even, is_kept = rho[number, 2 * stop], pairs[number, stop] >= 0
+    tau = 2 * summed - 1 + np.where(is_kept, even, np.maximum(even, 0))
+    return np.where(is_constant, float(total), total / np.maximum(tau, 1 / np.log10(total)))
+
+
+def rank_rhat(rows: Floats) -> Floats:
+    r"""Rank-normalised split R̂ of each row: the larger of that of bulk and that of tails.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+        One chain is compared by its halves.
+
+    Returns
+    -------
+    array, shape (n,)
+        NaN for fewer than four draws a chain, and where a row is constant.
+
+    Notes
+    -----
+    :math:`\hat R = \sqrt{(B/W + n - 1)/n}` of normal scores of the ranks, of the values and of
+    their distances from the median.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(1, 4, 1000))
+    >>> rank_rhat(np.concatenate([rows, rows + np.arange(4)[:, None]])).round(2)
+    array([1.  , 1.54])
+    """
+    if rows.shape[2] < FEWEST_DRAWS:
+        return np.full(len(rows), np.nan)
+    split = split_chains(rows)
+    flat = split.reshape(len(split), -1)
+    folded = abs(flat - np.median(flat, axis=1, keepdims=True))
+    bulk, tails = (split_rhat(normal_scores(x).reshape(split.shape)) for x in (flat, folded))
+    return np.maximum(bulk, tails)
+
+
+def quantile_error(rows: Floats, ordered: Floats, prob: Floats) -> tuple[Floats, Floats]:
+    """Monte Carlo standard error of a quantile of each row, and its effective draws.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+    ordered : array, shape (n, chain × draw)
+        The same values, sorted within each row.
+    prob : array, shape (n,)
+        Probability of the quantile.
+
+    Returns
+    -------
+    tuple of array, shape (n,)
+        Error, and effective sample size of the indicator of draws at or below the quantile.
+
+    Notes
+    -----
+    With that many draws the true probability of the quantile is Beta(ESS·p + 1, ESS·(1 - p) + 1)
+    distributed; the error is half the distance between the quantiles at the ends of its central
+    68 % interval.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(1, 4, 1000))
+    >>> error, _ = quantile_error(rows, np.sort(rows.reshape(1, -1)), np.array([0.5]))
+    >>> 0.015 < error[0] < 0.025  # √(π/2 / 4000) = .0198
+    np.True_
+    """
+    quantile = row_quantile(ordered, prob)
+    effective = effective_draws(rows <= quantile[:, None, None])
+    size, number = ordered.shape[1], np.arange(len(ordered))
+    a, b = effective * prob + 1, effective * (1 - prob) + 1
+    below, above = (betaincinv(a, b, end) * size - 1 for end in ONE_SE)
+    known = np.isfinite(effective)
+    first = np.floor(np.clip(np.where(known, below, 0), 0, size - 1)).astype(int)
+    last = np.ceil(np.clip(np.where(known, above, 0), 0, size - 1)).astype(int)
+    error = (ordered[number, last] - ordered[number, first]) / 2
+    return np.where(known, error, np.nan), effective
+
+
+def share_interval(share: Floats, effective: Floats) -> tuple[Floats, Floats]:
+    """Ends of the 95 % interval of a share of draws, given its effective draws.
+
+    Parameters
+    ----------
+    share, effective : array, shape (n,)
+
+    Returns
+    -------
+    tuple of array, shape (n,)
+        Quantiles .025 and .975 of Beta(ESS·share + 1, ESS·(1 - share) + 1).
+
+    Examples
+    --------
+    >>> lower, upper = share_interval(np.array([0.0]), np.array([998.0]))
+    >>> (lower.round(5), upper.round(5))
+    (array([3.e-05]), array([0.00369]))
+    """
+    a, b = effective * share + 1, effective * (1 - share) + 1
+    return betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)
+
+
+def row_quantile(ordered: Floats, prob: Floats) -> Floats:
+    """Quantile of each sorted row, (n, draws) and (n,) → (n,), linear between order statistics.
+
+    Examples
+    --------
+    >>> row_quantile(np.array([[0.0, 1.0, 2.0]]), np.array([0.25]))
+    array([0.5])
+    """
+    place = np.asarray(prob) * (ordered.shape[1] - 1)
+    below = np.minimum(place.astype(int), ordered.shape[1] - 1)
+    above = np.minimum(below + 1, ordered.shape[1] - 1)
+    number, part = np.arange(len(ordered)), place - below
+    lower, upper = ordered[number, below], ordered[number, above]
+    # Beside an equal neighbour the quantile is that value exactly, not within rounding of it.
+    return np.where(lower == upper, lower, lower * (1 - part) + upper * part)
+
+
+def split_chains(rows: Floats) -> Floats:
+    """Halves of the chains as chains, (n, 2·chain, draw // 2); an odd draw in the middle is out."""
+    half = rows.shape[2] // 2
+    return np.concatenate([rows[..., :half], rows[..., rows.shape[2] - half :]], axis=1)
+
+
+def autocorrelations(split: Floats) -> Floats:
+    """Autocorrelation by lag of each row, (n, lags), with the variance between chains in it."""
+    n = split.shape[2]
+    means = split.mean(axis=2)
+    transform = rfft(split - means[..., None], next_fast_len(2 * n, real=True), axis=2)
+    # The inverse is linear: chains are averaged first, and transformed back once.
+    power = (transform.real**2 + transform.imag**2).mean(axis=1)
+    covariance = irfft(power, next_fast_len(2 * n, real=True), axis=1)[:, :n] / n
+    within = covariance[:, :1] * n / (n - 1)
+    variance = covariance[:, :1] + means.var(axis=1, ddof=1)[:, None]
+    with np.errstate(invalid="ignore"):
+        rho = 1 - (within - covariance) / variance
+    rho[:, 0] = 1
+    # An even number of lags, below n - 1: sums of fewer products than two say nothing.
+    return rho[:, : max(2, 2 * ((n - 1) // 2))]
+
+
+def split_rhat(scores: Floats) -> Floats:
+    """Classic R̂ of each row of scores, (n, chain, draw) → (n,)."""
+    n = scores.shape[2]
+    between = n * scores.mean(axis=2).var(axis=1, ddof=1)
+    within = scores.var(axis=2, ddof=1).mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt((between / within + n - 1) / n)
+
+
+def normal_scores(flat: Floats) -> Floats:
+    """Normal quantiles of the ranks within each row, (n, draws) → (n, draws); ties share a rank."""
+    order = np.argsort(flat, axis=1)
+    size = flat.shape[1]
+    # Ranks that ties share are halves of whole numbers: by the sum of first and last place.
+    by_places = ndtri((np.arange(2 * size - 1) / 2 + 1 - 3 / 8) / (size + 1 / 4))
+    ordered = np.take_along_axis(flat, order, axis=1)
+    sorted_scores = np.broadcast_to(by_places[::2], flat.shape)
+    differs = ordered[:, 1:] != ordered[:, :-1]
+    tied = ~differs.all(axis=1)
+    if tied.any():
+        sorted_scores = sorted_scores.copy()
+        sorted_scores[tied] = by_places[places_of_ties(differs[tied])]
+    scores = np.empty_like(flat)
+    np.put_along_axis(scores, order, sorted_scores, axis=1)
+    return scores
+
+
+def places_of_ties(differs: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """First plus last place that each sorted value shares, from where neighbours differ."""
+    rows, steps = differs.shape
+    place, edge = np.arange(steps + 1), np.ones((rows, 1), dtype=bool)
+    begins, ends = np.hstack([edge, differs]), np.hstack([differs, edge])
+    first = np.maximum.accumulate(np.where(begins, place, 0), axis=1)
+    last = np.minimum.accumulate(np.where(ends, place, steps)[:, ::-1], axis=1)[:, ::-1]
+    return first + last

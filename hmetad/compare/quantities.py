@@ -1,0 +1,198 @@
+"""One quantity of a fit, as cells with coordinates.
+
+DataTree, Dataset or DataArray of draws → DataArray (chain, draw, cell). What has dims of its own,
+such as a coefficient over the levels of a factor, gets a cell for each place; errors that a fit
+says of its cells stay with them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError, nearest
+
+__all__ = [
+    "GROUP_DIM",
+    "SAMPLE_DIMS",
+    "Draws",
+    "as_cells",
+    "error_codes",
+    "error_flags",
+    "joined_codes",
+    "named_as_asked",
+    "one_variable",
+    "quantity_draws",
+]
+
+type Draws = xr.DataTree | xr.Dataset | xr.DataArray
+
+SAMPLE_DIMS = ("chain", "draw")
+M_QUANTITIES = ("m", "m_ratio", "log_m")
+GROUP_DIM = "__factor_dim"
+
+
+def quantity_draws(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:
+    """Draws of one quantity, a cell for each of its places.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray
+        A fit, its posterior, or draws of one quantity with dims chain and draw.
+    var : str or None
+        The quantity; needed unless a DataArray is given.
+    names : sequence of str
+        Coordinates in use. One that is not there stands for the dim that a formula made of it:
+        ``task`` for ``task_dim``, ``subject`` for ``subject__factor_dim``.
+
+    Returns
+    -------
+    DataArray
+        Dims (chain, draw, cell).
+
+    Raises
+    ------
+    InputError
+        If there is no such quantity, or it is a single number.
+
+    Examples
+    --------
+    >>> effect = xr.DataArray(
+    ...     np.zeros((2, 3, 2)),
+    ...     dims=("chain", "draw", "task_dim"),
+    ...     coords={"task_dim": ["b", "c"]},
+    ...     name="log_m_task",
+    ... )
+    >>> quantity_draws(effect, None, ["task"])["task"].values.tolist()
+    ['b', 'c']
+    """
+    values = named_as_asked(one_variable(draws, var), names)
+    if set(values.dims) == set(SAMPLE_DIMS):
+        step = "`decide` judges it as it is."
+        raise InputError("var", f"{values.name}, one number", "a quantity with levels", step)
+    return as_cells(values)
+
+
+def error_codes(draws: xr.DataArray, cells: Iterable[str]) -> str:
+    """Codes of the error notices on draws that concern any of the cells; no cells means all.
+
+    Errors about the sign of d′ or meta-d′ concern M alone.
+    """
+    return ", ".join(
+        notice["code"]
+        for notice in errors_on(draws)
+        if not notice["cells"] or set(cells) & set(notice["cells"])
+    )
+
+
+def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
+    """Codes of the error notices on draws, and which cells each concerns, (errors, cells)."""
+    errors, cells = errors_on(draws), draws["cell"].values
+    rows = [np.isin(cells, e["cells"]) if e["cells"] else np.ones(len(cells), bool) for e in errors]
+    return [e["code"] for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
+
+
+def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:
+    """Codes that hold of each column of the flags (codes, columns), as text.
+
+    Examples
+    --------
+    >>> joined_codes(["rhat", "ess"], np.array([[True, False], [True, False]]))
+    ['rhat, ess', '']
+    """
+    kinds, number = np.unique(flags, axis=1, return_inverse=True)
+    texts = [
+        ", ".join(dict.fromkeys(c for c, holds in zip(codes, kind, strict=True) if holds))
+        for kind in kinds.T
+    ]
+    return [texts[i] for i in number.ravel()] if len(codes) else [""] * flags.shape[1]
+
+
+def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
+    """Draws of one variable, with the notices of its fit."""
+    if isinstance(draws, xr.DataTree):
+        if "posterior" not in draws.children:
+            raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
+        said = {k: v for k, v in draws.attrs.items() if k == "notices"}
+        draws = draws["posterior"].to_dataset().assign_attrs(said)
+    if isinstance(draws, xr.Dataset):
+        sampled = [str(k) for k, v in draws.items() if set(SAMPLE_DIMS) <= set(v.dims)]
+        if var is None or var not in sampled:
+            step = nearest(str(var), sampled)
+            raise InputError("var", repr(var), "a quantity with dims chain and draw", step)
+        draws = draws[var].assign_attrs({k: v for k, v in draws.attrs.items() if k == "notices"})
+    if not isinstance(draws, xr.DataArray) or not set(SAMPLE_DIMS) <= set(draws.dims):
+        got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
+        raise InputError("draws", got, "a fit, or draws with dims chain and draw")
+    return draws
+
+
+def named_as_asked(values: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
+    """Values whose dims bear the names of the factors that formulas made them of."""
+    for name in names:
+        ends = (f"_{name}_dim", f"_{name}{GROUP_DIM}")
+        made = [d for d in values.dims if f"_{d}".endswith(ends)]
+        if name not in values.coords and len(made) == 1:
+            values = values.rename({made[0]: name})
+    return values
+
+
+def as_cells(values: xr.DataArray) -> xr.DataArray:
+    """Values with dims (chain, draw, cell): every place of further dims is a cell."""
+    dims = sorted((str(d) for d in values.dims if d not in SAMPLE_DIMS), key=lambda d: d != "cell")
+    if dims == ["cell"]:
+        return values.transpose(*SAMPLE_DIMS, "cell")
+    ordered = values.transpose(*SAMPLE_DIMS, *dims)
+    places = np.indices([ordered.sizes[dim] for dim in dims]).reshape(len(dims), -1)
+    coords: dict[str, Any] = {}
+    for dim, place in zip(dims, places, strict=True):
+        own = {dim: ordered[dim], **{k: v for k, v in ordered.coords.items() if v.dims == (dim,)}}
+        coords |= {str(name): ("cell", levels.values[place]) for name, levels in own.items()}
+    texts = [coords[dim][1].tolist() for dim in dims]
+    labels = [" | ".join(map(str, label)) for label in zip(*texts, strict=True)]
+    owner = coords["cell"][1].tolist() if "cell" in dims else None
+    sampled = {name: ordered[name] for name in SAMPLE_DIMS if name in ordered.coords}
+    shape = (*(ordered.sizes[dim] for dim in SAMPLE_DIMS), len(labels))
+    return xr.DataArray(
+        ordered.values.reshape(shape),
+        dims=(*SAMPLE_DIMS, "cell"),
+        coords={**sampled, **coords, "cell": labels},
+        name=values.name,
+        attrs=stacked_notices(values.attrs, labels, owner),
+    )
+
+
+def stacked_notices(
+    attrs: Mapping[Any, Any], labels: Sequence[str], owner: Sequence[str] | None
+) -> dict[Any, Any]:
+    """Attrs whose notices speak of stacked cells, each with the cell it belongs to.
+
+    A coefficient belongs to no cell: an error about the sampling of some cells concerns it
+    whole, one about the sign of d′ or meta-d′ in them does not.
+    """
+    found = []
+    for notice in json.loads(attrs.get("notices", "[]")):
+        if owner is None and notice["cells"] and notice["code"].endswith("-sign"):
+            continue
+        named = set(notice["cells"])
+        pairs = zip(labels, owner or [], strict=owner is not None)
+        found.append({**notice, "cells": [label for label, cell in pairs if cell in named]})
+    return {**attrs, "notices": json.dumps(found, ensure_ascii=False)} if found else plain(attrs)
+
+
+def plain(attrs: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Attrs without notices."""
+    return {k: v for k, v in attrs.items() if k != "notices"}
+
+
+def errors_on(draws: xr.DataArray) -> list[dict[str, Any]]:
+    """Error notices on draws, as records, as far as they concern the quantity."""
+    of_m = str(draws.name) in M_QUANTITIES
+    return [
+        notice
+        for notice in json.loads(draws.attrs.get("notices", "[]"))
+        if notice["severity"] == "error" and (of_m or not notice["code"].endswith("-sign"))
+    ]

@@ -1,0 +1,282 @@
+"""Which level is the best, which is second: the posterior of ranks.
+
+Posterior draws (chain, draw, cell) → Dataset (cell) of shares of ranks. Draws are ranked one by
+one, so that what levels have in common, and what is uncertain in each, is in the ranks.
+Source: Goldstein & Spiegelhalter (1996).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from hmetad.compare.contrasts import cells_of, check_request, dependence, moved_apart
+from hmetad.compare.monte_carlo import (
+    FEWEST_DRAWS,
+    MAX_RHAT,
+    effective_draws,
+    rank_rhat,
+    share_interval,
+)
+from hmetad.compare.quantities import Draws, error_flags, joined_codes
+from hmetad.compare.strata import design_of, strata_of
+from hmetad.errors import InputError
+
+__all__ = ["rank", "rank_table"]
+
+type Floats = NDArray[np.float64]
+type Columns = dict[str, NDArray[Any]]
+
+SOURCE = "Goldstein & Spiegelhalter 1996"
+# name → long_name
+VARIABLES = {
+    "mean_rank": "posterior mean of the rank",
+    "rank_lower": "lower bound of the rank",
+    "rank_upper": "upper bound of the rank",
+    "p_best": "probability of rank 1",
+    "mcse_best": "Monte Carlo standard error of the probability of rank 1",
+    "verdict": "whether this is the best",
+    "p_rank": "probability of each rank",
+    "p_superior": "probability of a larger value than the other level's, ties counting half",
+}
+
+
+def rank(
+    draws: Draws | Mapping[str, Draws],
+    *,
+    var: str | None = None,
+    over: str,
+    within: str | Sequence[str] = (),
+    largest_first: bool = True,
+    ci_prob: float = 0.95,
+    independent: bool = False,
+) -> xr.Dataset:
+    r"""Posterior of the ranks of the levels of a coordinate, within each level of others.
+
+    Parameters
+    ----------
+    draws, var, over, within, independent
+        As in `contrast`. Of separate fits, each cell's draws are moved on by their own part of a
+        run, so that equal seeds leave no trace.
+    largest_first : bool
+        Rank 1 is the largest value; else the smallest.
+    ci_prob : float
+        Probability of the interval of the rank, and the one from which a level is called the best.
+
+    Returns
+    -------
+    Dataset
+        Per cell ``mean_rank``; ``rank_lower`` and ``rank_upper``, equal-tailed and whole numbers;
+        ``p_best``, with ``mcse_best``; ``verdict``: "best" (p_best at least `ci_prob`), "not best"
+        (at most 1 - `ci_prob`), "undecided", or "unreliable" (withheld, or a matter of Monte
+        Carlo error). ``p_rank`` (cell, rank): probability of each rank. ``p_superior`` (cell,
+        other): probability that the value is larger than that of the level `other` in the same
+        stratum; NaN where the stratum lacks it. The coordinate withheld names why a stratum is
+        not judged, as in `decide`: one level of it that cannot be trusted leaves no rank of the
+        others to trust; ``"alone"`` is a level without others. Where draws are undefined, results
+        are NaN.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, `over` and `within` together do not identify one cell each, or no
+        stratum has two levels.
+
+    Notes
+    -----
+    Levels that are tied in a draw share the places they take: each has rank r with probability
+    1/t for each of the t places, and the mean of them as its rank.
+
+    Examples
+    --------
+    >>> log_m = xr.DataArray(
+    ...     np.random.default_rng(1).normal([0.0, 1.0, 1.1], 0.2, (4, 500, 3)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a", "b", "c"], "model": ("cell", ["a", "b", "c"])},
+    ...     name="log_m",
+    ... )
+    >>> ranks = rank(log_m, over="model")
+    >>> ranks["verdict"].values.tolist(), ranks["rank_upper"].values.tolist()
+    (['not best', 'undecided', 'undecided'], [3.0, 2.0, 2.0])
+    """
+    if not 0 < ci_prob < 1:
+        raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
+    check_request(draws, "difference", None, None, independent)
+    held = (within,) if isinstance(within, str) else tuple(within)
+    values = cells_of(draws, var, (over, *held))
+    design = design_of(values, over, held)
+    strata = strata_of(design, held)
+    if max(map(len, strata)) < 2:
+        raise InputError("over", repr(over), "a coordinate with two levels or more to rank")
+    numbers = values.values.astype(float)
+    rows = np.moveaxis(moved_apart(numbers) if independent else numbers, -1, 0)
+    others, column = np.unique(design[over].to_numpy(), return_inverse=True)
+    result = nothing_known(len(rows), max(map(len, strata)), len(others))
+    reasons = np.full(len(rows), "", dtype=object)
+    codes, flags = error_flags(values)
+    for stratum in strata:
+        said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
+        reasons[stratum] = ", ".join(filter(None, [said, untrusted(rows[stratum])]))
+        if np.isfinite(rows[stratum]).all():
+            fill(result, ranked(rows[stratum], largest_first, ci_prob), stratum, column[stratum])
+    result["verdict"][reasons != ""] = "unreliable"
+    labelled = labelled_ranks(result, values, others, reasons)
+    attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
+    found = json.loads(values.attrs.get("notices", "[]"))
+    found += dependence(draws, values, over, held, independent)
+    attrs |= {"notices": json.dumps(found, ensure_ascii=False)} if found else {}
+    return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
+
+
+def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
+    """Ranks as a table: stratum by stratum, the best first.
+
+    Parameters
+    ----------
+    ranks : Dataset
+        What `rank` returned.
+
+    Returns
+    -------
+    DataFrame
+        cell and its coordinates, then mean_rank, rank_lower, rank_upper, p_best, verdict and
+        withheld.
+
+    Examples
+    --------
+    >>> log_m = xr.DataArray(
+    ...     np.random.default_rng(1).normal([0.0, 1.0], 0.2, (4, 500, 2)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a", "b"], "model": ("cell", ["a", "b"])},
+    ... )
+    >>> rank_table(rank(log_m, over="model"))["model"].tolist()
+    ['b', 'a']
+    """
+    shown = ["mean_rank", "rank_lower", "rank_upper", "p_best", "verdict"]
+    coords = [str(k) for k, v in ranks.coords.items() if v.dims == ("cell",) and k != "withheld"]
+    frame = ranks[shown].to_dataframe().reset_index()
+    held = [name for name in str(ranks.attrs["within"]).split(", ") if name]
+    # Strata stay in the order of the cells.
+    first = {name: pd.factorize(frame[name])[0] for name in held}
+    keys = {**first, "mean_rank": frame["mean_rank"]}
+    order = pd.DataFrame(keys).sort_values([*keys], kind="stable").index
+    columns = [*dict.fromkeys(["cell", *coords]), *shown, "withheld"]
+    return frame.loc[order, columns].reset_index(drop=True)
+
+
+def ranked(rows: Floats, largest_first: bool, ci_prob: float) -> Columns:
+    """Ranks of the levels of one stratum, (level, chain, draw) → arrays that start with level."""
+    levels, sampled = len(rows), rows.shape[1:]
+    flat = rows.reshape(levels, -1)
+    ordered = -flat if largest_first else flat
+    first, last = (rankdata(ordered, method=how, axis=0).astype(int) for how in ("min", "max"))
+    shares = rank_shares(first, last)
+    below = shares.cumsum(axis=1)
+    # Sums of shares fall short of 1 by rounding.
+    tails = (1 - ci_prob) / 2 - 1e-12, (1 + ci_prob) / 2 - 1e-12
+    lower, upper = ((below >= tail).argmax(axis=1) + 1 for tail in tails)
+    is_best = np.where(first == 1, 1 / last, 0.0).reshape(levels, *sampled)
+    effective = best_draws(is_best, rows - rows.mean(axis=0))
+    p_best = shares[:, 0]
+    ends = share_interval(p_best, effective)
+    words = [best_words(p, ci_prob) for p in (p_best, *ends)]
+    is_settled = (words[0] == words[1]) & (words[0] == words[2])
+    return {
+        "mean_rank": (first + last).mean(axis=1) / 2,
+        "rank_lower": lower,
+        "rank_upper": upper,
+        "p_best": p_best,
+        "mcse_best": np.sqrt(is_best.var(axis=(1, 2)) / effective),
+        "verdict": np.where(is_settled, words[0], "unreliable"),
+        "p_rank": shares,
+        "p_superior": superiority(flat),
+    }
+
+
+def rank_shares(first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+    """Share of each rank, (level, rank), from the first and last place each level takes."""
+    levels = len(first)
+    weight = 1 / (last - first + 1)
+    # A level takes its places from first to last: up at one, down after the other.
+    steps = np.zeros((levels, levels + 2))
+    for i in range(levels):
+        steps[i] += np.bincount(first[i], weight[i], levels + 2)
+        steps[i] -= np.bincount(last[i] + 1, weight[i], levels + 2)
+    shares = steps.cumsum(axis=1)[:, 1 : levels + 1] / first.shape[1]
+    return np.clip(shares, 0, 1)
+
+
+def superiority(flat: Floats) -> Floats:
+    """Share of draws in which a level is above another, ties counting half, (level, level)."""
+    above = np.array([(row > flat).mean(axis=1) for row in flat])
+    return above + (1 - above - above.T) / 2
+
+
+def best_draws(is_best: Floats, rows: Floats) -> Floats:
+    """Effective draws of being the best; where it never changes, of what ranks rest on."""
+    never_changes = np.ptp(is_best, axis=(1, 2)) == 0
+    return np.where(never_changes, effective_draws(rows), effective_draws(is_best))
+
+
+def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
+    """Verdicts on being the best."""
+    return np.select([p_best >= ci_prob, p_best <= 1 - ci_prob], ["best", "not best"], "undecided")
+
+
+def untrusted(rows: Floats) -> str:
+    """Why the draws of a stratum, (level, chain, draw), leave its ranks without a verdict.
+
+    Chains are judged by each level's distance from the mean of all, which is what ranks rest on.
+    """
+    if len(rows) < 2:
+        return "alone"
+    if not np.isfinite(rows).all():
+        return "undefined"
+    if rows.shape[2] < FEWEST_DRAWS:
+        return "few-draws"
+    if (np.ptp(rows, axis=(1, 2)) == 0).all():
+        return "constant"
+    with np.errstate(invalid="ignore"):
+        return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > MAX_RHAT).any() else ""
+
+
+def nothing_known(cells: int, places: int, others: int) -> Columns:
+    """Arrays of the results, NaN everywhere."""
+    shapes = {"p_rank": (cells, places), "p_superior": (cells, others)}
+    numbers = {name: np.full(shapes.get(name, (cells,)), np.nan) for name in VARIABLES}
+    return {**numbers, "verdict": np.full(cells, "unreliable", dtype=object)}
+
+
+def fill(
+    result: Columns, found: Columns, stratum: NDArray[np.intp], column: NDArray[np.intp]
+) -> None:
+    """Write what was found in one stratum into its cells, and the columns of its levels."""
+    result["p_rank"][stratum] = 0.0
+    result["p_rank"][stratum, : len(stratum)] = found.pop("p_rank")
+    result["p_superior"][np.ix_(stratum, column)] = found.pop("p_superior")
+    for name, values in found.items():
+        result[name][stratum] = values
+
+
+def labelled_ranks(
+    result: Columns, values: xr.DataArray, others: NDArray[Any], reasons: NDArray[Any]
+) -> xr.Dataset:
+    """Results with the cells' coordinates, and what they mean."""
+    dims = {"p_rank": ("cell", "rank"), "p_superior": ("cell", "other")}
+    data = {
+        name: (
+            dims.get(name, ("cell",)),
+            result[name].astype(str) if name == "verdict" else result[name],
+            {"long_name": long_name, "units": "1", "source": SOURCE},
+        )
+        for name, long_name in VARIABLES.items()
+    }
+    coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
+    coords |= {"rank": np.arange(1, result["p_rank"].shape[1] + 1), "other": others}
+    coords["withheld"] = ("cell", reasons.astype(str))
+    return xr.Dataset(data, coords)

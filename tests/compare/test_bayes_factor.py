@@ -1,0 +1,132 @@
+"""Bayes factors of known posteriors are those of theory."""
+
+import json
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.stats import norm
+
+from hmetad.bayes.fit import fit
+from hmetad.bayes.model import rebuild_model
+from hmetad.compare.bayes_factor import bayes_factor
+from hmetad.errors import InputError
+from hmetad.simulate.simulate import simulate_counts
+
+
+def tree(posterior, prior, dims=(), coords=None, name="log_m_task"):
+    groups = {"posterior": posterior, "prior": prior}
+    return xr.DataTree.from_dict(
+        {
+            group: xr.Dataset({name: (("chain", "draw", *dims), values)}, coords)
+            for group, values in groups.items()
+        }
+    )
+
+
+def conjugate(mean, sd, prior_sd=1.0, draws=4000, seed=0):
+    """Draws of the posterior and prior of a normal mean, given its estimate and standard error."""
+    precision = 1 / sd**2 + 1 / prior_sd**2
+    rng = np.random.default_rng(seed)
+    posterior = rng.normal(mean / sd**2 / precision, precision**-0.5, (4, draws))
+    return posterior, rng.normal(0, prior_sd, (1, 4 * draws))
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.1, -0.2, 0.4])
+def test_conjugate_normal(mean):
+    sd = 0.2
+    found = bayes_factor(tree(*conjugate(mean, sd)), var="log_m_task")
+    exact = norm.pdf(mean, 0, sd) / norm.pdf(mean, 0, np.hypot(1, sd))
+    # 16,000 draws: a kernel's bias is about 2 %, beside its Monte Carlo error.
+    error = float(found["mcse_bf01"][0])
+    assert float(found["bf01"][0]) == pytest.approx(exact, abs=3 * error + 0.03 * exact)
+    assert float(found["bf01"][0] * found["bf10"][0]) == pytest.approx(1)
+    relative = found["mcse_bf10"] / found["bf10"]
+    assert float(relative[0]) == pytest.approx(error / float(found["bf01"][0]))
+
+
+def test_errors_are_the_scatter_over_repetitions():
+    repeated = [
+        bayes_factor(tree(*conjugate(0.2, 0.2, draws=500, seed=seed)), var="log_m_task")
+        for seed in range(60)
+    ]
+    bf01, error = (np.array([float(r[k][0]) for r in repeated]) for k in ("bf01", "mcse_bf01"))
+    # The SD of 60 is known within a tenth; kernels choose their width anew each time.
+    assert bf01.std() == pytest.approx(error.mean(), rel=0.3)
+
+
+def test_it_is_arviz_s_bayes_factor():
+    data = tree(*conjugate(0.1, 0.2))
+    expected = az.bayes_factor(data, var_names="log_m_task", ref_vals=0.1)["log_m_task"]
+    found = bayes_factor(data, var="log_m_task", null=0.1)
+    assert float(found["bf01"][0]) == pytest.approx(float(expected.sel(bf_type="BF01")))
+
+
+def test_a_difference_is_held_against_the_prior_of_the_difference():
+    rng = np.random.default_rng(0)
+    coords = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
+    data = tree(
+        rng.normal([0.3, 0.4], 0.1, (4, 4000, 2)),
+        rng.normal(0, 1, (1, 16_000, 2)),
+        ("cell",),
+        coords,
+        "log_m",
+    )
+    # Prior draws of PyMC have no coordinates but the cells' labels.
+    data["prior"] = xr.DataTree(data["prior"].to_dataset().drop_vars("model"))
+    found = bayes_factor(data, var="log_m", over="model")
+    exact = norm.pdf(-0.1, 0, 0.1 * 2**0.5) / norm.pdf(0, 0, 2**0.5)
+    assert found["pair"].values.tolist() == ["a − b"]
+    assert float(found["bf01"][0]) == pytest.approx(exact, rel=0.06)
+
+
+def test_a_null_beyond_the_draws_is_not_estimated():
+    found = bayes_factor(tree(*conjugate(3.0, 0.2)), var="log_m_task")
+    assert np.isnan(found["bf01"]).all()
+    assert found["withheld"].values.tolist() == ["outside"]
+    posterior, prior = conjugate(3.0, 0.2)
+    posterior[0, 0] = -1
+    stray = bayes_factor(tree(posterior, prior), var="log_m_task")
+    assert stray["withheld"].values.tolist() == ["outside"]
+    posterior[0, 0] = np.nan
+    undefined = bayes_factor(tree(posterior, prior), var="log_m_task")
+    assert undefined["withheld"].values.tolist() == ["undefined"]
+
+
+def test_errors_of_a_fit_are_named():
+    data = tree(*conjugate(0.1, 0.2))
+    data.attrs["notices"] = json.dumps([{"code": "rhat", "severity": "error", "cells": []}])
+    assert bayes_factor(data, var="log_m_task")["withheld"].values.tolist() == ["rhat"]
+
+
+def test_a_fit_without_a_prior_is_told_how_to_get_one():
+    posterior = xr.DataTree.from_dict({"posterior": tree(*conjugate(0, 1))["posterior"]})
+    with pytest.raises(InputError, match=r"rebuild_model.*sample_prior_predictive.*log_m_task"):
+        bayes_factor(posterior, var="log_m_task")
+    with pytest.raises(InputError, match="group prior"):
+        bayes_factor(tree(*conjugate(0, 1)), var="log_m_tusk")
+    with pytest.raises(InputError, match="DataTree"):
+        bayes_factor(posterior["posterior"].to_dataset(), var="log_m_task")
+    with pytest.raises(InputError, match="finite"):
+        bayes_factor(tree(*conjugate(0, 1)), var="log_m_task", null=np.nan)
+
+
+def test_the_way_to_a_prior_that_the_error_names_leads_there():
+    counts = simulate_counts(
+        [1.5] * 3, m_ratio=[0.8] * 3, trials=2000, coords={"task": ["a", "b", "c"]}, seed=1
+    )
+    options = {"draws": 500, "chains": 2, "random_seed": 1, "progressbar": False, "quiet": True}
+    draws = fit(counts, formula="1 + task", **options)
+    with rebuild_model(draws):
+        sampled = pm.sample_prior_predictive(4000, var_names=["log_m_task", "log_m"], random_seed=1)
+    draws["prior"] = sampled["prior"]
+    found = bayes_factor(draws, var="log_m_task")
+    assert found["task_dim"].values.tolist() == ["b", "c"]
+    # The posterior is normal to a good approximation: SD .07, prior N(0, 1).
+    effect = draws["posterior"]["log_m_task"]
+    mean, sd = (f(["chain", "draw"]).values for f in (effect.mean, effect.std))
+    np.testing.assert_allclose(found["bf01"], norm.pdf(0, mean, sd) / norm.pdf(0), rtol=0.25)
+    pairs = bayes_factor(draws, var="log_m", over="task", against="a")
+    np.testing.assert_allclose(pairs["bf01"], found["bf01"], rtol=0.01)

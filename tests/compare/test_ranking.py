@@ -1,0 +1,184 @@
+"""The posterior of ranks is that of draws ranked one by one."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal, norm
+
+from hmetad.compare.ranking import rank, rank_table
+from hmetad.counts.notices import notices
+from hmetad.errors import InputError
+
+
+def draws_of(values, models=None, tasks=None, name="log_m"):
+    values = np.asarray(values, dtype=float)
+    models = models or [f"m{i}" for i in range(values.shape[-1])]
+    tasks = tasks or ["A"] * len(models)
+    return xr.DataArray(
+        values,
+        dims=("chain", "draw", "cell"),
+        coords={
+            "cell": [f"{m} | {t}" for m, t in zip(models, tasks, strict=True)],
+            "model": ("cell", models),
+            "task": ("cell", tasks),
+        },
+        name=name,
+    )
+
+
+def shares_by_hand(values, largest_first):
+    """Share of each rank, by giving tied levels every order of the places they take."""
+    flat = values.reshape(-1, values.shape[-1])
+    n = flat.shape[1]
+    shares = np.zeros((n, n))
+    for draw in flat:
+        key = -draw if largest_first else draw
+        orders = [p for p in permutations(range(n)) if all(np.diff(key[list(p)]) >= 0)]
+        for order in orders:
+            for place, level in enumerate(order):
+                shares[level, place] += 1 / len(orders) / len(flat)
+    return shares
+
+
+@pytest.mark.parametrize("largest_first", [True, False])
+def test_ranks_are_those_of_brute_force_with_ties(largest_first):
+    values = np.random.default_rng(0).integers(0, 4, (2, 30, 4))
+    found = rank(draws_of(values), over="model", largest_first=largest_first)
+    expected = shares_by_hand(values, largest_first)
+    np.testing.assert_allclose(found["p_rank"], expected, atol=1e-12)
+    np.testing.assert_allclose(found["p_best"], expected[:, 0], atol=1e-12)
+    np.testing.assert_allclose(found["mean_rank"], expected @ [1, 2, 3, 4], atol=1e-12)
+    below = expected.cumsum(axis=1)
+    for side, tail in (("lower", 0.025), ("upper", 0.975)):
+        by_hand = [1 + next(r for r in range(4) if row[r] >= tail - 1e-9) for row in below]
+        np.testing.assert_array_equal(found[f"rank_{side}"], by_hand)
+    flat = values.reshape(-1, 4)
+    for i, j in permutations(range(4), 2):
+        wins = (flat[:, i] > flat[:, j]) + (flat[:, i] == flat[:, j]) / 2
+        assert float(found["p_superior"][i, j]) == pytest.approx(wins.mean())
+
+
+def test_ranks_of_correlated_normals_are_those_of_theory():
+    """P(best) of three normals is an orthant probability of their differences."""
+    mean = np.array([0.0, 0.3, 0.5])
+    cov = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.5]])
+    values = np.random.default_rng(1).multivariate_normal(mean, cov, (4, 5000))
+    found = rank(draws_of(values), over="model")
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        away = np.array([np.eye(3)[j] - np.eye(3)[i] for j in others])
+        exact = multivariate_normal.cdf([0, 0], away @ mean, away @ cov @ away.T)
+        error = float(found["mcse_best"][i])
+        assert float(found["p_best"][i]) == pytest.approx(exact, abs=4 * error)
+        # Independent draws: the error is the binomial's, and estimated within a tenth.
+        assert error == pytest.approx(np.sqrt(exact * (1 - exact) / 20_000), rel=0.1)
+        for j in others:
+            sd = np.sqrt(cov[i, i] + cov[j, j] - 2 * cov[i, j])
+            exact = norm.cdf((mean[i] - mean[j]) / sd)
+            assert float(found["p_superior"][i, j]) == pytest.approx(exact, abs=0.015)
+
+
+@given(st.integers(1, 6), st.integers(0, 100))
+def test_shares_sum_to_one_over_ranks_and_over_levels(levels, seed):
+    values = np.random.default_rng(seed).integers(0, 3, (1, 8, levels + 1))
+    found = rank(draws_of(values), over="model")
+    np.testing.assert_allclose(found["p_rank"].sum("rank"), 1)
+    np.testing.assert_allclose(found["p_rank"].sum("cell"), 1)
+    assert (found["rank_lower"] <= found["rank_upper"]).all()
+    superior = found["p_superior"].values
+    np.testing.assert_allclose(superior + superior.T, 1)
+    # The mean rank counts the levels that are above.
+    np.testing.assert_allclose(found["mean_rank"], 0.5 + superior.T.sum(axis=1))
+
+
+def test_strata_are_ranked_by_themselves():
+    values = np.random.default_rng(1).normal([0, 1, 2, 5, 4], 0.1, (4, 200, 5))
+    draws = draws_of(values, ["a", "b", "c", "b", "a"], [*"AAABB"])
+    found = rank(draws, over="model", within="task")
+    np.testing.assert_allclose(found["mean_rank"], [3, 2, 1, 1, 2])
+    assert found["verdict"].values.tolist() == ["not best", "not best", "best", "best", "not best"]
+    np.testing.assert_allclose(found["p_rank"].sel(rank=3), [1, 0, 0, 0, 0])
+    assert found["other"].values.tolist() == ["a", "b", "c"]
+    assert np.isnan(found["p_superior"].sel(other="c")).values.tolist() == [False] * 3 + [True] * 2
+    assert found["p_superior"].sel(other="a", cell="b | B").item() == 1
+    table = rank_table(found)
+    assert table["cell"].tolist() == ["c | A", "b | A", "a | A", "b | B", "a | B"]
+
+
+def test_a_level_that_cannot_be_trusted_withholds_its_stratum():
+    values = np.random.default_rng(1).normal([0, 1, 2, 1, 0], 0.1, (4, 200, 5))
+    draws = draws_of(values, ["a", "b", "c", "a", "b"], [*"AAABB"])
+    said = [{"code": "rhat", "severity": "error", "message": "", "cells": ["a | A"]}]
+    told = rank(draws.assign_attrs(notices=json.dumps(said)), over="model", within="task")
+    assert told["withheld"].values.tolist() == ["rhat"] * 3 + [""] * 2
+    assert told["verdict"].values.tolist() == ["unreliable"] * 3 + ["best", "not best"]
+    draws[0, :, 3] += 0.5
+    drifting = rank(draws, over="model", within="task")
+    assert drifting["withheld"].values.tolist() == [""] * 3 + ["rhat"] * 2
+    draws[0, 0, 0] = np.nan
+    undefined = rank(draws, over="model", within="task")
+    assert undefined["withheld"].values.tolist() == ["undefined"] * 3 + ["rhat"] * 2
+    assert np.isnan(undefined["p_best"]).values.tolist() == [True] * 3 + [False] * 2
+
+
+def test_a_drift_that_all_levels_share_leaves_their_ranks_alone():
+    values = np.random.default_rng(1).normal([0, 1], 0.1, (4, 200, 2))
+    values += np.arange(4)[:, None, None]
+    assert rank(draws_of(values), over="model")["verdict"].values.tolist() == ["not best", "best"]
+
+
+def test_a_level_alone_is_no_best():
+    values = np.random.default_rng(1).normal([0, 1, 2], 0.1, (4, 200, 3))
+    found = rank(draws_of(values, [*"aba"], [*"AAB"]), over="model", within="task")
+    assert found["withheld"].values.tolist() == ["", "", "alone"]
+    assert found["verdict"].values.tolist() == ["not best", "best", "unreliable"]
+
+
+def test_a_probability_near_the_threshold_settles_nothing():
+    # P(b > a) = Φ(1.645) = .95.
+    values = np.random.default_rng(1).normal([0, 1.645], np.sqrt(0.5), (4, 1000, 2))
+    assert rank(draws_of(values), over="model")["verdict"].values.tolist() == ["unreliable"] * 2
+
+
+def test_levels_that_are_never_best_are_held_to_the_draws_there_are():
+    """None of 40 draws: that leaves probabilities up to .09."""
+    values = np.random.default_rng(3).normal([0, 5, 5.1], 0.1, (2, 20, 3))
+    assert rank(draws_of(values), over="model")["p_best"][0].item() == 0
+    assert rank(draws_of(values), over="model")["verdict"][0].item() == "unreliable"
+
+
+def test_separate_fits_leave_no_trace_of_equal_seeds():
+    shared = np.random.default_rng(1).normal(size=(4, 500, 1))
+    draws = draws_of(np.concatenate([shared, shared + 0.01], axis=2))
+    fits = {"a": draws.isel(cell=[0]), "b": draws.isel(cell=[1])}
+    apart = rank(fits, over="model", independent=True)
+    # P(b > a) = Φ(.01/√2) = .503; the shares of 2,000 draws scatter by .011.
+    assert float(apart["p_best"][1]) == pytest.approx(0.503, abs=0.04)
+    assert float(rank(draws, over="model")["p_best"][1]) == 1
+    assert [n.code for n in notices(apart)] == ["separate-fits"]
+
+
+def test_what_cannot_be_ranked_is_refused():
+    draws = draws_of(np.zeros((2, 5, 3)), [*"aba"], [*"AAB"])
+    with pytest.raises(InputError, match="Add to within: task"):
+        rank(draws, over="model")
+    with pytest.raises(InputError, match="to rank"):
+        rank(draws.isel(cell=[0]), over="model")
+    with pytest.raises(InputError, match="probability"):
+        rank(draws, over="model", within="task", ci_prob=95)
+
+
+def test_results_say_what_they_are_and_travel(tmp_path):
+    found = rank(draws_of(np.random.default_rng(1).normal(size=(2, 50, 3))), over="model")
+    assert all({"long_name", "units", "source"} <= set(v.attrs) for v in found.values())
+    assert (found["p_best"].attrs["source"], found.attrs["over"]) == (
+        "Goldstein & Spiegelhalter 1996",
+        "model",
+    )
+    found.to_netcdf(tmp_path / "ranks.nc", engine="h5netcdf")
+    xr.testing.assert_identical(xr.load_dataset(tmp_path / "ranks.nc", engine="h5netcdf"), found)
