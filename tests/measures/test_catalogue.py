@@ -18,6 +18,7 @@ from hmetad import (
     sdt,
     type2_counts,
 )
+from hmetad.counts.checks import RESERVED_NAMES
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 
@@ -94,3 +95,9 @@ def test_the_plain_table_has_a_column_per_number(counts):
 def test_what_is_no_table_is_refused():
     with pytest.raises(InputError, match="counts"):
         measure(xr.DataArray([1, 2], dims="rating"))
+
+
+def test_no_grouping_column_may_be_called_like_a_measure(counts):
+    assert {str(name) for name in measure(counts).data_vars if not name.endswith("_se")} <= (
+        RESERVED_NAMES
+    )
