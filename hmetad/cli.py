@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from importlib.metadata import version as distribution_version
 from pathlib import Path
@@ -37,7 +38,8 @@ from hmetad.arguments import (
 )
 from hmetad.bayes.spec import card_names, load_model
 from hmetad.counts.notices import with_notices
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
+from hmetad.logs.readers import READERS
 from hmetad.report.files import write_together
 from hmetad.report.terminal import print_json, print_table, say
 from hmetad.studies.run import STUDIES, check_study
@@ -91,23 +93,30 @@ MEASURED = {
     "c": "c",
     "meta_d": "meta-d′",
     "m_ratio": "M-ratio",
+    "m_ratio_lower": "from",
+    "m_ratio_upper": "to",
     "auroc2": "AUROC2",
-    "auroc2_lower": "lower",
-    "auroc2_upper": "upper",
-    "gamma_trapezoid": "gamma",
-    "meta_i": "meta-I",
+    "auroc2_lower": "from",
+    "auroc2_upper": "to",
+    "gamma_trapezoid": "G_trap",
     "rmi": "RMI",
-    "rmi_lower": "lower",
-    "rmi_upper": "upper",
+    "rmi_lower": "from",
+    "rmi_upper": "to",
 }
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Draws = Annotated[int | None, typer.Option(min=4, help="Posterior draws of each chain.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Same seed, same draws (same versions and caches).")
+]
 Kind = Literal["difference", "log_ratio"]
 IntervalKind = Literal["eti", "hdi"]
+IntervalMethod = Literal["percentile", "basic", "bca"]
 Names = Annotated[
     list[str] | None, typer.Option(help="Columns, parted by commas; may be repeated.")
+]
+Quantiles = Annotated[
+    int | None, typer.Option(help="Make so many ratings of confidence that is no rating yet.")
 ]
 By = Annotated[
     list[str] | None, typer.Option(help="Columns, parted by commas; subject=column renames one.")
@@ -204,6 +213,7 @@ def fit(
     response: str = "response",
     confidence: str = "confidence",
     ratings: Annotated[int | None, typer.Option(help="Number of confidence ratings, K.")] = None,
+    quantiles: Quantiles = None,
     labels: Annotated[str, typer.Option(help="Labels of S1 and S2, parted by a comma.")] = "",
     model: Annotated[str, typer.Option(help="Model card, by name or path.")] = "individual",
     formula: Annotated[
@@ -221,8 +231,11 @@ def fit(
     path = writable_file(output, ".nc")
     spec = load_model(model)
     columns = parse_by(by)
+    trials = hmetad.read_table(file, text=columns_of(columns))
+    if quantiles is not None:
+        trials = with_ratings(trials, confidence, quantiles)
     counts = hmetad.count_trials(
-        hmetad.read_table(file, text=columns_of(columns)),
+        trials,
         by=columns,
         covariates=split(covariates),
         stimulus=stimulus,
@@ -313,14 +326,16 @@ def import_log(
     if kind == "dataset":
         refuse_options(options)
         trials = hmetad.datasets.load_trials(str(source))
-    else:
+    elif kind in READERS:
         trials = hmetad.read_log(kind, source, **options)
-    if ratings is not None:
-        trials["rating"] = hmetad.bin_confidence(trials["confidence"], ratings)
-    write_together({path: trials_csv(trials).encode()})
+    else:
+        raise InputError("kind", repr(kind), f"one of {', '.join([*READERS, 'dataset'])}")
     for name in ("rejected", "duplicates", "unfinished", "examples"):
         if trials.attrs.get(name):
             say(f"{name}: {json.dumps(trials.attrs[name], ensure_ascii=False)}")
+    if ratings is not None:
+        trials["rating"] = rated(trials["confidence"], ratings)
+    write_together({path: trials_csv(trials).encode()})
     say(f"Written: {path}, {len(trials)} trials")
 
 
@@ -335,10 +350,14 @@ def measures(
         str | None, typer.Option(help="Column of right and wrong, where there is no stimulus.")
     ] = None,
     ratings: Annotated[int | None, typer.Option(help="Number of confidence ratings, K.")] = None,
+    quantiles: Quantiles = None,
     labels: Annotated[str, typer.Option(help="Labels of S1 and S2, parted by a comma.")] = "",
     correction: Annotated[str, typer.Option(help="none, loglinear, cell or a number.")] = "none",
     meta_d: Annotated[bool, typer.Option("--meta-d", help="meta-d′ by likelihood too.")] = False,
     interval: Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")] = False,
+    method: Annotated[
+        IntervalMethod, typer.Option(help="Of intervals; basic suits the information measures.")
+    ] = "percentile",
     draws: Annotated[int, typer.Option(min=10, help="Bootstrap draws of each cell.")] = 1000,
     ci_prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.95,
     output: Annotated[
@@ -352,6 +371,8 @@ def measures(
     path = None if output is None else writable_file(output, ".csv", *REPORTS)
     columns = parse_by(by)
     trials = hmetad.read_table(file, text=columns_of(columns))
+    if quantiles is not None:
+        trials = with_ratings(trials, confidence, quantiles)
     if correct is None:
         counts = hmetad.count_trials(
             trials,
@@ -367,8 +388,12 @@ def measures(
             trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
         )
     statistic = Measured(parse_correction(correction), meta_d)
+    again = command_line()
     if interval:
-        result = hmetad.resample_interval(counts, statistic, n=draws, ci_prob=ci_prob, seed=seed)
+        result = hmetad.resample_interval(
+            counts, statistic, n=draws, ci_prob=ci_prob, method=method, seed=seed
+        )
+        again += "" if seed is not None else f" --seed {result.attrs['seed']}"
     else:
         result = statistic(counts)
     frame = hmetad.measure_frame(result)
@@ -377,7 +402,7 @@ def measures(
         write_together({path: frame.to_csv(index=False).encode()})
     elif path is not None:
         title = f"Measures of {file.name}"
-        hmetad.measures_report(counts, result, title=title, command=command_line()).save(path)
+        hmetad.measures_report(counts, result, title=title, command=again).save(path)
     if as_json:
         print_json(rows)
     else:
@@ -519,6 +544,27 @@ def sampling_options() -> dict[str, Any]:
     """Progress on a terminal, silence in a pipe."""
     shows_progress = sys.stderr.isatty()
     return {"progressbar": shows_progress, "quiet": not shows_progress}
+
+
+def rated(confidence: Any, ratings: int) -> Any:
+    """Ratings by quantiles of confidence; what binning warns of is said in a line."""
+    if not confidence.notna().any():
+        step = "Look at what was rejected; name the place of confidence by --field or --pattern."
+        raise InputError("--ratings", "no confidence to make ratings of", "confidence", step)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = hmetad.bin_confidence(confidence, ratings)
+    for warning in caught:
+        say(f"warning: {warning.message}")
+    return found
+
+
+def with_ratings(trials: Any, confidence: str, ratings: int) -> Any:
+    """Trials whose column of confidence holds ratings, by its quantiles over all trials."""
+    if confidence not in trials:
+        step = nearest(confidence, trials.columns)
+        raise InputError("--confidence", repr(confidence), "a column of the trials", step)
+    return trials.assign(**{confidence: rated(trials[confidence], ratings)})
 
 
 def refuse_options(options: dict[str, Any]) -> None:

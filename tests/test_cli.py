@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -293,3 +294,24 @@ def test_data_sets_are_fetched_by_name_only(folder):
     done = run(folder, "import", "dataset", "michael2026", *options, status=2)
     assert "--field" in done.stderr
     assert not (folder / "never.csv").exists()
+
+
+def test_continuous_confidence_becomes_quantiles(folder):
+    trials = pd.read_csv(folder / "trials.csv")
+    rng = np.random.default_rng(1)
+    trials["confidence"] = (trials["confidence"] + rng.random(len(trials))) / 5
+    trials.to_csv(folder / "continuous.csv", index=False)
+    options = ["--by", "model", "--quantiles", "3", "--json"]
+    rows = json.loads(run(folder, "measures", "continuous.csv", *options).stdout)
+    rated = trials.assign(confidence=hmetad.bin_confidence(trials["confidence"], 3))
+    expected = hmetad.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
+    assert [row["auroc2"] for row in rows] == pytest.approx(expected.tolist())
+    done = run(folder, "measures", "continuous.csv", "--by", "model", status=2)
+    assert "bin_confidence" in done.stderr
+
+
+def test_the_page_of_measures_can_be_made_again(folder):
+    options = ["--by", "model", "--interval", "--draws", "20", "-o", "again.html"]
+    run(folder, "measures", "trials.csv", *options)
+    page = (folder / "again.html").read_text(encoding="utf-8")
+    assert "--draws 20 -o again.html --seed " in page

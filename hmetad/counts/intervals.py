@@ -14,15 +14,17 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.counts.checks import table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
-from hmetad.counts.notices import notices, with_notices
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.resample import Hold, Kind, Statistic, as_dataset, resample
 from hmetad.errors import InputError
 
 __all__ = ["resample_interval"]
 
-Method = Literal["percentile", "bca"]
+Method = Literal["percentile", "basic", "bca"]
 type Floats = NDArray[np.float64]
 
+# Bias from which on draws are said to lie beside the estimate, in their SD.
+FAR_BESIDE = 0.5
 SUMMARY = ("estimate", "lower", "upper")
 
 
@@ -44,9 +46,11 @@ def resample_interval(
     ----------
     counts, statistic, n, kind, hold, cluster, seed
         As in `resample`; ``kind="permutation"`` gives the range that the null hypothesis allows.
-    method : {"percentile", "bca"}, optional
-        Quantiles of the draws; or those corrected for bias and for an error that changes with the
-        value (bias-corrected and accelerated), of the bootstrap only.
+    method : {"percentile", "basic", "bca"}, optional
+        ``"percentile"``: quantiles of the draws. ``"basic"``: these, reflected at the estimate,
+        which suits measures whose estimate is biased, such as meta-I and RMI. ``"bca"``: quantiles
+        corrected for bias and for an error that changes with the value (bias-corrected and
+        accelerated). The latter two of the bootstrap only.
     ci_prob : float, optional
         Probability of the interval.
 
@@ -85,8 +89,8 @@ def resample_interval(
     """
     if method not in get_args(Method):
         raise InputError("method", repr(method), f"one of {get_args(Method)}")
-    if method == "bca" and kind != "bootstrap":
-        raise InputError("method", f"'bca' beside kind={kind!r}", "kind='bootstrap'")
+    if method != "percentile" and kind != "bootstrap":
+        raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
     if isinstance(ci_prob, bool | str) or not 0 < ci_prob < 1:
         raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
     draws = resample(
@@ -97,6 +101,7 @@ def resample_interval(
     estimates = as_dataset(statistic(table))
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
+    beside: list[Notice] = []
     for name, estimate in estimates.data_vars.items():
         if not np.issubdtype(estimate.dtype, np.floating):
             result[name] = estimate
@@ -107,11 +112,30 @@ def resample_interval(
             acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
             levels = bca_levels(values, estimate.to_numpy(), acceleration, levels)
         limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
+        if method == "basic":
+            limits = 2 * estimate.to_numpy()[..., None] - limits[..., ::-1]
+        elif kind == "bootstrap":
+            beside += beside_estimate(str(name), values, estimate)
         together = np.concatenate([estimate.to_numpy()[..., None], limits], axis=-1)
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
-    return with_notices(result, [*notices(draws), *notices(estimates)])
+    return with_notices(result, [*notices(draws), *notices(estimates), *beside])
+
+
+def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[Notice]:
+    """Notice of cells whose draws lie to one side of the estimate: it is biased, and they twice."""
+    defined = np.isfinite(values)
+    number = np.maximum(defined.sum(axis=-1), 1)
+    kept = np.where(defined, values, 0.0)
+    mean = kept.sum(axis=-1) / number
+    spread = np.sqrt(np.maximum((kept**2).sum(axis=-1) / number - mean**2, 0.0))
+    is_beside = estimate.copy(data=abs(mean - estimate.to_numpy()) > FAR_BESIDE * spread)
+    text = (
+        f"Draws of {name} lie to one side of the estimate, which is biased: the interval is "
+        "shifted. method='basic' reflects it."
+    )
+    return notice_where(is_beside, "biased-draws", "warning", text, "Davison & Hinkley 1997")
 
 
 def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:

@@ -95,7 +95,7 @@ def resample(
     >>> draws["dprime"].std().round(2).item()
     0.2
     """
-    dims = check_arguments(counts, n, kind, hold, cluster)
+    dims = check_arguments(counts, statistic, n, kind, hold, cluster)
     entropy = np.random.SeedSequence(seed).entropy
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
@@ -199,7 +199,7 @@ def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDAr
 
 
 def check_arguments(
-    counts: xr.DataArray, n: int, kind: str, hold: str, cluster: str | None
+    counts: xr.DataArray, statistic: object, n: int, kind: str, hold: str, cluster: str | None
 ) -> tuple[str, ...]:
     """Dims of one table, or an error for an argument that is none of the legal ones."""
     dims = table_dims(counts, "resample")
@@ -207,6 +207,9 @@ def check_arguments(
     if further:
         got = f"further dims {sorted(map(str, further))}"
         raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
+    if not callable(statistic):
+        step = "Give the function itself: resample(counts, fit_mle)."
+        raise InputError("statistic", type(statistic).__name__, "a function of a table", step)
     whole_number("n", n, 1)
     for name, given, legal in (("kind", kind, Kind), ("hold", hold, Hold)):
         if given not in get_args(legal):

@@ -119,7 +119,7 @@ def chosen_score(
     if scorer is None:
         if len(scores) > 1:
             got = f"none, for scores {', '.join(map(repr, scores))} ({place})"
-            raise InputError("scorer", got, "one of them")
+            raise InputError("scorer", got, "one of them, or a single task= to read")
         scorer = next(iter(scores))
     name, _, part = (scorer, "", "") if scorer in scores else scorer.partition("/")
     if name not in scores:

@@ -169,7 +169,8 @@ def filtered(file: SampleFile, answer_filter: str | None) -> Iterator[Line]:
         names.add(name)
         if answer_filter is None and len(names) > 1:
             got = f"none, for samples filtered by {' and '.join(map(repr, sorted(names)))}"
-            raise InputError("answer_filter", f"{got} ({line.place})", "one of them")
+            allowed = "one of them, or a single task= to read"
+            raise InputError("answer_filter", f"{got} ({line.place})", allowed)
         if answer_filter in (None, name):
             kept += 1
             yield line

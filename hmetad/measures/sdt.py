@@ -129,7 +129,8 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     for name, (long_name, source) in VARIABLES.items():
         units = UNITS.get(name, "SD of the evidence")
         estimates[name].attrs = {"long_name": long_name, "units": units, "source": source}
-    return with_notices(estimates, [*notices(counts), *undefined(estimates["dprime"])])
+    found = [*undefined(estimates["dprime"]), *below_chance(estimates["dprime"])]
+    return with_notices(estimates, [*notices(counts), *found])
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
@@ -306,6 +307,15 @@ def undefined(dprime: xr.DataArray) -> list[Notice]:
     )
     missing = dprime.isnull()
     return notice_where(missing, "undefined-dprime", "warning", text, "Hautus 1995")
+
+
+def below_chance(dprime: xr.DataArray) -> list[Notice]:
+    """Notice of the cells whose responses go against the stimuli, if there are any."""
+    text = (
+        "d′ is below 0: responses go against the stimuli. Look whether the labels of stimuli or "
+        "responses were exchanged."
+    )
+    return notice_where(dprime < 0, "dprime-sign", "warning", text, FORMULAS)
 
 
 def cell_positions(

@@ -75,7 +75,7 @@ def fit_mle(
     -------
     Dataset
         Per cell: ``dprime``, ``c``, ``meta_d``, ``meta_c`` (κ) and ``criteria`` (response,
-        criterion), in SD of the S1 evidence; ``m_ratio``, ``log_m`` (NaN where M ≤ 0);
+        criterion), in SD of the S1 evidence; ``m_ratio``, ``log_m`` (NaN where M or d′ ≤ 0);
         ``loglik`` (nat), of ratings given stimulus and response; ``dprime_se``, ``c_se``,
         ``meta_d_se``, ``m_ratio_se``, ``log_m_se``; ``converged``; ``s`` and ``s_se`` where s is
         estimated. A criterion that belongs to a
@@ -107,6 +107,8 @@ def fit_mle(
     (1.460669, 0.971153)
     """
     check_arguments(counts, meta_criterion, s)
+    if not isinstance(response_conditional, bool):
+        raise InputError("response_conditional", repr(response_conditional), "True or False")
     if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
         raise InputError("s", "'estimate' for each response with two ratings", "three at least")
     ordered = counts.transpose(..., *TYPE1_DIMS)
@@ -162,7 +164,8 @@ def assemble(fitted: Fitted) -> dict[str, Floats]:
     var_m = own + quadratic(by_d, by_c, type1)
     var_ratio = own / safe_d**2 + quadratic((by_d - ratio) / safe_d, by_c / safe_d, type1)
     m_ratio_se = np.sqrt(var_ratio)
-    is_positive = ratio > 0
+    # Two negatives make no efficiency: where d′ is below 0, log M has no meaning.
+    is_positive = (ratio > 0) & (d > 0)
     logarithm = np.log(np.where(is_positive, ratio, np.nan))
     edges = (
         sides[0].edges
@@ -221,7 +224,7 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
     missing = fitted["meta_d"].isnull().any(others)
     lost = has_d & missing
     stuck = ~fitted["converged"] & ~missing
-    backward = (fitted["m_ratio"] <= 0).any(others)
+    backward = (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0)
     return [
         *notice_where(
             ~has_d,
@@ -250,7 +253,16 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
             backward,
             "negative-meta-d",
             "warning",
-            "M is at most 0: confidence runs backward, and log M is undefined.",
+            "M is at most 0, and log M is undefined: confidence runs backward, or too few trials "
+            "were wrong to show which way it runs.",
+            SOURCE,
+        ),
+        *notice_where(
+            fitted["dprime"] < 0,
+            "dprime-sign",
+            "warning",
+            "d′ is below 0: responses go against the stimuli, and M = meta-d′/d′ has no meaning. "
+            "Look whether the labels of stimuli or responses were exchanged.",
             SOURCE,
         ),
     ]

@@ -96,6 +96,9 @@ def fit_report(
     InputError
         If `sensitivity` has other contrasts than the first decisions, or there are none.
     """
+    if not isinstance(fit, xr.DataTree) or "spec" not in fit.attrs:
+        step = "Give the fit first, then the decisions about it."
+        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned", step)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
     spec = json.loads(fit.attrs["spec"])
     predicted = predicted_counts(fit)

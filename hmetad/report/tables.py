@@ -3,7 +3,7 @@
 DataTree or Decisions → data frame, Table, Figure or Alerts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import arviz as az
 import numpy as np
@@ -26,6 +26,19 @@ __all__ = [
     "notice_block",
 ]
 
+# Codes of `Decisions`, in words.
+REASONS = {
+    "rhat": "R̂ above 1.01",
+    "ess": "few effective draws",
+    "few-draws": "few effective draws",
+    "one-chain": "one chain",
+    "divergences": "divergences",
+    "dprime-sign": "d′ not above 0",
+    "undefined": "undefined draws",
+    "constant": "all draws alike",
+    "partial": "a run cut short",
+    "unsettled": "Monte Carlo error could change it",
+}
 ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
 
 
@@ -55,13 +68,14 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     return summary.to_dataframe().reset_index()
 
 
-def measure_frame(measures: xr.Dataset) -> pd.DataFrame:
+def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """Measures as a plain table, one row per cell.
 
     Parameters
     ----------
-    measures : Dataset
-        What `measure`, `sdt`, `fit_mle`, `resample_interval` and the like returned, with dim cell.
+    measures : Dataset or DataArray
+        What `measure`, `auroc2`, `fit_mle`, `resample_interval` and the like returned, with dim
+        cell.
 
     Returns
     -------
@@ -78,6 +92,8 @@ def measure_frame(measures: xr.Dataset) -> pd.DataFrame:
     >>> measure_frame(area).to_dict("records")
     [{'cell': 'all', 'auroc2': 0.625}]
     """
+    if isinstance(measures, xr.DataArray):
+        measures = measures.to_dataset(name=measures.name or "measure")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     for name, values in measures.data_vars.items():
@@ -124,12 +140,33 @@ def decision_table(
         "excludes": f"≠ {decisions.null:g}",
         "verdict": "Verdict",
     }
+    why = reasons_withheld(decisions)
+    if any(why):
+        frame["why"] = why
+        columns["why"] = "Withheld for"
     if in_print is not None:
         frame["in_print"] = list(in_print)
         columns["in_print"] = "In print"
     return table_from_frame(
         frame, caption, columns=columns, note=interval_note(decisions), name=name
     )
+
+
+def reasons_withheld(decisions: Decisions) -> list[str]:
+    """Why there is no verdict, in words; empty where there is one."""
+    table = decisions.table()
+    said = []
+    for row in table.to_dict("records"):
+        codes = [*str(row.get("withheld", "")).split(), *unsettled_codes(row)]
+        words = [REASONS.get(code.strip(","), code.strip(",")) for code in codes]
+        is_told = row["verdict"] == "unreliable"
+        said.append("; ".join(dict.fromkeys(words)) if is_told else "")
+    return said
+
+
+def unsettled_codes(row: Mapping[Hashable, object]) -> list[str]:
+    """Code of a verdict that Monte Carlo error could change."""
+    return ["unsettled"] if "verdict" in str(row.get("unsettled", "")) else []
 
 
 def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Figure:

@@ -260,3 +260,18 @@ def test_tables_without_stimulus_or_ratings_are_refused():
         fit_mle(type2)
     with pytest.raises(InputError, match="one rating"):
         fit_mle(A.sum("rating", keepdims=True))
+
+
+def test_responses_against_the_stimuli_have_no_log_m_and_say_so():
+    flipped = from_nr([2, 4, 12, 26, 37, 35, 32, 52], [45, 40, 38, 33, 22, 15, 5, 2])
+    fitted = fit_mle(flipped)
+    assert fitted["dprime"].item() < 0
+    assert fitted["log_m"].isnull().item()
+    assert "dprime-sign" in codes(fitted)
+    assert "dprime-sign" in codes(sdt(flipped))
+    assert "dprime-sign" not in codes(fit_mle(A))
+
+
+def test_a_flag_that_is_no_flag_is_refused():
+    with pytest.raises(InputError, match="response_conditional"):
+        fit_mle(A, response_conditional="yes")

@@ -119,3 +119,19 @@ def test_latex_of_the_report_has_its_tables_and_figures(fit, tmp_path):
     fit_report(fit, decided(fit, 0.05)).save(tmp_path / "page.tex")
     assert (tmp_path / "page_figures" / "fit-roc.pdf").exists()
     assert (tmp_path / "page_tables" / "estimates.csv").exists()
+
+
+def test_a_withheld_verdict_says_why():
+    models = {"model": ["a", "b"]}
+    counts = hmetad.simulate_counts([1.5, 1.5], 0.2, 0.8, trials=400, coords=models, seed=1)
+    short = hmetad.fit(counts, **QUIET | {"draws": 60, "tune": 60})
+    made = hmetad.decide(hmetad.contrast(short, var="log_m", over="model"), rope=(-0.05, 0.05))
+    assert made.table()["verdict"].tolist() == ["unreliable"]
+    page = fit_report(short, made).markdown()
+    assert "Withheld for" in page
+    assert "few effective draws" in page
+
+
+def test_what_is_no_fit_is_refused():
+    with pytest.raises(InputError, match="decisions about it"):
+        fit_report(hmetad.from_nr([5, 3], [2, 6]))
