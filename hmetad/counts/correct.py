@@ -19,14 +19,13 @@ from hmetad.counts.checks import (
     Label,
     as_correct,
     check_roles,
-    column_names,
     label_frequencies,
     plain_array,
     rating_numbers,
     refuse_fractions,
     refuse_no_table,
-    renamed_columns,
 )
+from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows, tally
 from hmetad.errors import InputError

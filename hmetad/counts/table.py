@@ -18,14 +18,13 @@ from hmetad.counts.checks import (
     TYPE1_DIMS,
     Label,
     check_trials,
-    column_names,
     plain_array,
     rating_numbers,
-    renamed_columns,
     require_stimulus,
     two_labels,
 )
 from hmetad.counts.cuts import cut_notices
+from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, with_notices
 from hmetad.errors import InputError
 

@@ -15,7 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.checks import check_roles, column_names, refuse_no_table, renamed_columns
+from hmetad.counts.checks import check_roles, refuse_no_table
+from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError

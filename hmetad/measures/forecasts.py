@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from hmetad.counts.checks import (
     check_roles,
-    column_names,
     plain_array,
     refuse_no_table,
-    renamed_columns,
 )
 from hmetad.counts.correct import right_trials
+from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows
 from hmetad.errors import InputError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hmetad.compare.decisions import decide, decide_normal
-from hmetad.counts.checks import RESERVED_NAMES
+from hmetad.counts.names import RESERVED_NAMES
 from hmetad.errors import InputError
 
 ROPE = (-0.1, 0.1)

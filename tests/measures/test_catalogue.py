@@ -18,7 +18,7 @@ from hmetad import (
     sdt,
     type2_counts,
 )
-from hmetad.counts.checks import RESERVED_NAMES
+from hmetad.counts.names import RESERVED_NAMES
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hmetad.counts.checks import RESERVED_NAMES
+from hmetad.counts.names import RESERVED_NAMES
 from hmetad.errors import InputError
 from hmetad.measures.calibration import calibration
 from hmetad.measures.forecasts import RESULT_NAMES
