@@ -387,7 +387,7 @@ def measures(
         counts = hmetad.count_correct(
             trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
         )
-    statistic = Measured(parse_correction(correction), meta_d)
+    statistic = Measured(parse_correction(correction), meta_d, not interval)
     again = command_line()
     if interval:
         result = hmetad.resample_interval(
@@ -523,15 +523,20 @@ class Measured:
 
     correction: Any
     with_meta_d: bool
+    with_errors: bool
 
     def __call__(self, counts: Any) -> Any:
-        """Dataset of the measures."""
+        """Dataset of the measures; without standard errors where intervals take their place."""
         found = hmetad.measure(counts, correction=self.correction)
-        if not self.with_meta_d:
+        if self.with_meta_d:
+            fitted = hmetad.fit_mle(counts, correction=self.correction)
+            names = ["meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se"]
+            together = found.assign(fitted[names].data_vars)
+            found = with_notices(together, hmetad.notices(fitted))
+        if self.with_errors:
             return found
-        fitted = hmetad.fit_mle(counts, correction=self.correction)
-        together = found.assign(fitted[["meta_d", "m_ratio"]].data_vars)
-        return with_notices(together, hmetad.notices(fitted))
+        errors = [x for x in map(str, found) if x.endswith("_se") or x.startswith("cov_")]
+        return found.drop_vars(errors)
 
 
 def say_notices(result: Any) -> None:

@@ -138,7 +138,7 @@ def model_and_start(
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     """Count table in its own order of dims, or the reason why it cannot be modelled."""
-    require_stimulus(counts, "the meta-d′ model")
+    require_stimulus(counts, "The meta-d′ model")
     if set(counts.dims) != set(COUNT_DIMS) or counts.sizes["stimulus"] != 2:
         raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
     if counts.dtype.kind not in "iu" or bool((counts < 0).any()) or counts.sizes["response"] != 2:

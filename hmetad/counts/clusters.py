@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.counts.notices import notices, with_notices
+from hmetad.counts.notices import notice_where, notices, with_notices
 from hmetad.counts.table import cell_labels, count_notices
 from hmetad.errors import InputError, nearest
 
 __all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]
+
+FEW_UNITS = 10
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,10 @@ def pooled_table(
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(table) if not notice.cells]
     own = count_notices(pooled) if "stimulus" in pooled.dims else []
-    return with_notices(pooled, [*kept, *own])
+    units = np.bincount(index)
+    few = xr.DataArray(units < FEW_UNITS, {"cell": pooled["cell"]}, "cell")
+    text = f"Fewer than {FEW_UNITS} units to draw from: their spread says little of others."
+    return with_notices(pooled, [*kept, *own, *notice_where(few, "few-units", "warning", text)])
 
 
 def part_from(values: NDArray[Any], unit: NDArray[np.int64], index: NDArray[np.int64]) -> Part:

@@ -65,7 +65,8 @@ def fit_mle(
         κ = M·c, or κ = c.
     s : float or "estimate", optional
         σ_S1/σ_S2 of the evidence; 1 where variances are equal. ``"estimate"``: the s of each cell
-        that maximises the likelihood of its ratings, between .22 and 4.5.
+        that maximises the likelihood of its ratings, between .22 and 4.5. Ratings tell little of
+        it: some hundred trials leave it open, and more so where each response has an M.
     response_conditional : bool, optional
         An M for each response: meta_d, m_ratio, log_m and meta_c have dim response.
     correction : {"none", "loglinear", "cell"} or float, optional
@@ -138,7 +139,7 @@ def fit_mle(
 
 def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float | str) -> None:
     """Refuse what cannot be fitted, with the reason."""
-    require_stimulus(counts, "the meta-d′ model")
+    require_stimulus(counts, "The meta-d′ model")
     if counts.sizes["rating"] < 2:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     if meta_criterion not in ("relative", "absolute"):

@@ -103,7 +103,7 @@ def fit_report(
     spec = json.loads(fit.attrs["spec"])
     predicted = predicted_counts(fit)
     blocks: list[Block] = [
-        Prose("Question", (question or spec["question"],)),
+        Prose("Question", (question or asked(made, spec),)),
         *(block for one in made for block in decided(one)),
         *changed_verdicts(made, sensitivity or {}),
         *notice_block(predicted),
@@ -141,6 +141,13 @@ def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
         used = "; ".join(f"{key} {value}" for key, value in report.meta)
         blocks += [Prose(f"{name}: {report.title}", (used,) if used else ()), *report.blocks]
     return Report(title, tuple(blocks))
+
+
+def asked(made: list[Decisions], spec: Mapping[str, str]) -> str:
+    """Question of the first decisions, or of the model card."""
+    if not made:
+        return spec["question"]
+    return f"Which differences in {symbol(made[0].quantity)} are more than negligible?"
 
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:

@@ -97,6 +97,13 @@ def test_notices_of_single_items_do_not_speak_of_their_sum(by_item):
     assert "few-trials" not in drawn.attrs.get("notices", "")
 
 
+def test_few_units_are_noticed(by_item):
+    few = by_item.isel(cell=by_item["item"].to_numpy() < 4)
+    assert "few-units" in resample(few, accuracy, n=5, cluster="item", seed=1).attrs["notices"]
+    many = resample(by_item, accuracy, n=5, cluster="item", seed=1)
+    assert "few-units" not in many.attrs.get("notices", "")
+
+
 def test_unknown_and_single_units_are_refused(by_item):
     with pytest.raises(InputError, match="Did you mean 'item'"):
         resample(by_item, sdt, cluster="itme")
