@@ -109,16 +109,20 @@ def test_reliability_table_is_scikit_learns(method, strategy):
     np.testing.assert_allclose(judged["bin_confidence"], confidence, atol=ROUNDING)
 
 
-def test_published_errors_of_language_models_are_met(shared):
+@pytest.mark.parametrize(
+    ("task", "name_in_print", "items"),
+    [("boolq_valid", "BoolQ", 2503), ("halu_eval_qa", "HaluEval", 1790)],
+)
+def test_published_errors_of_language_models_are_met(shared, task, name_in_print, items):
     folder = shared / "data" / "michael2026_comparing_confidence"
     trials = pd.read_csv(folder / "llm-confidence-correct.csv.gz", dtype={"question_id": str})
     by_question = trials.groupby(["qset", "question_id"])["llm"]
-    boolq = trials[(by_question.transform("nunique") == 11) & (trials["qset"] == "boolq_valid")]
-    judged = calibration(boolq, by="llm", confidence="stated_confidence", method="width")
+    common = trials[(by_question.transform("nunique") == 11) & (trials["qset"] == task)]
+    judged = calibration(common, by="llm", confidence="stated_confidence", method="width")
     printed = pd.read_csv(folder / "table1-info.csv")
-    printed = printed[printed["qset"] == "BoolQ"].sort_values("accuracy")
+    printed = printed[printed["qset"] == name_in_print].sort_values("accuracy")
     ours = judged.sortby("accuracy")
-    assert (ours["trials"] == 2503).all()
+    assert (ours["trials"] == items).all()
     names = {"confidence": "mean_confidence", "ece": "ece", "overconfidence": "overconfidence"}
     for theirs, name in (names | {"accuracy": "accuracy"}).items():
         np.testing.assert_allclose(ours[name], printed[theirs], atol=ROUNDING, err_msg=name)
