@@ -120,8 +120,8 @@ def test_published_errors_of_language_models_are_met(shared, task, name_in_print
     common = trials[(by_question.transform("nunique") == 11) & (trials["qset"] == task)]
     judged = calibration(common, by="llm", confidence="stated_confidence", method="width")
     printed = pd.read_csv(folder / "table1-info.csv")
-    printed = printed[printed["qset"] == name_in_print].sort_values("accuracy")
-    ours = judged.sortby("accuracy")
+    printed = printed[printed["qset"] == name_in_print].sort_values("ece")
+    ours = judged.sortby("ece")
     assert (ours["trials"] == items).all()
     names = {"confidence": "mean_confidence", "ece": "ece", "overconfidence": "overconfidence"}
     for theirs, name in (names | {"accuracy": "accuracy"}).items():
