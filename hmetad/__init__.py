@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         v_statistic,
     )
     from hmetad.mle.dmc import fit_dmc
+    from hmetad.mle.measured import measure_all
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import combine_reports, fit_report
@@ -128,6 +129,7 @@ __all__ = [
     "majority_vote",
     "mean_confidence",
     "measure",
+    "measure_all",
     "measure_frame",
     "measures_report",
     "meta_information",
@@ -265,6 +267,7 @@ HOMES = {
         "v_statistic",
     ),
     "mle.dmc": ("fit_dmc",),
+    "mle.measured": ("measure_all",),
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
     "report.compose": ("combine_reports", "fit_report"),

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import warnings
-from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -37,9 +37,7 @@ from hmetad.arguments import (
     writable_folder,
 )
 from hmetad.bayes.spec import card_names, load_model
-from hmetad.counts.notices import with_notices
 from hmetad.errors import InputError, nearest
-from hmetad.logs.readers import READERS
 from hmetad.report.files import write_together
 from hmetad.report.terminal import print_json, print_table, say
 from hmetad.studies.run import STUDIES, check_study
@@ -84,6 +82,8 @@ COMPARED = {
     "ours": "here",
 }
 MOST_ROWS = 40
+# Those of `read_log`; by hand, since to ask it would take a second.
+KINDS = ("lm-eval", "inspect", "table")
 REPORTS = (".html", ".md", ".tex")
 MEASURED = {
     "cell": "cell",
@@ -326,10 +326,10 @@ def import_log(
     if kind == "dataset":
         refuse_options(options)
         trials = hmetad.datasets.load_trials(str(source))
-    elif kind in READERS:
+    elif kind in KINDS:
         trials = hmetad.read_log(kind, source, **options)
     else:
-        raise InputError("kind", repr(kind), f"one of {', '.join([*READERS, 'dataset'])}")
+        raise InputError("kind", repr(kind), f"one of {', '.join([*KINDS, 'dataset'])}")
     for name in ("rejected", "duplicates", "unfinished", "examples"):
         if trials.attrs.get(name):
             say(f"{name}: {json.dumps(trials.attrs[name], ensure_ascii=False)}")
@@ -387,7 +387,12 @@ def measures(
         counts = hmetad.count_correct(
             trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
         )
-    statistic = Measured(parse_correction(correction), meta_d, not interval)
+    statistic = partial(
+        hmetad.measure_all,
+        correction=parse_correction(correction),
+        meta_d=meta_d,
+        errors=not interval,
+    )
     again = command_line()
     if interval:
         result = hmetad.resample_interval(
@@ -515,28 +520,6 @@ def print_comparison(rows: list[dict[str, Any]], folder: Path) -> None:
         print_table(differing, COMPARED | {"note": "why"}, "Disagreements")
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
     say(f"Written: {folder / 'comparison.csv'}, {folder / 'report.html'}")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Everything that is measured of a table, as a function that can be resampled."""
-
-    correction: Any
-    with_meta_d: bool
-    with_errors: bool
-
-    def __call__(self, counts: Any) -> Any:
-        """Dataset of the measures; without standard errors where intervals take their place."""
-        found = hmetad.measure(counts, correction=self.correction)
-        if self.with_meta_d:
-            fitted = hmetad.fit_mle(counts, correction=self.correction)
-            names = ["meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se"]
-            together = found.assign(fitted[names].data_vars)
-            found = with_notices(together, hmetad.notices(fitted))
-        if self.with_errors:
-            return found
-        errors = [x for x in map(str, found) if x.endswith("_se") or x.startswith("cov_")]
-        return found.drop_vars(errors)
 
 
 def say_notices(result: Any) -> None:

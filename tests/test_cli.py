@@ -15,6 +15,7 @@ import pytest
 import hmetad
 from hmetad import cli
 from hmetad.bayes.spec import card_names
+from hmetad.logs.readers import READERS
 
 HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
 
@@ -315,3 +316,13 @@ def test_the_page_of_measures_can_be_made_again(folder):
     run(folder, "measures", "trials.csv", *options)
     page = (folder / "again.html").read_text(encoding="utf-8")
     assert "--draws 20 -o again.html --seed " in page
+
+
+def test_kinds_of_logs_are_those_that_are_read():
+    assert set(cli.KINDS) == set(READERS)
+
+
+def test_the_command_starts_without_the_libraries_that_count():
+    code = "import sys, hmetad.cli; print([x for x in ('pandas', 'xarray') if x in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
