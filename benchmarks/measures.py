@@ -7,6 +7,7 @@ Cells are simulated: d′ 1.5, M 0.8, four ratings, 300 trials.
 
 from functools import partial
 
+import xarray as xr
 from machine import CpuClock, calibrating_loop, describe_machine, print_table
 
 import hmetad
@@ -37,7 +38,7 @@ def main() -> None:
     print_table(["", "cells", "wall s", "CPU s"], rows)
 
 
-def simulated(cells: int):  # noqa: ANN201
+def simulated(cells: int) -> xr.DataArray:
     """Counts of as many observers."""
     return hmetad.simulate_counts([1.5] * cells, 0.1, 0.8, trials=300, seed=1)
 

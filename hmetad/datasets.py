@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
-import pooch  # type: ignore[import-untyped]
+import pooch
 import xarray as xr
 from rich.console import Console
 from rich.progress import track

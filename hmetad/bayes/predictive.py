@@ -9,10 +9,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
-from hmetad.counts.checks import whole_number
+from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.errors import InputError
 from hmetad.measures.type2 import type2_roc
 
 __all__ = ["predicted_counts"]
@@ -70,8 +69,7 @@ def predicted_counts(
     True
     """
     number = whole_number("draws", draws, 2)
-    if isinstance(ci_prob, bool | str) or not 0 < ci_prob < 1:
-        raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
+    open_probability("ci_prob", ci_prob)
     observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
     replicated = replicate(fit, observed, number, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]

@@ -22,6 +22,7 @@ __all__ = [
     "TYPE2_MEASURES",
     "Label",
     "check_trials",
+    "open_probability",
     "plain_array",
     "rating_numbers",
     "require_stimulus",
@@ -250,6 +251,21 @@ def whole_number(argument: str, given: object, least: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
         raise InputError(argument, repr(given), f"a whole number of at least {least}")
     return int(given)
+
+
+def open_probability(
+    argument: str, given: object, allowed: str = "a probability between 0 and 1"
+) -> float:
+    """Return the number as float, or refuse what is not between 0 and 1, ends excluded.
+
+    Examples
+    --------
+    >>> open_probability("ci_prob", 0.95)
+    0.95
+    """
+    if isinstance(given, int | float | np.integer | np.floating) and 0 < given < 1:
+        return float(given)
+    raise InputError(argument, repr(given), allowed)
 
 
 def refuse_no_table(trials: object) -> None:

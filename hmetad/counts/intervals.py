@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.counts.checks import table_dims
+from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.resample import Hold, Kind, Statistic, as_dataset, resample
@@ -91,8 +91,7 @@ def resample_interval(
         raise InputError("method", repr(method), f"one of {get_args(Method)}")
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
-    if isinstance(ci_prob, bool | str) or not 0 < ci_prob < 1:
-        raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
+    open_probability("ci_prob", ci_prob)
     draws = resample(
         counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
     ).compute()

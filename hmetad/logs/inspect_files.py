@@ -39,7 +39,7 @@ if sys.version_info >= (3, 14):
 else:
     try:
         # Importing it teaches zipfile the compression of Inspect's archives.
-        import zipfile_zstd  # type: ignore[import-untyped]  # noqa: F401
+        import zipfile_zstd  # noqa: F401
         from zstandard import ZstdError
 
         UNREADABLE += (ZstdError,)

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.counts.checks import Label, given_labels
+from hmetad.counts.checks import Label, given_labels, open_probability
 from hmetad.errors import InputError
 
 __all__ = [
@@ -130,10 +130,7 @@ def prior_given(prior: object) -> float:
     >>> prior_given(0.6)
     0.6
     """
-    is_number = isinstance(prior, int | float | np.integer | np.floating)
-    if not is_number or not 0 < prior < 1:  # type: ignore[operator]
-        raise InputError("prior", repr(prior), "P(S2), a number between 0 and 1")
-    return float(prior)  # type: ignore[arg-type]
+    return open_probability("prior", prior, "P(S2), a number between 0 and 1")
 
 
 def refuse_shares(share: Floats) -> None:

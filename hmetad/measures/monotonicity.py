@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.counts.checks import whole_number
+from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.notices import notice_where, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
@@ -136,9 +136,7 @@ def check_interval(interval: object, ci_prob: object) -> None:
     """Refuse an interval or a probability that is none."""
     if interval not in get_args(Interval):
         raise InputError("interval", repr(interval), "'wilson' or 'exact'")
-    is_number = isinstance(ci_prob, int | float) and not isinstance(ci_prob, bool)
-    if not is_number or not 0 < ci_prob < 1:  # type: ignore[operator]
-        raise InputError("ci_prob", repr(ci_prob), "a probability between 0 and 1")
+    open_probability("ci_prob", ci_prob)
 
 
 def rise(accuracy: Floats) -> dict[str, NDArray[Any]]:

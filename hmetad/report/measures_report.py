@@ -132,11 +132,10 @@ def group_table(frame: pd.DataFrame, caption: str, names: tuple[str, ...]) -> li
     columns = {"cell": "Cell", "trials": "Trials"}
     for name in present:
         columns[name] = heading(name)
-        # Of those with many columns, intervals stand in the CSV beside only.
-        if (f"{name}_lower" in frame and len(present) <= 2) or name in ("auroc2", "rmi"):
-            columns |= {
-                f"{name}_{side}": side for side in ("lower", "upper") if f"{name}_{side}" in frame
-            }
+        # Intervals of all would make the table too wide; those are in the CSV beside it.
+        if name in WITH_INTERVAL:
+            sides = [side for side in ("lower", "upper") if f"{name}_{side}" in frame]
+            columns |= {f"{name}_{side}": side for side in sides}
     return [table_from_frame(frame, f"{caption}.", columns=columns, name=present[0])]
 
 

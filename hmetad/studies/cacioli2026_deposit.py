@@ -134,9 +134,9 @@ def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list
 def is_count(value: object) -> bool:
     """Whether it is a whole number of at least 0."""
     # JSON has 1.0 for what NumPy counted in floats; NaN and Infinity are no integers.
-    is_whole = isinstance(value, float) and value.is_integer()
-    is_number = is_whole or (isinstance(value, int) and not isinstance(value, bool))
-    return is_number and float(value) >= 0  # type: ignore[arg-type]
+    if isinstance(value, float):
+        return value.is_integer() and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def analyse_deposit(data: str | Path, seed: int) -> Deposit:
