@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.counts.checks import TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
-from hmetad.counts.notices import notice_where, notices, with_notices
+from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 
 __all__ = ["Hold", "Kind", "Statistic", "cell_generator", "draw_tables", "resample"]
@@ -388,9 +388,9 @@ def assembled(
     return result if table.chunks is not None else with_notices(result, undefined_draws(result))
 
 
-def undefined_draws(result: xr.Dataset) -> list[Any]:
+def undefined_draws(result: xr.Dataset) -> list[Notice]:
     """Notice of cells where some draws left a variable undefined."""
-    found = []
+    found: list[Notice] = []
     for name, values in result.data_vars.items():
         if not np.issubdtype(values.dtype, np.floating):
             continue

@@ -199,7 +199,7 @@ def with_scale(
     errors: dict[str, Floats],
 ) -> dict[str, Floats]:
     """Estimates with s, and standard errors that hold its own."""
-    ratio = estimates["m_ratio"]
+    has_log = np.isfinite(estimates["log_m"])
     return estimates | {
         "s": s,
         "s_se": s * errors["log_s"],
@@ -208,7 +208,7 @@ def with_scale(
         "c_se": errors["c"],
         "meta_d_se": errors["meta_d"],
         "m_ratio_se": errors["m_ratio"],
-        "log_m_se": errors["m_ratio"] / np.where(ratio > 0, ratio, np.nan),
+        "log_m_se": errors["m_ratio"] / np.where(has_log, estimates["m_ratio"], np.nan),
     }
 
 

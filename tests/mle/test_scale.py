@@ -62,6 +62,14 @@ def test_a_cell_without_an_answer_has_no_s_and_says_so():
     assert "undefined-dprime" in [notice.code for notice in notices(fitted)]
 
 
+def test_log_m_and_its_error_are_missing_together():
+    flipped = from_nr([2, 4, 12, 26, 37, 35, 32, 52], [45, 40, 38, 33, 22, 15, 5, 2])
+    fitted = fit_mle(flipped, s="estimate")
+    assert fitted["m_ratio_se"].notnull().item()
+    assert fitted["log_m"].isnull().item()
+    assert fitted["log_m_se"].isnull().item()
+
+
 def test_two_ratings_of_each_response_do_not_tell_s():
     two = from_nr([20, 10, 8, 5], [5, 9, 12, 18])
     with pytest.raises(InputError, match="three at least"):

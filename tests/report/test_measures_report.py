@@ -42,8 +42,9 @@ def test_intervals_and_likelihood_are_shown_where_they_are(counts):
     page = measures_report(counts, found).markdown()
     assert "bootstrap of 50 draws" in page
     assert "M-ratio" in page
-    upper = found["auroc2"].sel(summary="upper")[0].item()
-    assert f"{upper:.3f}" in page
+    for name in ("auroc2", "m_ratio", "dprime"):
+        upper = found[name].sel(summary="upper")[0].item()
+        assert f"{upper:.3f}" in page, name
 
 
 def test_curves_are_left_out_where_cells_are_too_many():
