@@ -17,7 +17,26 @@ from numpy.typing import NDArray
 
 from hmetad.counts.correct import type2_counts
 
-__all__ = ["as_frame", "by_model", "cells_as", "printed", "quartile_table", "table_of"]
+__all__ = [
+    "BASE",
+    "GEMMA",
+    "INSTRUCT",
+    "MISTRAL",
+    "as_frame",
+    "by_model",
+    "cells_as",
+    "printed",
+    "quartile_table",
+    "table_of",
+    "tempered",
+]
+
+MISTRAL, BASE, INSTRUCT, GEMMA = (
+    "Mistral-Instruct",
+    "Llama-3-Base",
+    "Llama-3-Instruct",
+    "Gemma-2-Instruct",
+)
 
 
 @cache
@@ -63,6 +82,11 @@ def by_model(name: str, dim: str = "", labels: Sequence[Any] = ()) -> xr.Dataset
     return xr.Dataset(
         {column: (dims[is_nested[column]], np.array(columns[column])) for column in columns}, coords
     )
+
+
+def tempered() -> xr.Dataset:
+    """Table 7, dims model, temperature."""
+    return by_model("temperature", "temperature", printed()["temperatures"])
 
 
 def quartile_table() -> xr.DataArray:

@@ -21,7 +21,6 @@ from hmetad.studies.cacioli2026 import (
     by_model_and_quartile,
     printed_equivalence,
     printed_pairs,
-    tempered,
 )
 from hmetad.studies.cacioli2026_deposit import Deposit
 from hmetad.studies.cacioli2026_pipeline import (
@@ -33,7 +32,7 @@ from hmetad.studies.cacioli2026_pipeline import (
     pairwise,
     ranks,
 )
-from hmetad.studies.cacioli2026_printed import by_model, printed
+from hmetad.studies.cacioli2026_printed import by_model, printed, tempered
 from hmetad.studies.cacioli2026_simulation import TRIALS, Simulation
 from hmetad.studies.tables import agreement, comparison_blocks
 

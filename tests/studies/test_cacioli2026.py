@@ -203,7 +203,7 @@ def test_numbers_of_the_revision_are_those_deposited(folder):
 
 def test_verdicts_on_temperature_are_those_deposited(folder):
     deposited = json.loads((folder / "h3_results.json").read_text())
-    table = cacioli2026.tempered()
+    table = cacioli2026_printed.tempered()
     found = cacioli2026_pipeline.h3(table["dprime"], table["meta_d"])
     keys = cacioli2026_printed.printed()["deposit"]["models"]
     for model, key in zip(MODELS, keys, strict=True):
