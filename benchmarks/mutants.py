@@ -23,7 +23,7 @@ from pathlib import Path
 ROOMS = ("likelihood", "measures", "compare")
 # Annotations are full of "int | None", which no test is there to notice.
 EXCLUDED = ("core/ReplaceBinaryOperator_BitOr_.*",)
-TIMEOUT_SECONDS = 240
+TIMEOUT_SECONDS = 1200
 CONFIG = """
 [cosmic-ray]
 module-path = "hmetad/{room}"

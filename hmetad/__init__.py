@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hmetad.bayes.model import build_model, rebuild_model
     from hmetad.bayes.predict import predict
     from hmetad.bayes.predictive import predicted_counts
+    from hmetad.bayes.prior_predictive import draw_prior
+    from hmetad.bayes.sensitivity import other_choices, sensitivity
     from hmetad.bayes.spec import ModelSpec, Prior, load_model
     from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.bayes_factor import bayes_factor
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from hmetad.compare.decisions import Decisions, decide, decide_normal
     from hmetad.compare.model_comparison import compare_models
     from hmetad.compare.ranking import rank, rank_table
+    from hmetad.compare.repeat import repeat_decisions
+    from hmetad.compare.superiority import superiority_table
     from hmetad.counts.binning import bin_confidence
     from hmetad.counts.correct import count_correct, type2_counts
     from hmetad.counts.detection import as_detection
@@ -68,24 +72,25 @@ if TYPE_CHECKING:
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import combine_reports, fit_report
+    from hmetad.report.compose_fits import fits_report
     from hmetad.report.measures_report import measures_report
-    from hmetad.report.plots import (
-        plot_accuracy_by_rating,
-        plot_criterion,
-        plot_decisions,
-        plot_forest,
-        plot_sensitivity_bars,
-    )
+    from hmetad.report.plots_bars import plot_sensitivity_bars
+    from hmetad.report.plots_by import plot_by, plot_criterion
     from hmetad.report.plots_calibration import plot_calibration
     from hmetad.report.plots_fit import plot_fit
+    from hmetad.report.plots_intervals import plot_decisions, plot_forest
     from hmetad.report.plots_measures import (
         plot_group_accuracy,
         plot_information_plane,
         plot_type1_roc,
         plot_type2_roc,
     )
+    from hmetad.report.plots_ratings import plot_accuracy_by_rating
+    from hmetad.report.records import decisions_record
     from hmetad.report.report import Report
-    from hmetad.report.tables import estimate_frame, measure_frame
+    from hmetad.report.tables import convergence_record, estimate_frame, measure_frame
+    from hmetad.simulate.calibration import calibrate_sampler
+    from hmetad.simulate.power import plan_trials, trials_needed
     from hmetad.simulate.recovery import recover
     from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
@@ -102,22 +107,27 @@ __all__ = [
     "bayes_factor",
     "bin_confidence",
     "build_model",
+    "calibrate_sampler",
     "calibration",
     "combine_predictions",
     "combine_reports",
     "compare_models",
     "confidence_weighted_vote",
     "contrast",
+    "convergence_record",
     "count_correct",
     "count_pairs",
     "count_trials",
     "decide",
     "decide_normal",
+    "decisions_record",
+    "draw_prior",
     "estimate_frame",
     "fit",
     "fit_dmc",
     "fit_mle",
     "fit_report",
+    "fits_report",
     "from_nr",
     "gamma",
     "group_bounds",
@@ -137,9 +147,12 @@ __all__ = [
     "normal_noise_information",
     "notices",
     "option_pairs",
+    "other_choices",
     "parse_confidence",
     "phi",
+    "plan_trials",
     "plot_accuracy_by_rating",
+    "plot_by",
     "plot_calibration",
     "plot_criterion",
     "plot_decisions",
@@ -162,14 +175,18 @@ __all__ = [
     "read_trials",
     "rebuild_model",
     "recover",
+    "repeat_decisions",
     "resample",
     "resample_interval",
     "save_fit",
     "sdt",
     "selective_prediction",
+    "sensitivity",
     "simulate_counts",
     "simulate_trials",
+    "superiority_table",
     "to_nr",
+    "trials_needed",
     "type1_roc_bounds",
     "type2_counts",
     "type2_roc",
@@ -190,6 +207,8 @@ HOMES = {
     ),
     "bayes.predict": ("predict",),
     "bayes.predictive": ("predicted_counts",),
+    "bayes.prior_predictive": ("draw_prior",),
+    "bayes.sensitivity": ("other_choices", "sensitivity"),
     "bayes.spec": (
         "ModelSpec",
         "Prior",
@@ -208,6 +227,8 @@ HOMES = {
     ),
     "compare.model_comparison": ("compare_models",),
     "compare.ranking": ("rank", "rank_table"),
+    "compare.repeat": ("repeat_decisions",),
+    "compare.superiority": ("superiority_table",),
     "counts.binning": ("bin_confidence",),
     "counts.correct": (
         "count_correct",
@@ -271,24 +292,25 @@ HOMES = {
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
     "report.compose": ("combine_reports", "fit_report"),
+    "report.compose_fits": ("fits_report",),
     "report.measures_report": ("measures_report",),
-    "report.plots": (
-        "plot_accuracy_by_rating",
-        "plot_criterion",
-        "plot_decisions",
-        "plot_forest",
-        "plot_sensitivity_bars",
-    ),
+    "report.plots_bars": ("plot_sensitivity_bars",),
+    "report.plots_by": ("plot_by", "plot_criterion"),
     "report.plots_calibration": ("plot_calibration",),
     "report.plots_fit": ("plot_fit",),
+    "report.plots_intervals": ("plot_decisions", "plot_forest"),
     "report.plots_measures": (
         "plot_group_accuracy",
         "plot_information_plane",
         "plot_type1_roc",
         "plot_type2_roc",
     ),
+    "report.plots_ratings": ("plot_accuracy_by_rating",),
+    "report.records": ("decisions_record",),
     "report.report": ("Report",),
-    "report.tables": ("estimate_frame", "measure_frame"),
+    "report.tables": ("convergence_record", "estimate_frame", "measure_frame"),
+    "simulate.calibration": ("calibrate_sampler",),
+    "simulate.power": ("plan_trials", "trials_needed"),
     "simulate.recovery": ("recover",),
     "simulate.simulate": (
         "simulate_counts",

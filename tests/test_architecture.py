@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -28,8 +29,8 @@ BELOW = {
 }
 BELOW["report"] = {*BELOW["simulate"], "simulate"}
 BELOW["studies"] = {*BELOW["report"], "report"}
-BELOW["arguments"] = {"errors"}
-BELOW["cli"] = {*BELOW["studies"], "studies", "logs", "hmetad", "arguments"}
+BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
+BELOW["cli"] = {"errors", "report", "commands"}
 BELOW["__main__"] = {"cli"}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
@@ -45,13 +46,21 @@ def name_of(path):
     return path.relative_to(PACKAGE).with_suffix("").as_posix()
 
 
+@cache
 def imported(path):
     """Modules that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found = []
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield node.module
+            found.append(node.module)
+    return found
+
+
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -86,7 +95,7 @@ def test_modules_do_not_import_each_other_in_a_circle(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_imports_stand_at_the_top(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     inside = [
         n for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)
@@ -96,7 +105,7 @@ def test_imports_stand_at_the_top(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_module_says_what_is_public(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     assert ast.get_docstring(tree), "a module begins with its arrow"
     names = [
         target.id

@@ -19,6 +19,7 @@ MIN_ESS = 400
 NEGLIGIBLE_SHARE = 0.01
 CLEAR_Z = 1.96
 SOURCE = "Vehtari et al. 2021"
+FLEMING = "Fleming 2017"
 NAMED = 5
 
 
@@ -73,21 +74,26 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         "Leave the cell out, or fit it by itself with meta-d′ as the scale (card hmetad_single) "
         "and compare meta_d."
     )
-    below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there. "
-    near = "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing. "
-    meta = "meta-d′ may be negative, and then log M does not exist. Compare meta_d."
+    below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there."
+    near = (
+        "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing, and its mean "
+        "is not the ratio of the means."
+    )
+    meta = "meta-d′ may be negative, and then log M does not exist."
     z = confidence_z(counts)
     backward = (
         "Confidence is no higher for right answers than for wrong ones, so meta-d′ is at or below "
-        "0, which log M cannot represent: M is then only close to 0. "
+        "0, which log M cannot represent: M is then only close to 0."
     )
-    faint = "Confidence is not clearly higher for right answers than for wrong ones. "
+    faint = "Confidence is not clearly higher for right answers than for wrong ones."
+    is_faint, may_be = (z > 0) & (z < CLEAR_Z), may_be_negative(posterior["meta_d"])
+    near_source, other_scale = "Guggenmos 2021", "Compare meta_d, on the scale of meta-d′."
     return [
-        *notice_where(z <= 0, "meta-d-sign", "error", backward + step),
-        *notice_where((z > 0) & (z < CLEAR_Z), "confidence-sign", "warning", faint),
-        *notice_where(negative, "dprime-sign", "error", below + step),
-        *notice_where(unclear, "dprime-sign", "warning", near + step),
-        *notice_where(may_be_negative(posterior["meta_d"]), "meta-d-sign", "warning", meta),
+        *notice_where(z <= 0, "meta-d-sign", "error", backward, FLEMING, step),
+        *notice_where(is_faint, "confidence-sign", "warning", faint, FLEMING, other_scale),
+        *notice_where(negative, "dprime-sign", "error", below, FLEMING, step),
+        *notice_where(unclear, "dprime-sign", "warning", near, near_source, step),
+        *notice_where(may_be, "meta-d-sign", "warning", meta, FLEMING, other_scale),
     ]
 
 
@@ -144,30 +150,30 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
     number = int(fit["sample_stats"]["diverging"].sum())
     if number == 0:
         return []
-    text = f"{number} divergent transitions: the posterior was not explored fully. "
-    return [Notice("divergences", "error", text + "Raise target_accept or change a prior.")]
+    text = f"{number} divergent transitions: the posterior was not explored fully."
+    step = "Raise target_accept or change a prior."
+    return [Notice("divergences", "error", text, (), "Betancourt 2017", step)]
 
 
 def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
     """A single chain cannot be checked against another."""
     if sampled.sizes["chain"] > 1:
         return []
-    return [
-        Notice("one-chain", "error", "One chain: R̂ cannot be computed. Sample four.", (), SOURCE)
-    ]
+    text = "One chain: R̂ cannot be computed."
+    return [Notice("one-chain", "error", text, (), SOURCE, "Sample four.")]
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     """R̂ too high, or effective sample size too low, with the variables and cells at fault."""
     if diagnostic == "rhat":
         bad = ~(rhat(sampled, method="rank") <= MAX_RHAT)
-        text = (
-            f"R̂ above {MAX_RHAT} for {{}}: the chains disagree. Draw longer, or look at the model."
-        )
+        text = f"R̂ above {MAX_RHAT} for {{}}: the chains disagree."
+        step = "Draw longer, or look at the model."
     else:
         bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
         bad = ~((bulk >= MIN_ESS) & (tail >= MIN_ESS))
-        text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough. Draw longer."
+        text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough."
+        step = "Draw longer."
     bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
     names = [str(name) for name, flags in bad.items() if bool(flags.any())]
     if not names:
@@ -175,4 +181,4 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     cells = [bad[name].any([d for d in bad[name].dims if d != "cell"]) for name in names]
     flagged = sorted({str(x) for c in cells if c.ndim for x in c["cell"].values[c.values]})
     message = text.format(", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else ""))
-    return [Notice(diagnostic, "error", message, tuple(flagged), SOURCE)]
+    return [Notice(diagnostic, "error", message, tuple(flagged), SOURCE, step)]

@@ -19,8 +19,9 @@ from hmetad.bayes.checks import convergence_notices, sign_notices
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
+from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
-from hmetad.counts.notices import notices, with_notices
+from hmetad.counts.notices import SAID, notices, with_notices
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 
@@ -119,6 +120,7 @@ def finished(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) 
     tree = labelled(tree, counts)
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree.attrs = {**attrs, "sampler": str(sampler)}
+    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in SAID and k != "notices"}
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))
 
@@ -130,9 +132,14 @@ def recorded_seed(given: Any) -> Any:
 
 def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
     """Copy whose posterior and its variables carry the notices too, for those who take them out."""
-    said = {"notices": tree.attrs["notices"]} if "notices" in tree.attrs else {}
+    said = {name: tree.attrs[name] for name in SAID if name in tree.attrs}
     posterior = tree["posterior"].to_dataset().assign_attrs(said)
-    named = {name: values.assign_attrs(said) for name, values in posterior.items()}
+    # What was drawn to each other has to say so where it is tested by itself.
+    pooled = pooled_over(ModelSpec.from_json(tree.attrs["spec"]))
+    own = {name: said | {"pooled_over": factors} for name, factors in pooled.items()}
+    named = {
+        name: values.assign_attrs(own.get(str(name), said)) for name, values in posterior.items()
+    }
     return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 
 

@@ -37,6 +37,7 @@ def predicted_counts(
     draws : int, optional
         How many draws of the posterior make a table each, evenly from all there are.
     seed : int, optional
+        Seed of the replications.
 
     Returns
     -------
@@ -122,6 +123,8 @@ def poor_fits(outside: xr.DataArray) -> list[Notice]:
     """Notice of the cells whose counts the model does not predict."""
     text = (
         "Many observed counts lie outside the intervals that the model predicts: its evidence is "
-        "not that of these observers. Compare unequal variance or response-conditional M by loo."
+        "not that of these observers, and M-ratio means less."
     )
-    return notice_where(outside > MANY_OUTSIDE, "poor-fit", "warning", text, "Rausch et al. 2023")
+    step = "Compare unequal variance or response-conditional M by loo."
+    source = "Rausch et al. 2023"
+    return notice_where(outside > MANY_OUTSIDE, "poor-fit", "warning", text, source, step)

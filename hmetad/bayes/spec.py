@@ -152,6 +152,11 @@ class ModelSpec:
     ------
     InputError
         If a word is not among the legal ones, or a prior is of a parameter the model lacks.
+
+    Examples
+    --------
+    >>> ModelSpec("mine", formula={"log_m": "1 + (1 | subject)"}).parameters
+    ('dprime', 'c', 'log_m', 'log_gap')
     """
 
     name: str

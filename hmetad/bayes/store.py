@@ -93,6 +93,7 @@ def read_run(folder: Path) -> xr.DataTree:
     fit = finished(tree, tree["observed_data"].to_dataset()["counts"], attrs)
     if done == wanted:
         return fit
-    message = f"The run was cut short: {done} of {wanted} draws a chain. "
-    cut = Notice("partial", "error", message + "Sample it whole before deciding anything.")
+    message = f"The run was cut short: {done} of {wanted} draws a chain."
+    step = "Sample it whole before deciding anything."
+    cut = Notice("partial", "error", message, next_step=step)
     return with_posterior_notices(with_notices(fit, [cut, *notices(fit)]))

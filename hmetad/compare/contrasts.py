@@ -3,7 +3,6 @@
 Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -11,7 +10,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     Draws,
@@ -20,9 +21,11 @@ from hmetad.compare.quantities import (
     joined_codes,
     quantity_draws,
 )
-from hmetad.compare.separate import separate_cells, shared_groups
-from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
-from hmetad.compare.weights import weighted_cells
+from hmetad.compare.remarks import Record, carried, record, said_of
+from hmetad.compare.separate import separate_cells
+from hmetad.compare.strata import design_of, strata_of
+from hmetad.compare.type1_differences import type1_differences
+from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -30,7 +33,6 @@ __all__ = [
     "cells_of",
     "check_request",
     "contrast",
-    "dependence",
     "error_codes",
     "moved_apart",
     "pair_cells",
@@ -96,9 +98,12 @@ def contrast(
         Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
         those of positive and of negative weight), those of `within`, and withheld: codes of the
         errors that a fit says of the cells of a pair, for which `decide` gives no verdict. attrs
-        quantity, kind, over, within, pairing ("joint" or "independent"), pairing_rule, and
-        notices: ``"separate-fits"`` where separate fits agree in a coordinate, as those of the
-        same items or subjects do, and ``"left-out"`` where a stratum lacks a level.
+        quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
+        pairing_rule, and notices: those of the draws, ``"left-out"`` where a stratum lacks a level,
+        ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
+        or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
+        given the same items, and ``"type1-differs"`` with the pairs whose M is compared though
+        the 95 % interval of the difference in d′ or c excludes 0 (Guggenmos 2021).
 
     Raises
     ------
@@ -139,15 +144,28 @@ def contrast(
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
         data = paired(numbers, left, right, kind, independent)
         concerned = flags[:, left] | flags[:, right]
+        compared = pair_weights(left, right, values.sizes["cell"])
         missing = strata_without(pairs, values, over, held)
     else:
         pairs, weights, missing = weighted_cells(values, matrix, over=over, within=held)
         data = weighted(numbers, weights, kind, independent)
         concerned = flags.astype(float) @ (weights != 0).T > 0
-    found = [*left_out(missing), *dependence(draws, values, over, held, independent)]
+        compared = csr_array(weights)
+    found = [
+        *said_of(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
+        *left_out(missing),
+        *dependence(draws, values, over, held, independent),
+        *type1_differences(
+            draws, values, (over, *held), compared, pairs["label"].tolist(), independent=independent
+        ),
+    ]
     result = labelled(data, values, pairs, held, kind, over, independent)
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
-    return result.assign_attrs({"notices": json.dumps(found, ensure_ascii=False)} if found else {})
+    said = carried(found)
+    if matrix is not None:
+        table = as_table(matrix, over).astype(float)
+        said["matrix"] = table.to_json(orient="split", double_precision=15)
+    return result.assign_attrs(said)
 
 
 def pair_cells(
@@ -338,43 +356,21 @@ def strata_without(
     return [" | ".join(map(str, design.iloc[i][list(held)])) for i in lone]
 
 
-def left_out(missing: Sequence[str]) -> list[dict[str, object]]:
+def left_out(missing: Sequence[str]) -> list[Record]:
     """Notice on what could not be formed for want of a level, if there is such."""
     if not missing:
         return []
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
     text = f"Left out, since cells are missing: {'; '.join(missing[:NAMED])}{more}."
-    return [notice("left-out", "warning", text)]
+    return [record("left-out", "warning", text)]
 
 
-def dependence(
-    draws: Draws | Mapping[str, Draws],
-    values: xr.DataArray,
-    over: str,
-    held: Sequence[str],
-    independent: bool,
-) -> list[dict[str, object]]:
-    """Notice on separate fits whose data may be paired, if they may."""
-    if not independent:
-        return []
-    cells = values.sizes["cell"]
-    others = [name for name in per_cell_coordinates(values) if name not in (over, *held)]
-    alike = [*held, *(name for name in others if len(np.unique(values[name].values)) < cells)]
-    if not isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
-        alike += [name for name in shared_groups(draws) if name not in alike]
-    if not alike:
-        return []
-    text = (
-        f"Separate fits are compared as if independent, and agree in {', '.join(alike)}. If they "
-        "hold the same items or subjects, the data are paired, and this interval ignores it: fit "
-        "them in one model, with item or subject as a grouping factor."
-    )
-    return [notice("separate-fits", "warning", text)]
-
-
-def notice(code: str, severity: str, message: str) -> dict[str, object]:
-    """Record of a notice, as results carry it in their attrs."""
-    return {"code": code, "severity": severity, "message": message, "cells": [], "source": ""}
+def pair_weights(left: NDArray[np.intp], right: NDArray[np.intp], cells: int) -> csr_array:
+    """Weights of pairs, (pair, cell): 1 on the left, −1 on the right."""
+    pair = np.arange(len(left))
+    ones = np.ones(len(left))
+    rows, columns = np.concatenate([pair, pair]), np.concatenate([left, right])
+    return csr_array((np.concatenate([ones, -ones]), (rows, columns)), (len(left), cells))
 
 
 def as_plain_array(column: pd.Series) -> NDArray[Any]:

@@ -16,8 +16,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.monte_carlo import MAX_RHAT
 from hmetad.compare.quantities import SAMPLE_DIMS, as_cells, error_flags, joined_codes
+from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.summaries import summarise
 from hmetad.errors import InputError
 
@@ -30,6 +32,11 @@ FULL_RULE_MARGIN = 0.025
 # Monte Carlo errors by which a bound may be off: all but one in twenty are nearer.
 ERRORS = 2
 FEWEST_IN_TAIL = 5
+# What `contrast` says of itself, and of what to know.
+SAID = (
+    *("quantity", "kind", "over", "within", "matrix"),
+    *("pairing", "pairing_rule", "units", "notices"),
+)
 ANSWERS = ("statistical", "verdict", "full_verdict")
 REPORTED = (
     "mean",
@@ -72,6 +79,12 @@ class Decisions:
         Equal-tailed, highest density, or estimate ± z·SE.
     comparisons : int
         m: intervals have probability 1 - (1 - ci_prob)/m, p-values are multiplied by m.
+
+    Examples
+    --------
+    >>> decisions = decide_normal([0.3], [0.05], rope=(-0.1, 0.1), labels=["A - B"])
+    >>> decisions.ci_kind, decisions.results["verdict"].item()
+    ('normal', 'different')
     """
 
     results: xr.Dataset
@@ -168,7 +181,7 @@ def decide(
     values = {name: found[name] for name in REPORTED} | judged(found, rope, null, withheld != "")
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
     results = xr.Dataset({name: (dim, x) for name, x in values.items()}, coords)
-    said = {k: v for k, v in draws.attrs.items() if k == "notices"}
+    said = {k: v for k, v in draws.attrs.items() if k in SAID}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
@@ -188,7 +201,7 @@ def decide_normal(
     Parameters
     ----------
     estimate, se : array or DataArray, shape (n,)
-        Estimates and their standard errors; a DataArray keeps its dim and coordinates.
+        Estimates and their standard errors; a DataArray keeps its dim, coordinates and notices.
     rope, null, ci_prob, comparisons
         As in `decide`. The p-value is that of the two-sided z-test, multiplied by the number
         of comparisons (at most 1); the interval is widened to match.
@@ -198,7 +211,10 @@ def decide_normal(
     Returns
     -------
     Decisions
-        With p_value in place of the Monte Carlo errors.
+        With p_value in place of the Monte Carlo errors. The coordinate withheld says why there is
+        no verdict: codes of the errors that the estimates carry for their cells, as in `decide`, or
+        ``"undefined"``. Estimates for cells of a model with grouping factors are not independent:
+        notice ``"shrunken-estimates"`` (Boehm et al. 2018).
 
     Examples
     --------
@@ -217,11 +233,14 @@ def decide_normal(
     below_upper, below_lower = (norm.cdf(edge, values, errors) for edge in reversed(rope))
     inside = values.copy(data=below_upper - below_lower)
     is_defined = np.isfinite(values.values) & np.isfinite(errors.values)
+    own = ["" if holds else "undefined" for holds in is_defined]
+    withheld = both_codes(withheld_codes(values), own)
+    is_withheld = withheld != ""
     words = interval_words(lower.values, upper.values, rope), share_words(inside.values)
     answers = {
-        "statistical": excludes(lower.values, upper.values, null) & is_defined,
-        "verdict": np.where(is_defined, words[0], "unreliable"),
-        "full_verdict": np.where(is_defined, words[1], "unreliable"),
+        "statistical": excludes(lower.values, upper.values, null) & ~is_withheld,
+        "verdict": np.where(is_withheld, "unreliable", words[0]),
+        "full_verdict": np.where(is_withheld, "unreliable", words[1]),
     }
     results = xr.Dataset(
         {
@@ -235,6 +254,8 @@ def decide_normal(
             **{name: (dim, answer) for name, answer in answers.items()},
         }
     )
+    said = carried([*said_of(values), *shrunken(values)])
+    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
 
 
@@ -287,7 +308,12 @@ def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
         "few-draws": np.isnan(found["ess_tail"]) & is_defined,
     }
     own = joined_codes(list(flags), np.array(list(flags.values())).reshape(len(flags), number))
-    both = [[*a.split(", "), *b.split(", ")] for a, b in zip(said, own, strict=True)]
+    return both_codes(said, own)
+
+
+def both_codes(some: Sequence[str], others: Sequence[str]) -> NDArray[np.str_]:
+    """Codes of two lists of texts, each code once."""
+    both = [[*a.split(", "), *b.split(", ")] for a, b in zip(some, others, strict=True)]
     return np.array([", ".join(dict.fromkeys(filter(None, codes))) for codes in both], dtype=str)
 
 

@@ -17,6 +17,7 @@ from hmetad.errors import InputError, nearest
 
 __all__ = [
     "GROUP_DIM",
+    "M_QUANTITIES",
     "SAMPLE_DIMS",
     "Draws",
     "as_cells",
@@ -26,6 +27,7 @@ __all__ = [
     "named_as_asked",
     "one_variable",
     "quantity_draws",
+    "stacked_notices",
 ]
 
 type Draws = xr.DataTree | xr.Dataset | xr.DataArray

@@ -15,7 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.compare.contrasts import cells_of, check_request, dependence, moved_apart
+from hmetad.compare.contrasts import cells_of, check_request, moved_apart
+from hmetad.compare.dependence import dependence
 from hmetad.compare.monte_carlo import (
     FEWEST_DRAWS,
     MAX_RHAT,

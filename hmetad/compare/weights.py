@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.compare.strata import design_of, strata_of
 from hmetad.errors import InputError, nearest
 
-__all__ = ["weighted_cells"]
+__all__ = ["as_table", "weighted_cells"]
 
 # Weights such as 1/3 sum to 0 within rounding.
 ROUNDING = 1e-9

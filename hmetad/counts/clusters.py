@@ -16,7 +16,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.counts.notices import notice_where, notices, with_notices
-from hmetad.counts.table import cell_labels, count_notices
+from hmetad.counts.table import cell_labels
+from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError, nearest
 
 __all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]

@@ -27,13 +27,16 @@ from hmetad.counts.checks import (
 )
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows, tally
+from hmetad.counts.table import cell_labels, cells_of, complete_rows, tally
+from hmetad.counts.table_notices import FEW_TRIALS, MESSAGES
 from hmetad.errors import InputError
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 
 CORRECT = ("wrong", "right")
 SIDES = (False, True)
+# Source and next step of a table without wrong, or without right, answers.
+WAY_OUT = ("Fleming & Lau 2014", "Pool cells, or take trials that are harder or easier.")
 
 
 def count_correct(
@@ -190,15 +193,13 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     """
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
-    unused = "A rating was used by no trial."
-    unreliable = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable."
     alone = "confidence cannot tell right from wrong, and measures of how well it does are missing."
     few = wrong + right < FEW_TRIALS
     return [
-        *notice_where(empty, "empty-ratings", "info", unused),
-        *notice_where(few, "few-trials", "warning", unreliable, "Rahnev 2025"),
-        *notice_where(wrong == 0, "no-errors", "warning", f"No trial was wrong: {alone}"),
-        *notice_where(right == 0, "no-rights", "warning", f"No trial was right: {alone}"),
+        *notice_where(empty, "empty-ratings", *MESSAGES["empty-ratings"]),
+        *notice_where(few, "few-trials", *MESSAGES["few-trials"]),
+        *notice_where(wrong == 0, "no-errors", "warning", f"No trial was wrong: {alone}", *WAY_OUT),
+        *notice_where(right == 0, "no-rights", "warning", f"No trial was right: {alone}", *WAY_OUT),
     ]
 
 

@@ -17,13 +17,16 @@ from hmetad.errors import InputError
 __all__ = ["cut_notices"]
 
 CODE = "response-is-confidence-cut"
+SOURCE = "Cacioli 2026, withdrawn"
 BY_CONSTRUCTION = (
     "The rating alone determines the response: d′ and meta-d′ are then functions of one table and "
-    f"M-ratio is near 1 by construction. Use {TYPE2_MEASURES}."
+    "M-ratio is near 1 by construction."
 )
+INSTEAD = f"Use {TYPE2_MEASURES}."
 STEP = (
-    f"{BY_CONSTRUCTION} A scale from sure S1 to sure S2 is no confidence before it is folded: the "
-    "rating is the distance from its middle. response_from_confidence=True counts all the same."
+    f"{BY_CONSTRUCTION} {INSTEAD} A scale from sure S1 to sure S2 is no confidence before it is "
+    "folded: the rating is the distance from its middle. response_from_confidence=True counts all "
+    "the same."
 )
 
 
@@ -79,8 +82,10 @@ def cut_notices(
         got = f"a choice that the rating alone determines, in {where}{more}"
         raise InputError("response", got, "a choice between the stimuli, made apart from it", STEP)
     if is_proven.all() or (not concerned and is_cut(used.sum(axis=0, keepdims=True), ratings=1)):
-        return [Notice(CODE, "error", BY_CONSTRUCTION)]
-    return [Notice(CODE, "error", BY_CONSTRUCTION, concerned)] if concerned else []
+        return [Notice(CODE, "error", BY_CONSTRUCTION, (), SOURCE, INSTEAD)]
+    if not concerned:
+        return []
+    return [Notice(CODE, "error", BY_CONSTRUCTION, concerned, SOURCE, INSTEAD)]
 
 
 def pooled(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:

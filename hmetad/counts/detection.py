@@ -13,7 +13,7 @@ import xarray as xr
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, TYPE2_MEASURES, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.notices import Notice, notices, with_notices
-from hmetad.counts.table import STIMULI, count_notices
+from hmetad.counts.table_notices import STIMULI, count_notices
 from hmetad.errors import InputError
 
 __all__ = ["ACKNOWLEDGEMENT", "as_detection"]
@@ -25,6 +25,7 @@ MEANING = (
     "functions of one table, and M-ratio is near 1 by construction. It says nothing of "
     "metacognition."
 )
+INSTEAD = f"Use {TYPE2_MEASURES}."
 
 
 def as_detection(
@@ -93,14 +94,15 @@ def as_detection(
     said = notices(table)
     new = [notice for notice in count_notices(counts) if not is_said(notice, said)]
     return with_notices(
-        counts, [Notice("correctness-as-stimulus", "error", MEANING, (), SOURCE), *new]
+        counts,
+        [Notice("correctness-as-stimulus", "error", MEANING, (), SOURCE, INSTEAD), *new],
     )
 
 
 def refuse_unacknowledged(acknowledge: object) -> None:
     """Refuse all but the literal acknowledgement, with its meaning."""
     if acknowledge != ACKNOWLEDGEMENT:
-        step = f"{MEANING} Use {TYPE2_MEASURES}."
+        step = f"{MEANING} {INSTEAD}"
         raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
 
 

@@ -13,11 +13,13 @@ import xarray as xr
 
 from hmetad.errors import InputError
 
-__all__ = ["Notice", "Severity", "notice_where", "notices", "with_notices"]
+__all__ = ["SAID", "Notice", "Severity", "handed_on", "notice_where", "notices", "with_notices"]
 
 Severity = Literal["info", "warning", "error"]
 
 NAMED_CELLS = 5
+# What travels in the attrs: notices, and which groups of cells were given the same items.
+SAID = ("notices", "same_items")
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,12 @@ class Notice:
     message : str
         A sentence for a reader. It does not list the cells: who shows it shows `cells` as well.
     cells : tuple of str, optional
-        Labels of the cells concerned; empty when it concerns the whole result.
+        Labels of the cells concerned, or of the pairs, where pairs of cells are compared; empty
+        when it concerns the whole result.
     source : str, optional
         Where the rule comes from.
+    next_step : str, optional
+        A sentence on what to do about it.
 
     Raises
     ------
@@ -44,9 +49,10 @@ class Notice:
 
     Examples
     --------
-    >>> few = Notice("few-trials", "warning", "12 trials.", ("GPT-5 | A", "o3 | A"), "Rahnev 2025")
+    >>> cells = ("GPT-5 | A", "o3 | A")
+    >>> few = Notice("few-trials", "warning", "12 trials.", cells, "Rahnev 2025", "Collect 100.")
     >>> print(few)
-    warning: 12 trials. [few-trials; cells GPT-5 | A; o3 | A; Rahnev 2025]
+    warning: 12 trials. Collect 100. [few-trials; cells GPT-5 | A; o3 | A; Rahnev 2025]
     """
 
     code: str
@@ -54,6 +60,7 @@ class Notice:
     message: str
     cells: tuple[str, ...] = ()
     source: str = ""
+    next_step: str = ""
 
     def __post_init__(self) -> None:
         if self.severity not in get_args(Severity):
@@ -62,7 +69,8 @@ class Notice:
     def __str__(self) -> str:
         cells = f"cell{'s' * (len(self.cells) > 1)} {first_few(self.cells)}" if self.cells else ""
         origin = "; ".join(filter(None, [self.code, cells, self.source]))
-        line = f"{self.severity}: {self.message} [{origin}]"
+        said = " ".join(filter(None, [self.message, self.next_step]))
+        line = f"{self.severity}: {said} [{origin}]"
         # Labels come from data: a line break or an escape code in them must not reach a terminal.
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
@@ -134,8 +142,47 @@ def with_notices[Labelled: (xr.DataArray, xr.Dataset, xr.DataTree)](
     return copy
 
 
+def handed_on(
+    result: xr.Dataset, source: xr.DataArray | xr.Dataset, new: Iterable[Notice]
+) -> xr.Dataset:
+    """Dataset that says what its source says and what is new, as does each of its variables.
+
+    Parameters
+    ----------
+    result : Dataset
+        It is not changed.
+    source : DataArray or Dataset
+        What it was made from: its notices go on, and which cells were given the same items.
+    new : iterable of Notice
+        What to append.
+
+    Returns
+    -------
+    Dataset
+        Same data as `result`. A variable that is taken out of it keeps the notices.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> made = xr.Dataset({"dprime": 1.0})
+    >>> said = handed_on(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
+    >>> [notice.code for notice in notices(said["dprime"])]
+    ['ceiling']
+    """
+    said = with_notices(result, [*notices(source), *new])
+    if "same_items" in source.attrs:
+        said.attrs["same_items"] = source.attrs["same_items"]
+    carried = {name: said.attrs[name] for name in SAID if name in said.attrs}
+    return said.assign({name: x.assign_attrs(carried) for name, x in said.data_vars.items()})
+
+
 def notice_where(
-    mask: xr.DataArray, code: str, severity: Severity, message: str, source: str = ""
+    mask: xr.DataArray,
+    code: str,
+    severity: Severity,
+    message: str,
+    source: str = "",
+    next_step: str = "",
 ) -> list[Notice]:
     """One notice for all the cells where `mask` holds; none where it holds nowhere.
 
@@ -143,7 +190,7 @@ def notice_where(
     ----------
     mask : DataArray of bool
         Dims start with cell, or there is no cell dim (the notice then names no cell).
-    code, severity, source : str
+    code, severity, source, next_step : str
         As in `Notice`.
     message : str
         A sentence, without the cells.
@@ -163,10 +210,10 @@ def notice_where(
     if not mask.any():
         return []
     if "cell" not in mask.dims:
-        return [Notice(code, severity, message, (), source)]
+        return [Notice(code, severity, message, (), source, next_step)]
     by_cell = mask.any([dim for dim in mask.dims if dim != "cell"])
     where = tuple(map(str, by_cell["cell"].to_numpy()[by_cell.to_numpy()]))
-    return [Notice(code, severity, message, where, source)]
+    return [Notice(code, severity, message, where, source, next_step)]
 
 
 def first_few(cells: Sequence[str]) -> str:

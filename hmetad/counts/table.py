@@ -24,16 +24,15 @@ from hmetad.counts.checks import (
     two_labels,
 )
 from hmetad.counts.cuts import cut_notices
+from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices
 from hmetad.counts.names import column_names, renamed_columns
-from hmetad.counts.notices import Notice, notice_where, with_notices
+from hmetad.counts.notices import Notice, with_notices
+from hmetad.counts.table_notices import STIMULI, count_notices
 from hmetad.errors import InputError
 
-__all__ = ["count_notices", "count_trials", "from_nr", "to_nr"]
+__all__ = ["count_trials", "from_nr", "to_nr"]
 
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
-
-STIMULI = ("S1", "S2")
-FEW_TRIALS = 100
 
 
 def count_trials(
@@ -79,7 +78,9 @@ def count_trials(
         Integer ``counts`` (trials) with dims (cell, stimulus, response, rating); ``cell`` is text
         such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one coordinate per grouping
         column and covariate. Attrs: ``labels``, ``by``, ``covariates`` and ``columns`` (JSON),
-        ``rows_dropped``, ``ratings_rule`` and ``notices``.
+        ``rows_dropped``, ``ratings_rule`` and ``notices``; ``same_items`` (JSON) where trials have
+        a column of items and groups of cells were given the same ones: comparisons that take
+        those for independent say so.
 
     Raises
     ------
@@ -97,6 +98,10 @@ def count_trials(
     cell, each response has ten trials and two ratings and every rating of the one is below every
     rating of the other. Allowed, they carry the notice ``"response-is-confidence-cut"`` of
     severity "error".
+
+    Columns that are not in use are looked at by their names: where difficulty (contrast,
+    coherence, a staircase's level) or the item varies within a cell, M-ratio is inflated, and the
+    notices ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019).
 
     Examples
     --------
@@ -129,8 +134,11 @@ def count_trials(
     }
     names = cell_labels(cells[by])
     cuts = cut_notices(values, cells[by], names, response_from_confidence)
-    counts = count_table(values, names, cells, attrs)
-    return with_notices(counts, [*dropped, *cuts, *count_notices(counts)])
+    grouped = trials, cells, names, by, [*roles.values(), *by, *covariates], stimulus
+    same = cells_of_the_same_items(*grouped)
+    counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
+    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts)]
+    return with_notices(counts, found)
 
 
 def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
@@ -198,9 +206,11 @@ def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     Returns
     -------
-    nR_S1, nR_S2 : ndarray of int, shape (cells, 2K)
-        Trials, in the order: response S1 with rating K..1, then response S2 with rating 1..K.
+    nR_S1 : ndarray of int, shape (cells, 2K)
+        Trials of S1, in the order: response S1 with rating K..1, then response S2 with rating 1..K.
         Shape (2K,) where the table has no cell dim.
+    nR_S2 : ndarray of int, shape (cells, 2K)
+        Trials of S2, likewise.
 
     Raises
     ------
@@ -217,55 +227,6 @@ def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     values = counts.transpose(..., *TYPE1_DIMS).to_numpy()
     vectors = np.concatenate([values[..., 0, ::-1], values[..., 1, :]], axis=-1)
     return vectors[..., 0, :], vectors[..., 1, :]
-
-
-def count_notices(counts: xr.DataArray) -> list[Notice]:
-    """Notices of any count table: empty ratings, unseen stimuli, few trials, ceiling.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count table with dims (cell, stimulus, response, rating), or one cell of it.
-
-    Returns
-    -------
-    list of Notice
-        ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"sparse-ratings"`` (more
-        than half of them), ``"one-stimulus"``,
-        ``"few-trials"`` (fewer than 100, Rahnev 2025) and ``"ceiling"`` (hit or false-alarm rate
-        of 0 or 1), all warnings; each once, with its cells.
-
-    Raises
-    ------
-    InputError
-        If the table has no stimulus.
-
-    Examples
-    --------
-    >>> [notice.code for notice in count_notices(from_nr([9, 8, 7, 6], [6, 0, 0, 0]))]
-    ['few-trials', 'ceiling']
-    """
-    require_stimulus(counts, "count_notices")
-    shown = counts.sum(["response", "rating"])
-    one_sided = ((counts.sum("rating") == 0).any("response") & (shown > 0)).any("stimulus")
-    empty = counts.sum(["stimulus", "response"]) == 0
-    sparse = (empty.mean("rating") > 0.5) & (shown.sum("stimulus") > 0)
-    few = shown.sum("stimulus") < FEW_TRIALS
-    unreliable = f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable."
-    unused = "A rating was used by no trial."
-    mostly = (
-        "More than half of the ratings are unused: M-ratio then leans on the prior of the criteria "
-        "between them. Fewer, fuller ratings are made by bin_confidence."
-    )
-    one_stimulus = "One stimulus was never shown: d′ and c do not exist."
-    ceiling = "A hit or false-alarm rate is 0 or 1: without a correction d′ is undefined."
-    return [
-        *notice_where(empty.any("rating"), "empty-ratings", "info", unused),
-        *notice_where(sparse, "sparse-ratings", "warning", mostly),
-        *notice_where((shown == 0).any("stimulus"), "one-stimulus", "warning", one_stimulus),
-        *notice_where(few, "few-trials", "warning", unreliable, "Rahnev 2025"),
-        *notice_where(one_sided, "ceiling", "warning", ceiling),
-    ]
 
 
 def tally(trials: pd.DataFrame, columns: list[str]) -> Tally:
@@ -291,8 +252,11 @@ def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, l
         got = f"a missing value in each of the {total} rows, in {columns}"
         raise InputError("trials", got, "at least one complete row", "Check how they were read.")
     text = f"{dropped} of {total} rows dropped for a missing value, in {columns}."
+    step = (
+        "Look whether they are missing at random: hard trials are often the ones without a rating."
+    )
     kept = groups.loc[~incomplete].reset_index(drop=True)
-    return kept, n[~incomplete], [Notice("rows-dropped", "warning", text)]
+    return kept, n[~incomplete], [Notice("rows-dropped", "warning", text, next_step=step)]
 
 
 def cells_of(

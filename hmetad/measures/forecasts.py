@@ -21,7 +21,8 @@ from hmetad.counts.checks import (
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where
-from hmetad.counts.table import FEW_TRIALS, cell_labels, cells_of, complete_rows
+from hmetad.counts.table import cell_labels, cells_of, complete_rows
+from hmetad.counts.table_notices import FEW_TRIALS
 from hmetad.errors import InputError
 
 __all__ = [

@@ -19,6 +19,7 @@ from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.resample import Hold, cell_generator, draw_tables
 from hmetad.errors import InputError
+from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.information_bounds import binary_entropy, times_log2
 from hmetad.measures.information_noise import meta_i_of_dprime
 from hmetad.measures.sdt import type1_rates, z_scores
@@ -83,8 +84,7 @@ MESSAGES = {
         "it other ratios."
     ),
     "undefined-dprime": (
-        "meta_i1r is undefined: d′ is 0, or a hit or false-alarm rate is 0, 1 or of no trials; "
-        "meta_i1r_accuracy needs no d′."
+        "meta_i1r is undefined: d′ is 0, or a hit or false-alarm rate is 0, 1 or of no trials."
     ),
     "response-bias": (
         "The two responses are not equally accurate, and meta_i and its ratios count what that "
@@ -92,8 +92,15 @@ MESSAGES = {
     ),
     "rating-below-half": (
         "A rating is right less than half of the time: the bounds of rmi do not hold, and it is "
-        "left out. meta_i and meta_i2r need no bounds."
+        "left out."
     ),
+}
+STEPS = {
+    "no-trials": "",
+    "undefined-rmi": "Compare meta_i, which is defined there.",
+    "undefined-dprime": "Use meta_i1r_accuracy, which needs no d′.",
+    "response-bias": "Report auroc2_by_response beside it, or compare cells of the same bias.",
+    "rating-below-half": "Use meta_i and meta_i2r, which need no bounds.",
 }
 
 
@@ -189,7 +196,11 @@ def meta_information(
     if dims == TYPE2_DIMS:
         estimates["rmi"] = np.where(has_rating_below_half(values), np.nan, estimates["rmi"])
     result = labelled(estimates, like, dims, n).assign_attrs(attrs)
-    raised = problems(result, values) + undefined_resamples(like, lost)
+    raised = [
+        *problems(result, values),
+        *undefined_resamples(like, lost),
+        *unequal_ratings(table),
+    ]
     return with_notices(result, [*notices(table), *raised])
 
 
@@ -396,7 +407,7 @@ def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
     raised = []
     for code, mask in {"no-trials": np.isnan(flat["accuracy"]), **own(flat, tables)}.items():
         where = like.copy(data=mask.reshape(like.shape))
-        raised += notice_where(where, code, "warning", MESSAGES[code])
+        raised += notice_where(where, code, "warning", MESSAGES[code], MEYEN, STEPS[code])
     return raised
 
 

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError, nearest
+from hmetad.measures.comparability import pair_notices
 
 __all__ = [
     "Correction",
@@ -130,7 +131,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
         units = UNITS.get(name, "SD of the evidence")
         estimates[name].attrs = {"long_name": long_name, "units": units, "source": source}
     found = [*undefined(estimates["dprime"]), *below_chance(estimates["dprime"])]
-    return with_notices(estimates, [*notices(counts), *found])
+    return handed_on(estimates, counts, found)
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
@@ -213,7 +214,9 @@ def z_test(
     Dataset
         Dim pair with text coordinates ``left`` and ``right``: ``difference`` (left − right) and
         ``se`` in the units of `var`, ``z``, and two-sided ``p``. No correction for the number of
-        comparisons.
+        comparisons. Warnings name the pairs of cells that were given the same items
+        (``"paired-data"``), and those of which M is compared and d′ or c differ too
+        (``"type1-differs"``).
 
     Raises
     ------
@@ -301,21 +304,16 @@ def is_positive(number: object) -> bool:
 
 def undefined(dprime: xr.DataArray) -> list[Notice]:
     """Notice of the cells without d′, if there are any."""
-    text = (
-        "d′, c, c′ and ln β are undefined: a hit or false-alarm rate is 0, 1 or of no trials; "
-        "correction= names a remedy."
-    )
-    missing = dprime.isnull()
-    return notice_where(missing, "undefined-dprime", "warning", text, "Hautus 1995")
+    text = "d′, c, c′ and ln β are undefined: a hit or false-alarm rate is 0, 1 or of no trials."
+    step = "correction= names a remedy."
+    return notice_where(dprime.isnull(), "undefined-dprime", "warning", text, "Hautus 1995", step)
 
 
 def below_chance(dprime: xr.DataArray) -> list[Notice]:
     """Notice of the cells whose responses go against the stimuli, if there are any."""
-    text = (
-        "d′ is below 0: responses go against the stimuli. Look whether the labels of stimuli or "
-        "responses were exchanged."
-    )
-    return notice_where(dprime < 0, "dprime-sign", "warning", text, FORMULAS)
+    text = "d′ is below 0: responses go against the stimuli."
+    step = "Look whether the labels of stimuli or responses were exchanged."
+    return notice_where(dprime < 0, "dprime-sign", "warning", text, FORMULAS, step)
 
 
 def cell_positions(
@@ -356,7 +354,7 @@ def differences(
         attrs={"test": "z, two-sided, independent cells", "variable": var},
     )
     for name, text in (("difference", "difference in"), ("se", "standard error, difference in")):
-        result[name].attrs = {"long_name": f"{text} {long_name}", "units": units}
+        result[name].attrs = {"long_name": f"{text} {long_name}", "units": units, "quantity": var}
     result["z"].attrs = {"long_name": "difference over its standard error", "units": "1"}
     result["p"].attrs = {"long_name": "two-sided p of the normal test", "units": "1"}
-    return with_notices(result, notices(estimates))
+    return handed_on(result, estimates, pair_notices(estimates, var, left, right))

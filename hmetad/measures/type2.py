@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.sdt import z_scores
 
 __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
@@ -103,7 +104,8 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     -------
     DataArray
         ``auroc2`` per cell: the probability that a right trial has a higher rating than a wrong
-        one, .5 at chance. NaN where no trial was right, or none wrong, with a notice.
+        one, .5 at chance. NaN where no trial was right, or none wrong, with a notice; another,
+        ``"unequal-ratings"``, names cells that use fewer ratings than others.
 
     Raises
     ------
@@ -131,7 +133,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     area = ratio(concordant + tied / 2, concordant + discordant + tied)
     text, source = "area under the type-2 ROC curve", f"{HIGHAM}, Eq. 5"
     result = described(one_value(table), "auroc2", area, text, "1", source)
-    return with_notices(result, notices(table))
+    return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
 def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> xr.DataArray:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.counts.notices import Notice, Severity, notice_where, notices, with_notices
+from hmetad.counts.notices import Notice, Severity, handed_on, notice_where
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.dmc_solve import minimise
+from hmetad.mle.fit_notices import moved_by_correction
 from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import CHUNK, Type1, starting_edges, type1_of, zs_of
 from hmetad.mle.meta_d import check_arguments
@@ -48,20 +49,31 @@ VARIABLES = {
 }
 MESSAGES = {
     "undefined-dprime": "d′ and c are undefined, and with them all the rest: a rate is 0, 1 or of "
-    "no trials; correction= names a remedy.",
+    "no trials.",
     "dprime-not-positive": "d′ is not above 0: M is undefined, and bounded=True holds nothing.",
     "empty-row": "Some stimulus and response never came together: no proportions to fit there.",
     "one-rating": "A response has less than two ratings in use, and says nothing of meta-d′.",
     "meta-d-undetermined": "No response was given both right and wrong with two ratings in use: "
     "any meta-d′ fits.",
-    "meta-d-unbounded": "The loss has no minimum: it falls as meta-d′ grows without bound. "
-    "bounded=True holds M within [0, 1].",
+    "meta-d-unbounded": "The loss has no minimum: it falls as meta-d′ grows without bound.",
     "meta-d-zero": "No meta-d′ above 0 fits better than 0: confidence does not rise with accuracy, "
     "and there is no minimum inside the constraint.",
-    "m-at-bound": "M is held at 1; without the bound it would be larger.",
+    "m-at-bound": "M is held at 1.",
     "rating-not-predicted": "The best fit predicts that a rating never comes that somebody used: "
     "two criteria meet, or one is infinite.",
     "not-converged": "The minimum was not reached to the last digits.",
+}
+STEPS = {
+    "undefined-dprime": "correction= names a remedy.",
+    "dprime-not-positive": "Leave the cell out of comparisons of M.",
+    "empty-row": "Look whether some trials were left out.",
+    "one-rating": "Fewer, fuller ratings are made by bin_confidence.",
+    "meta-d-undetermined": "Fewer, fuller ratings are made by bin_confidence.",
+    "meta-d-unbounded": "bounded=True holds M within [0, 1].",
+    "meta-d-zero": "Compare auroc2, or meta_d of fit_mle, which may be below 0.",
+    "m-at-bound": "bounded=False says by how much it would be larger.",
+    "rating-not-predicted": "Fewer, fuller ratings are made by bin_confidence.",
+    "not-converged": "Look at the loss of the cell beside that of others.",
 }
 SEVERITY: dict[str, Severity] = {"empty-row": "info", "rating-not-predicted": "info"}
 
@@ -147,7 +159,11 @@ def fit_dmc(
         name: xr.DataArray(mask.reshape(like.shape), like.coords, like.dims)
         for name, mask in conditions(least, type1, upper, shares).items()
     }
-    return with_notices(result, [*notices(counts), *problems(found)])
+    said = problems(found)
+    # Resampled tables are not asked how far the correction moves each.
+    if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
+        said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])
+    return handed_on(result, counts, said)
 
 
 def rating_shares(counts: Floats, correction: Correction) -> Floats:
@@ -302,5 +318,7 @@ def problems(where: dict[str, xr.DataArray]) -> list[Notice]:
     return [
         notice
         for code, text in MESSAGES.items()
-        for notice in notice_where(where[code], code, SEVERITY.get(code, "warning"), text, SOURCE)
+        for notice in notice_where(
+            where[code], code, SEVERITY.get(code, "warning"), text, SOURCE, STEPS[code]
+        )
     ]

@@ -12,9 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.counts.notices import handed_on
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.fit_notices import moved_by_correction, problems
 from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
@@ -134,7 +135,14 @@ def fit_mle(
         "response_conditional": int(response_conditional),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
-    return with_notices(result, [*notices(counts), *problems(result)])
+    found = problems(result)
+    # Resampled tables are not asked how far the correction moves each.
+    if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
+        raw = fit_mle(
+            counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
+        )
+        found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
+    return handed_on(result, counts, found)
 
 
 def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float | str) -> None:
@@ -216,54 +224,3 @@ def quadratic(by_d: Floats, by_c: Floats, type1: Type1) -> Floats:
     """Variance that d′ and c pass on, by the delta method."""
     var_d, var_c, cov = type1.var_d[:, None], type1.var_c[:, None], type1.cov[:, None]
     return by_d**2 * var_d + by_c**2 * var_c + 2 * by_d * by_c * cov
-
-
-def problems(fitted: xr.Dataset) -> list[Notice]:
-    """Notices of cells without an answer, or with a doubtful one."""
-    others = [dim for dim in fitted["meta_d"].dims if dim == "response"]
-    has_d = fitted["dprime"].notnull() & (fitted["dprime"] != 0)
-    missing = fitted["meta_d"].isnull().any(others)
-    lost = has_d & missing
-    stuck = ~fitted["converged"] & ~missing
-    backward = (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0)
-    return [
-        *notice_where(
-            ~has_d,
-            "undefined-dprime",
-            "warning",
-            "d′ is undefined or 0, and with it M: a rate is 0, 1 or of no trials, or hits are as "
-            "frequent as false alarms; correction= names a remedy for the former.",
-            SOURCE,
-        ),
-        *notice_where(
-            lost,
-            "meta-d-unbounded",
-            "warning",
-            "The likelihood has no maximum: meta-d′ grows without bound, or no two ratings were "
-            "used. correction= names a remedy.",
-            SOURCE,
-        ),
-        *notice_where(
-            stuck,
-            "not-converged",
-            "warning",
-            "The maximum was not reached to the last digits, or s is an end of its range.",
-            SOURCE,
-        ),
-        *notice_where(
-            backward,
-            "negative-meta-d",
-            "warning",
-            "M is at most 0, and log M is undefined: confidence runs backward, or too few trials "
-            "were wrong to show which way it runs.",
-            SOURCE,
-        ),
-        *notice_where(
-            fitted["dprime"] < 0,
-            "dprime-sign",
-            "warning",
-            "d′ is below 0: responses go against the stimuli, and M = meta-d′/d′ has no meaning. "
-            "Look whether the labels of stimuli or responses were exchanged.",
-            SOURCE,
-        ),
-    ]

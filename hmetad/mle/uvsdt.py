@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
+from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.labels import labelled
@@ -110,7 +110,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     fitted = dict(zip(FOUND, found.T, strict=True))
     result = labelled(estimates(fitted, cut), VARIABLES, ordered, MODEL)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
-    return with_notices(result, [*notices(counts), *problems(result)])
+    return handed_on(result, counts, problems(result))
 
 
 def is_separated(scale: Floats) -> NDArray[np.bool_]:
@@ -193,8 +193,9 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
             "roc-undefined",
             "warning",
             "No unequal-variance ROC: fewer than three categories of response and rating are in "
-            "use, or the likelihood grows without bound; correction= names a remedy.",
+            "use, or the likelihood grows without bound.",
             MODEL,
+            "correction= names a remedy.",
         ),
         *notice_where(
             ~fitted["converged"] & ~lost,

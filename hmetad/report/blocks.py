@@ -4,17 +4,31 @@ Words, numbers and figures → frozen blocks, checked when they are made.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pandas as pd
 
+from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError, nearest
 from hmetad.report.cells import format_cell
 
-__all__ = ["Alerts", "Block", "Cell", "Figure", "Prose", "Table", "table_from_frame"]
+__all__ = [
+    "Alerts",
+    "Block",
+    "Cell",
+    "Document",
+    "Figure",
+    "Judgement",
+    "Matrix",
+    "Prose",
+    "Table",
+    "table_from_frame",
+]
 
 type Cell = str | float | int | bool | None
+# Verdict, difference and the whole in words.
+type Judgement = tuple[str, float, str]
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,8 @@ class Table:
     formats : tuple of (column, format specification), optional
         How numbers of a column are written; the default is three decimals, and whole numbers as
         they are.
+    decisions : Decisions, optional
+        What the table shows, for the record that `Report.to_dict` gives.
 
     Raises
     ------
@@ -83,6 +99,7 @@ class Table:
     note: str = ""
     name: str = ""
     formats: tuple[tuple[str, str], ...] = ()
+    decisions: Decisions | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _refuse_text("columns", self.columns)
@@ -99,6 +116,51 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """Verdicts on all pairs of some levels, as the lower half of a square.
+
+    Parameters
+    ----------
+    caption : str
+        What is judged.
+    levels : tuple of str
+        What is compared, in the order of rows and columns.
+    cells : tuple of tuple
+        Row i has i cells, for the columns before it: (verdict, row minus column, the whole in
+        words), or None where the pair is not there.
+    pairs : Table
+        Every pair with all its numbers: the CSV file beside the report.
+    note : str, optional
+        Printed under the matrix.
+
+    Raises
+    ------
+    InputError
+        When the cells are not the lower half of a square of the levels.
+
+    Examples
+    --------
+    >>> pairs = Table("Pairs", ("pair", "verdict"), (("b − a", "different"),))
+    >>> square = (), (("different", -0.3, "b − a: −0.300, different"),)
+    >>> Matrix("All pairs", ("a", "b"), square, pairs).levels
+    ('a', 'b')
+    """
+
+    caption: str
+    levels: tuple[str, ...]
+    cells: tuple[tuple[Judgement | None, ...], ...]
+    pairs: Table
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        _refuse_text("levels", self.levels)
+        lengths = [len(row) for row in self.cells]
+        if lengths != list(range(len(self.levels))):
+            allowed = f"rows of 0 to {len(self.levels) - 1} cells, one row per level"
+            raise InputError("cells", f"rows of {lengths} cells", allowed)
+
+
+@dataclass(frozen=True)
 class Figure:
     """A drawing, with words for those who do not see it.
 
@@ -107,7 +169,8 @@ class Figure:
     caption : str
         What the figure shows, printed under it.
     alt : str
-        The figure in words, for screen readers; see `hmetad.report.plots.describe_intervals`.
+        The figure in words, for screen readers; see `describe_intervals` of
+        `hmetad.report.plots_intervals`.
     draw : matplotlib.figure.Figure or str
         The figure, or a finished SVG document as text.
     name : str, optional
@@ -176,7 +239,27 @@ class Alerts:
             _refuse_text("cells", item[2])
 
 
-type Block = Prose | Table | Figure | Alerts
+type Block = Prose | Table | Matrix | Figure | Alerts
+
+
+class Document(Protocol):
+    """What can be rendered."""
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+
+    @property
+    def subtitle(self) -> str:
+        """A line under the title."""
+
+    @property
+    def meta(self) -> tuple[tuple[str, str], ...]:
+        """Names and values: data, model, seed, versions."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its content, in order."""
 
 
 def table_from_frame(

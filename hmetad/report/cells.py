@@ -3,12 +3,15 @@
 Cell → text for a reader, or text for a CSV file.
 """
 
+import csv
+import io
 import math
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["csv_value", "format_cell", "is_number"]
+__all__ = ["csv_text", "csv_value", "format_cell", "is_number"]
 
 MISSING = "–"
 LARGE = 1e7
@@ -78,6 +81,19 @@ def csv_value(value: object) -> object:
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    r"""Rows of values as a CSV file has them.
+
+    Examples
+    --------
+    >>> csv_text([("model", "mean"), ("a,b", 0.1)])
+    'model,mean\n"a,b",0.1\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _default_format(value: Real) -> str:

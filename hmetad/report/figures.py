@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from xml.etree import ElementTree
 
 from matplotlib import rc_context
@@ -26,6 +27,9 @@ DRAWN = {
 }
 # What matplotlib says in a style sheet, which on a page would style every other drawing too.
 STROKES = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+# matplotlib names a dozen fonts at every label; Verdana is as wide as its own.
+FONTS = re.compile(r"font-family: [^;]*")
+FONT = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 REFERENCE = re.compile(r"url\(\s*['\"]?#([^)'\"]+)['\"]?\s*\)")
 OUTSIDE = re.compile(r"url\(\s*['\"]?(?!#)[^)]*\)|@import|expression\(|\\", re.IGNORECASE)
 DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*\Z")
@@ -84,9 +88,24 @@ def _svg_text(figure: Figure, facecolor: str) -> str:
     if isinstance(figure.draw, str):
         return figure.draw
     content = io.StringIO()
-    with _steady(figure):
-        figure.draw.savefig(content, format="svg", facecolor=facecolor, metadata={"Date": None})
+    with _steady(figure), _laid_out(figure.draw) as drawn:
+        drawn.savefig(content, format="svg", facecolor=facecolor, metadata={"Date": None})
     return content.getvalue()
+
+
+@contextmanager
+def _laid_out(drawn: Any) -> Iterator[Any]:
+    """Figure with everything in its place, which matplotlib would draw once in vain to find."""
+    engine = drawn.get_layout_engine()
+    if engine is None:
+        yield drawn
+        return
+    engine.execute(drawn)
+    drawn.set_layout_engine(None)
+    try:
+        yield drawn
+    finally:
+        drawn.set_layout_engine(engine)
 
 
 @contextmanager
@@ -94,11 +113,14 @@ def _steady(figure: Figure) -> Iterator[None]:
     """Give the same bytes for the same figure, whatever the user's own settings."""
     settings = {
         "svg.hashsalt": f"hmetad {figure.name}",
-        "svg.fonttype": "path",
+        # Letters as text are half the bytes of letters as outlines.
+        "svg.fonttype": "none",
         "pdf.fonttype": 42,
         "text.usetex": False,
         "savefig.bbox": None,
         "savefig.dpi": "figure",
+        "figure.autolayout": False,
+        "figure.constrained_layout.use": False,
     }
     with rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
@@ -144,4 +166,4 @@ def _kept_value(name: str, value: str, prefix: str) -> str | None:
         return f"#{prefix}{value[1:]}" if inside else value if DATA_IMAGE.match(value) else None
     if OUTSIDE.search(value):
         return None
-    return REFERENCE.sub(rf"url(#{prefix}\1)", value)
+    return FONTS.sub(FONT, REFERENCE.sub(rf"url(#{prefix}\1)", value))

@@ -6,15 +6,29 @@ Blocks → views, in which every text is visible and every number written.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hmetad.report.blocks import Alerts, Block, Figure, Prose, Table
+from hmetad.report.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
 from hmetad.report.cells import csv_value, format_cell, is_number
 from hmetad.report.escape import shorten, slug, visible
 
-__all__ = ["VERDICTS", "FigureView", "NoticesView", "ProseView", "TableView", "View", "arrange"]
+__all__ = [
+    "SIGNS",
+    "VERDICTS",
+    "FigureView",
+    "MatrixView",
+    "NoticesView",
+    "ProseView",
+    "TableView",
+    "View",
+    "arrange",
+]
 
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
+# Where there is no room for the words.
+SIGNS = dict(zip(VERDICTS, ("≠", "≈", "?", "!"), strict=True))
 SEVERITIES = ("info", "warning", "error")
 WIDE_TEXT = 24
+# Rows beyond which a page scrolls a table in its place, and a printed one is cut.
+LONG_TABLE = 60
 
 
 @dataclass(frozen=True)
@@ -49,11 +63,18 @@ class NoticesView:
 
 @dataclass(frozen=True)
 class ColumnView:
-    """Heading of a column, whether it holds numbers, and whether its text needs room."""
+    """Heading of a column; whether it holds numbers, needs room, or has the first verdicts."""
 
     heading: str
     numeric: bool
     wide: bool
+    judged: bool
+
+    @property
+    def role(self) -> str:
+        """Names for the style sheet."""
+        named = (("numeric", self.numeric), ("wide", self.wide), ("judged", self.judged))
+        return " ".join(name for name, holds in named if holds)
 
 
 @dataclass(frozen=True)
@@ -83,6 +104,51 @@ class TableView:
         """What a text calls it."""
         return f"Table {self.number}"
 
+    @property
+    def is_long(self) -> bool:
+        """Whether there are more rows than are read at a time."""
+        return len(self.rows) > LONG_TABLE
+
+    @property
+    def printed(self) -> tuple[tuple[CellView, ...], ...]:
+        """Rows for a text that cannot scroll."""
+        return self.rows[:LONG_TABLE]
+
+    @property
+    def rest(self) -> str:
+        """Where the rows are that are not printed."""
+        return f"The first {LONG_TABLE} of {len(self.rows)} rows; all are in {self.name}.csv."
+
+
+@dataclass(frozen=True)
+class SquareView:
+    """One verdict of a matrix: its word, its sign, the difference and the whole in words."""
+
+    verdict: str
+    sign: str
+    difference: str
+    words: str
+
+
+@dataclass(frozen=True)
+class MatrixView:
+    """A numbered matrix of verdicts, and every pair's values for a CSV file."""
+
+    anchor: str
+    number: int
+    name: str
+    caption: str
+    levels: tuple[str, ...]
+    cells: tuple[tuple[SquareView | None, ...], ...]
+    note: str
+    values: tuple[tuple[object, ...], ...]
+    kind: str = "matrix"
+
+    @property
+    def label(self) -> str:
+        """What a text calls it."""
+        return f"Table {self.number}"
+
 
 @dataclass(frozen=True)
 class FigureView:
@@ -102,7 +168,7 @@ class FigureView:
         return f"Figure {self.number}"
 
 
-type View = ProseView | NoticesView | TableView | FigureView
+type View = ProseView | NoticesView | TableView | MatrixView | FigureView
 
 
 @dataclass
@@ -156,6 +222,8 @@ def _view(block: Block, counter: _Counter, prefix: str) -> View:
             return _notices(block, counter, prefix)
         case Table():
             return _table(block, counter, prefix)
+        case Matrix():
+            return _matrix(block, counter, prefix)
         case Figure():
             return _figure(block, counter, prefix)
 
@@ -199,11 +267,40 @@ def _table(block: Table, counter: _Counter, prefix: str) -> TableView:
         counter.tables,
         counter.name(block.name, f"table-{counter.tables}"),
         visible(block.caption),
-        tuple(_column(block, place) for place in range(len(block.columns))),
+        _columns(block, rows),
         rows,
         visible(block.note),
-        (block.columns, *(tuple(csv_value(value) for value in row) for row in block.rows)),
+        _values(block),
     )
+
+
+def _values(block: Table) -> tuple[tuple[object, ...], ...]:
+    """Headings and values as a CSV file has them."""
+    return (block.columns, *(tuple(csv_value(value) for value in row) for row in block.rows))
+
+
+def _matrix(block: Matrix, counter: _Counter, prefix: str) -> MatrixView:
+    counter.tables += 1
+    return MatrixView(
+        f"{prefix}table-{counter.tables}",
+        counter.tables,
+        counter.name(block.pairs.name, f"table-{counter.tables}"),
+        visible(block.caption),
+        tuple(visible(level) for level in block.levels),
+        tuple(tuple(_square(cell) for cell in row) for row in block.cells),
+        visible(block.note),
+        _values(block.pairs),
+    )
+
+
+def _square(cell: Judgement | None) -> SquareView | None:
+    """Sign and difference of one pair."""
+    if cell is None:
+        return None
+    verdict, difference, words = cell
+    sign = SIGNS.get(verdict, visible(verdict))
+    known = verdict if verdict in VERDICTS else ""
+    return SquareView(known, sign, format_cell(difference, "z.2f"), visible(words))
 
 
 def _cell(value: object, spec: str, place: int) -> CellView:
@@ -212,12 +309,19 @@ def _cell(value: object, spec: str, place: int) -> CellView:
     return CellView(text, text if place and text in VERDICTS else "")
 
 
-def _column(block: Table, place: int) -> ColumnView:
+def _columns(block: Table, rows: Sequence[Sequence[CellView]]) -> tuple[ColumnView, ...]:
+    """Kind of every column, from its values."""
+    places = range(len(block.columns))
+    judged = [place for place in places if any(row[place].verdict for row in rows)]
+    return tuple(_column(block, place, place in judged[:1]) for place in places)
+
+
+def _column(block: Table, place: int, judged: bool) -> ColumnView:
     """Kind of one column, from its values."""
     values = [row[place] for row in block.rows if row[place] is not None]
     numeric = bool(values) and all(is_number(value) for value in values)
     wide = not numeric and any(len(str(value)) > WIDE_TEXT for value in values)
-    return ColumnView(visible(block.columns[place]), numeric, wide)
+    return ColumnView(visible(block.columns[place]), numeric, wide, judged)
 
 
 def _figure(block: Figure, counter: _Counter, prefix: str) -> FigureView:

@@ -3,25 +3,24 @@
 Numbers and raw labels → bars, points, whiskers, bands and words on given axes.
 """
 
-import textwrap
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.transforms import offset_copy
 
 from hmetad.report.style import (
     BAND,
     COLORS,
     HATCHES,
     INK,
-    LINES,
-    MARKERS,
     SMALL,
     SOFT,
     drawable,
     dress,
+    look_of,
+    on_lines,
     reference_line,
     room,
 )
@@ -29,73 +28,94 @@ from hmetad.report.style import (
 __all__ = [
     "backdrop",
     "bars",
-    "interval",
+    "intervals",
+    "limit_across",
+    "line_with_band",
     "line_with_whiskers",
     "name_columns",
     "name_rows",
-    "value_text",
+    "row_texts",
+    "whiskers",
     "wilson",
 ]
 
-WHISKER: dict[str, Any] = {"linewidth": 1.1, "capsize": 2.5, "capthick": 1.1}
+
+def limit_across(ax: Axes, numbers: Sequence[float] | np.ndarray) -> None:
+    """Limits of the horizontal axis that hold all finite numbers, and what is drawn already."""
+    inside = [float(number) for number in numbers if np.isfinite(number)]
+    if any(one.has_data() for one in ax.get_shared_x_axes().get_siblings(ax)):
+        inside += ax.get_xlim()
+    if not inside:
+        return
+    left, right = min(inside), max(inside)
+    margin = 0.05 * (right - left) or 0.5
+    ax.set_xlim(left - margin, right + margin)
+
+
+def intervals(ax: Axes, values: np.ndarray, markers: Sequence[tuple[str, str]]) -> None:
+    """Horizontal intervals in rows from the top; rows of `values` are estimate, lower, upper.
+
+    An end at infinity is at the edge of the axes. `markers` are the shape and face of each.
+    """
+    places = np.arange(len(markers))
+    estimate, lower, upper = values
+    left, right = ax.get_xlim()
+    known = ~(np.isnan(lower) | np.isnan(upper))
+    ends = np.clip([lower[known], upper[known]], left, right)
+    ax.hlines(places[known], *ends, color=INK, linewidth=1.4, zorder=2)
+    for look in dict.fromkeys(markers):
+        mine = np.array([one == look for one in markers])
+        ax.plot(
+            estimate[mine],
+            places[mine],
+            marker=look[0],
+            markersize=7 if look[0] == "X" else 5.5,
+            markerfacecolor=look[1],
+            markeredgecolor=INK,
+            linestyle="none",
+            zorder=3,
+        )
 
 
 def backdrop(ax: Axes, reference: float | None, rope: tuple[float, float] | None) -> None:
-    """Band of practical equivalence, perhaps open at one end, and dashed line.
-
-    Drawn after the intervals, which give the axis its limits, and behind them.
-    """
+    """Dashed line, and band of practical equivalence, perhaps open at one end."""
     dress(ax, grid="x")
     if reference is not None:
         reference_line(ax, reference, vertical=True)
     if rope is not None:
         for edge in filter(np.isfinite, rope):
             ax.axvline(edge, color=SOFT, linewidth=0.6, zorder=0.3)
-        left, right = ax.get_xlim()
-        ax.axvspan(max(left, rope[0]), min(right, rope[1]), facecolor=BAND, linewidth=0, zorder=0.2)
-        ax.set_xlim(left, right)
+        left, right = np.clip(rope, *ax.get_xlim())
+        ax.axvspan(left, right, facecolor=BAND, linewidth=0, zorder=0.2)
 
 
-def interval(ax: Axes, y: float, values: Sequence[float], marker: str, face: str) -> None:
-    """Horizontal interval (estimate, lower, upper) with its estimate marked."""
-    estimate, lower, upper = (float(value) for value in values)
-    ax.plot([lower, upper], [y, y], color=INK, linewidth=1.4, solid_capstyle="butt", zorder=2)
-    ax.plot(
-        [estimate],
-        [y],
-        marker=marker,
-        markersize=7 if marker == "X" else 5.5,
-        markerfacecolor=face,
-        markeredgecolor=INK,
-        linestyle="none",
-        zorder=3,
-    )
-
-
-def value_text(ax: Axes, y: float, text: str, *, strong: bool = False) -> None:
-    """Words at the right of a row."""
-    ax.annotate(
-        text,
-        (1.0, y),
-        xycoords=("axes fraction", "data"),
-        xytext=(8, 0),
-        textcoords="offset points",
-        va="center",
-        ha="left",
-        fontsize=SMALL,
-        color=INK if strong else SOFT,
-        fontweight="bold" if strong else "normal",
-        annotation_clip=False,
-    )
+def row_texts(ax: Axes, texts: Sequence[str], strong: Sequence[bool]) -> None:
+    """Words at the right of the rows, where the axes are wide enough for them."""
+    if room(ax) < 40:
+        return
+    beside = offset_copy(ax.get_yaxis_transform(), ax.get_figure(root=True), x=8, units="points")
+    for place, (text, is_strong) in enumerate(zip(texts, strong, strict=True)):
+        ax.text(
+            1.0,
+            place,
+            text,
+            transform=beside,
+            va="center",
+            fontsize=SMALL,
+            color=INK if is_strong else SOFT,
+            fontweight="bold" if is_strong else "normal",
+        )
 
 
 def name_rows(ax: Axes, names: Sequence[object], headings: Sequence[bool]) -> None:
     """Names at the left of the rows, first on top; headings in bold."""
-    ax.set_yticks(range(len(names)), [drawable(name, 48) for name in names])
+    # Names leave narrow axes their half.
+    length = min(48, max(10, 2 * room(ax) // 3))
+    ax.set_yticks(range(len(names)), [drawable(name, length) for name in names])
     for tick, heading in zip(ax.get_yticklabels(), headings, strict=True):
         tick.set_fontweight("bold" if heading else "normal")
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0, pad=6)
+    ax.tick_params(axis="y", left=False, pad=6)
     ax.spines["left"].set_visible(False)
 
 
@@ -114,10 +134,19 @@ def bars(
         linewidth=0.9,
         label=drawable(legend),
     )
+    whiskers(ax, x, lower, upper, INK)
+
+
+def whiskers(ax: Axes, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, color: str) -> None:
+    """Vertical intervals with caps; none where an end is not finite.
+
+    Ends are drawn where they are: a mean may lie outside its own interval.
+    """
     known = np.isfinite(lower) & np.isfinite(upper)
-    spread = np.vstack([height - lower, upper - height])[:, known]
     if known.any():
-        ax.errorbar(x[known], height[known], spread, fmt="none", ecolor=INK, **WHISKER)
+        at, ends = x[known], (lower[known], upper[known])
+        ax.vlines(at, *ends, color=color, linewidth=1.1)
+        ax.plot(np.tile(at, 2), np.concatenate(ends), "_", color=color, markersize=5)
 
 
 def line_with_whiskers(
@@ -128,26 +157,39 @@ def line_with_whiskers(
     legend: str,
     *,
     areas: np.ndarray | None = None,
+    is_joined: bool = True,
 ) -> None:
-    """Line through estimates with whiskers; rows of `values` are estimate, lower, upper.
+    """Points with whiskers, joined by a line; rows of `values` are estimate, lower, upper.
 
     NaN leaves a gap. `areas` are marker areas in square points.
     """
     estimate, lower, upper = values
-    color, marker = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
-    style: dict[str, Any] = {
-        "color": color,
-        "linestyle": LINES[place % len(LINES)],
-        "linewidth": 1.2,
-    }
-    spread = np.vstack([estimate - lower, upper - estimate])
-    ax.errorbar(x, estimate, spread, fmt="none", ecolor=color, **WHISKER)
+    look = look_of(place) if is_joined else look_of(place) | {"linestyle": "none"}
+    whiskers(ax, x, lower, upper, look["color"])
     if areas is None:
-        ax.plot(x, estimate, marker=marker, markersize=5.5, label=drawable(legend), **style)
+        ax.plot(x, estimate, label=drawable(legend), **look)
         return
-    ax.plot(x, estimate, **style)
-    ax.plot([], [], marker=marker, markersize=5.5, label=drawable(legend), **style)
-    ax.scatter(x, estimate, s=areas, marker=marker, color=color, linewidth=0, zorder=3)
+    ax.plot(x, estimate, **look | {"marker": "none"})
+    ax.plot([], [], label=drawable(legend), **look)
+    scattered = {"marker": look["marker"], "color": look["color"], "linewidth": 0, "zorder": 3}
+    ax.scatter(x, estimate, s=areas, **scattered)
+
+
+def line_with_band(ax: Axes, x: np.ndarray, values: np.ndarray, place: int, legend: str) -> None:
+    """Line with its interval as a band; rows of `values` are estimate, lower, upper.
+
+    NaN leaves a gap. A single estimate has a whisker, as a band has no width there.
+    """
+    estimate, lower, upper = values
+    look = look_of(place)
+    if np.isfinite(estimate).sum() == 1:
+        whiskers(ax, x, lower, upper, look["color"])
+    # At most about a dozen markers, for they tell lines apart but hide what is between.
+    ax.plot(x, estimate, label=drawable(legend), markevery=1 + len(x) // 12, **look)
+    face, edge = (look["color"], 0.14), (look["color"], 0.5)
+    # Edges tell bands apart without colour.
+    strokes = {"linestyle": look["linestyle"], "linewidth": 0.6, "zorder": 1}
+    ax.fill_between(x, lower, upper, facecolor=face, edgecolor=edge, **strokes)
 
 
 def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.ndarray:
@@ -171,9 +213,12 @@ def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.
 
 
 def name_columns(ax: Axes, names: Sequence[object]) -> None:
-    """Names at the foot of the columns, on several lines where they would touch."""
+    """Names at the foot of the columns: on several lines, or upright, where they would touch."""
+    own = room(ax) / max(len(names), 1)
+    if own < 5:
+        ax.set_xticks(range(len(names)), [drawable(name, 24) for name in names], rotation=90)
+        return
     # A word of moderate length is better a little wide than broken.
     words = [len(word) for name in names for word in str(name).split()]
-    width = max(int(room(ax) / max(len(names), 1)) - 1, 7, min(max(words, default=0), 12))
-    labels = [textwrap.wrap(drawable(name), width, max_lines=4, placeholder="…") for name in names]
-    ax.set_xticks(range(len(names)), ["\n".join(lines) for lines in labels])
+    width = max(int(own) - 1, 7, min(max(words, default=0), 12))
+    ax.set_xticks(range(len(names)), [on_lines(name, width) for name in names])

@@ -73,6 +73,7 @@ def measures_report(
         What `measure` gave for it, with `fit_mle`'s meta_d and m_ratio beside or not; or what
         `resample_interval` made of that.
     title : str, optional
+        Of the page.
     command : str, optional
         Command line that makes it again.
 

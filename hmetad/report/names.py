@@ -3,7 +3,7 @@
 Name of a variable → the field's symbol.
 """
 
-__all__ = ["interval_kind", "symbol"]
+__all__ = ["axis_name", "interval_kind", "symbol", "unit"]
 
 SYMBOLS = {
     "dprime": "d′",
@@ -15,6 +15,8 @@ SYMBOLS = {
     "meta_c": "κ",
     "half_width": "half-width of the 95 % interval",
 }
+UNITS = dict.fromkeys(("dprime", "c", "meta_d", "meta_c"), "SD of the evidence")
+UNITS |= {"info": "bit", "meta_i": "bit"}
 
 
 def symbol(quantity: str) -> str:
@@ -26,6 +28,41 @@ def symbol(quantity: str) -> str:
     ('d′', 'reaction_time')
     """
     return SYMBOLS.get(quantity, quantity)
+
+
+def unit(quantity: str) -> str:
+    """Unit of a quantity; empty where it has none.
+
+    Examples
+    --------
+    >>> unit("meta_d"), unit("m_ratio")
+    ('SD of the evidence', '')
+    """
+    return UNITS.get(quantity, "")
+
+
+def axis_name(quantity: str, *said: str, name: str = "") -> str:
+    """Symbol of a quantity with its unit, for an axis.
+
+    Parameters
+    ----------
+    quantity : str
+    *said : str
+        What else stands in the brackets.
+    name : str, optional
+        In the place of the symbol.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> axis_name("dprime"), axis_name("m_ratio"), axis_name("c", "95 % interval")
+    ('d′ (SD of the evidence)', 'M-ratio', 'c (SD of the evidence; 95 % interval)')
+    """
+    brackets = "; ".join(filter(None, (unit(quantity), *said)))
+    return f"{name or symbol(quantity)} ({brackets})" if brackets else name or symbol(quantity)
 
 
 def interval_kind(ci_kind: str) -> str:

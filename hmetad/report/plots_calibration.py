@@ -1,7 +1,6 @@
 """Reliability diagram: accuracy against confidence.
 
 Dataset of `calibration` (cell, bin) → matplotlib Axes.
-A figure of its own needs no display and no pyplot; give `ax` to draw into yours.
 Source: Murphy & Winkler (1977).
 """
 
@@ -16,11 +15,16 @@ from hmetad.report.style import (
     FAINT,
     INK,
     LINES,
+    SIZE,
+    SMALL,
     SOFT,
     drawable,
     dress,
+    name_axes,
     new_axes,
+    nothing_to_draw,
     put_legend,
+    told_apart,
 )
 
 __all__ = ["plot_calibration"]
@@ -52,7 +56,7 @@ def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InputError
-        When `calibrated` is something else, or has further dims.
+        When `calibrated` is something else, has further dims, or more cells than can be told apart.
 
     Examples
     --------
@@ -60,24 +64,23 @@ def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     >>> from hmetad.measures.calibration import calibration
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
     >>> plot_calibration(calibration(trials, bins=2)).get_xlabel()
-    'Confidence'
+    'confidence'
     """
     cells = by_cell(calibrated)
+    told_apart("calibrated", cells.sizes["cell"], "cells")
     ax = ax if ax is not None else new_axes(4.4, 4.2)
-    ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.5)
+    ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.7)
     for place, name in enumerate(cells["cell"].to_numpy()):
         cell = cells.isel(cell=place)
         draw_histogram(ax, cell["histogram"].to_numpy(), place, alone=cells.sizes["cell"] == 1)
         draw_bins(ax, cell, place, str(name))
-    dress(ax)
-    ax.axhline(0.0, color=SOFT, linewidth=0.8, zorder=0.6)
-    ax.set(xlim=(-0.02, 1.02), ylim=(FOOT, 1.02), xlabel="Confidence", ylabel="Accuracy")
-    ax.set_yticks(np.linspace(0, 1, 6))
-    ax.spines["left"].set_bounds(0, 1)
+    if not cells.sizes["cell"]:
+        nothing_to_draw(ax)
+    finish(ax)
     if cells.sizes["cell"] > 1:
         put_legend(ax)
-    else:
-        ax.set_title(drawable(cells["cell"].item()), loc="left", fontsize=9.0, color=INK)
+    elif cells.sizes["cell"]:
+        ax.set_title(drawable(cells["cell"].item()), loc="left", fontsize=SIZE, color=INK)
     return ax
 
 
@@ -99,6 +102,18 @@ def by_cell(calibrated: xr.Dataset) -> xr.Dataset:
     return drawn.transpose("cell", ...)
 
 
+def finish(ax: Axes) -> None:
+    """Limits and names of the axes, and of the foot."""
+    dress(ax)
+    ax.axhline(0.0, color=SOFT, linewidth=0.8, zorder=0.6)
+    ax.set(xlim=(-0.02, 1.02), ylim=(FOOT, 1.02), yticks=np.linspace(0, 1, 6))
+    ax.spines["left"].set_bounds(0, 1)
+    name_axes(ax, "confidence", "accuracy")
+    middle, beside = FOOT + HEIGHT / 2, ax.get_yaxis_transform()
+    where = {"ha": "right", "va": "center", "transform": beside}
+    ax.text(-0.015, middle, "trials", {"fontsize": SMALL, "color": SOFT}, **where)
+
+
 def draw_bins(ax: Axes, cell: xr.Dataset, place: int, legend: str) -> None:
     """Line through the bins that hold trials, with their intervals."""
     used = cell.isel(bin=np.flatnonzero(cell["bin_trials"].to_numpy()))
@@ -111,7 +126,7 @@ def draw_bins(ax: Axes, cell: xr.Dataset, place: int, legend: str) -> None:
 
 def draw_histogram(ax: Axes, trials: np.ndarray, place: int, *, alone: bool) -> None:
     """Columns of confidence at the foot of the axes: filled for one cell, outlined for several."""
-    heights = FOOT + HEIGHT * trials / trials.max()
+    heights = FOOT + HEIGHT * trials / max(trials.max(initial=0), 1)
     edges = np.linspace(0, 1, len(trials) + 1)
     if alone:
         ax.stairs(heights, edges, baseline=FOOT, fill=True, facecolor=FAINT, edgecolor=SOFT)

@@ -3,27 +3,31 @@
 Dataset of `predicted_counts` → matplotlib Axes, one for each cell.
 """
 
-from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
+from hmetad.report.panels import (
+    AxesLike,
+    name_outer_axes,
+    name_panel,
+    panel_axes,
+    share_legend,
+)
 from hmetad.report.style import (
     BAND,
     COLORS,
     INK,
     LINES,
     MARKERS,
-    SIZE,
     SMALL,
     SOFT,
-    drawable,
     dress,
+    nothing_to_draw,
 )
 
 __all__ = ["Kind", "describe_fit", "plot_fit"]
@@ -31,15 +35,26 @@ __all__ = ["Kind", "describe_fit", "plot_fit"]
 Kind = Literal["ratings", "roc"]
 type Floats = NDArray[np.float64]
 
-MOST_CELLS, COLUMNS = 24, 3
-PANEL = {"ratings": (2.5, 1.9), "roc": (2.3, 2.3)}
+MOST_CELLS = 24
+PANEL = {"ratings": (2.4, 1.8), "roc": (2.3, 2.2)}
+NAMES = {
+    "ratings": ("rating of S1 | of S2", "trials"),
+    "roc": ("P(confident | wrong)", "P(confident | right)"),
+}
+DRAWN = {
+    "ratings": ("counts", "mean", "lower", "upper"),
+    "roc": (
+        *("false_alarm_rate", "hit_rate", "false_alarm_rate_mean", "hit_rate_mean"),
+        *("hit_rate_lower", "hit_rate_upper"),
+    ),
+}
 
 
 def plot_fit(
     predicted: xr.Dataset,
     *,
     kind: Kind = "ratings",
-    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+    ax: AxesLike | None = None,
 ) -> NDArray[Any]:
     """Observed beside predicted, a panel for each cell.
 
@@ -69,12 +84,16 @@ def plot_fit(
     if len(cells) > MOST_CELLS:
         step = "Select some, such as those with the largest `outside`: .isel(cell=...)."
         raise InputError("predicted", f"{len(cells)} cells", f"at most {MOST_CELLS}", step)
-    axes = panels(ax, len(cells), kind)
+    axes = panel_axes(ax, len(cells), PANEL[kind], margins=(0.3, 0.6))
     draw = draw_ratings if kind == "ratings" else draw_roc
-    for place, (axis, cell) in enumerate(zip(axes, cells, strict=True)):
-        draw(axis, predicted.isel(cell=place))
+    arrays = {name: array_of(predicted[name]) for name in DRAWN[kind]}
+    for place, (axis, cell) in enumerate(zip(axes, cells, strict=False)):
+        draw(axis, {name: values[place] for name, values in arrays.items()})
+        name_panel(axis, cell)
         dress(axis, grid="y" if kind == "ratings" else None)
-        axis.set_title(drawable(cell, 34), fontsize=SMALL, fontweight="bold", color=INK, loc="left")
+    name_outer_axes(axes, *NAMES[kind], share_y=kind == "roc")
+    if not len(cells):
+        nothing_to_draw(axes[0])
     share_legend(axes)
     return axes
 
@@ -97,71 +116,42 @@ def describe_fit(predicted: xr.Dataset) -> str:
     return f"Share of counts outside their {level} predictive interval. {'; '.join(said)}."
 
 
-def draw_ratings(ax: Axes, one: xr.Dataset) -> None:
+def array_of(values: xr.DataArray) -> Floats:
+    """Values with dim cell first, and of counts stimulus, response and rating after it."""
+    order = [dim for dim in ("cell", "stimulus", "response", "rating") if dim in values.dims]
+    return values.transpose(*order, ...).to_numpy().astype(float)
+
+
+def draw_ratings(ax: Axes, one: dict[str, Floats]) -> None:
     """Counts of each response and rating of one cell, by stimulus."""
-    number = one.sizes["rating"]
+    number = one["counts"].shape[-1]
     x = np.arange(2 * number)
     for place, stimulus in enumerate(("S1", "S2")):
-        observed, mean, lower, upper = (
-            on_one_axis(one[name].isel(stimulus=place))
-            for name in ("counts", "mean", "lower", "upper")
-        )
+        observed, mean, lower, upper = (on_one_axis(one[name][place]) for name in DRAWN["ratings"])
         color, marker = COLORS[place], MARKERS[place]
         ax.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0)
-        ax.plot(x, mean, color=color, linewidth=1.1, linestyle=LINES[place])
-        ax.plot(x, observed, marker, color=color, markersize=3.8, label=f"stimulus {stimulus}")
-    labels = [*range(number, 0, -1), *range(1, number + 1)]
-    ax.set_xticks(x, [str(label) for label in labels], fontsize=SMALL)
+        look: dict[str, Any] = {"color": color, "linestyle": LINES[place], "linewidth": 1.1}
+        ax.plot(x, mean, label=f"{stimulus} predicted", **look)
+        ax.plot(x, observed, marker, color=color, markersize=3.8, label=f"{stimulus} observed")
+    labels = np.array([*range(number, 0, -1), *range(1, number + 1)])
+    # Of many ratings only the ends are named, for the others would touch.
+    named = (number < 6) | (labels == 1) | (labels == number)
+    ax.set_xticks(x[named], labels[named].astype(str), fontsize=SMALL)
     ax.axvline(number - 0.5, color=SOFT, linewidth=0.7)
-    ax.set_xlabel("response S1 | response S2, rating", fontsize=SMALL)
     ax.set_ylim(bottom=0)
 
 
-def on_one_axis(counts: xr.DataArray) -> Floats:
-    """Ratings of response S1 falling, then of response S2 rising."""
-    values = counts.transpose("response", "rating").to_numpy().astype(float)
-    return np.concatenate([values[0, ::-1], values[1]])
+def on_one_axis(counts: Floats) -> Floats:
+    """Ratings of response S1 falling, then of response S2 rising, of shape (response, rating)."""
+    return np.concatenate([counts[0, ::-1], counts[1]])
 
 
-def draw_roc(ax: Axes, one: xr.Dataset) -> None:
+def draw_roc(ax: Axes, one: dict[str, Floats]) -> None:
     """Type-2 ROC of one cell, with the range of the predicted hit rates."""
-    across = one["false_alarm_rate_mean"].to_numpy()
+    x, y, across, up, lower, upper = (one[name] for name in DRAWN["roc"])
     ax.plot([0, 1], [0, 1], color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
-    lower, upper = one["hit_rate_lower"].to_numpy(), one["hit_rate_upper"].to_numpy()
     ax.fill_between(across, lower, upper, color=BAND, linewidth=0)
-    ax.plot(across, one["hit_rate_mean"], color=COLORS[0], linewidth=1.1, label="predicted")
-    x, y = one["false_alarm_rate"].to_numpy(), one["hit_rate"].to_numpy()
+    ax.plot(across, up, color=COLORS[0], linewidth=1.1, label="predicted")
     ax.plot(x, y, "o", color=INK, markersize=3.8, label="observed")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    ax.set_xlabel("P(confident | wrong)", fontsize=SMALL)
-    ax.set_ylabel("P(confident | right)", fontsize=SMALL)
-
-
-def panels(
-    ax: Axes | Sequence[Axes] | NDArray[Any] | None, number: int, kind: Kind
-) -> NDArray[Any]:
-    """One axes per cell: those given, or those of a new figure."""
-    if ax is None:
-        columns = min(COLUMNS, number)
-        rows = -(-number // columns)
-        width, height = PANEL[kind]
-        size = (max(columns, 2) * width, rows * height + 0.4)
-        grid = Figure(figsize=size, layout="constrained").subplots(rows, columns, squeeze=False)
-        for spare in grid.ravel()[number:]:
-            spare.remove()
-        return grid.ravel()[:number]
-    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-    if len(axes) != number:
-        raise InputError("ax", f"{len(axes)} axes", f"{number}, one per cell")
-    return axes
-
-
-def share_legend(axes: NDArray[Any]) -> None:
-    """One legend: above a figure of their own, else on the first panel."""
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure = axes[0].figure
-    style: dict[str, Any] = {"frameon": False, "fontsize": SIZE, "ncols": len(handles)}
-    if figure.get_layout_engine() is not None and len(figure.axes) == len(axes):
-        figure.legend(handles, labels, loc="outside upper left", **style)
-    else:
-        axes[0].legend(handles, labels, frameon=False, fontsize=SMALL)
+    # Of an equal aspect, constrained layout would cut names off; panels are nearly square anyway.
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

@@ -4,8 +4,6 @@ Count table, or Dataset of measures → matplotlib Axes.
 Source of the bounds: Meyen et al. (2025).
 """
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -22,15 +20,16 @@ from hmetad.measures.information_noise import noise_information
 from hmetad.measures.type2 import type2_roc
 from hmetad.report.style import (
     BAND,
-    COLORS,
-    INK,
     LINES,
-    MARKERS,
     SOFT,
     drawable,
     dress,
+    look_of,
+    name_axes,
     new_axes,
+    nothing_to_draw,
     put_legend,
+    told_apart,
 )
 
 __all__ = [
@@ -83,8 +82,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
             band(ax, type2_roc_bounds(GRID, accuracy), accuracy)
     rates = (curve[name].transpose("cell", "point") for name in ("false_alarm_rate", "hit_rate"))
     draw_curves(ax, cells, *(rate.to_numpy() for rate in rates))
-    ax.set(xlabel="P(confident | wrong)", ylabel="P(confident | right)")
-    return finished(ax)
+    return finished(ax, "P(confident | wrong)", "P(confident | right)")
 
 
 def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
@@ -126,8 +124,7 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
         if np.isfinite(accuracy):
             band(ax, type1_roc_bounds(GRID, min(accuracy, 1.0)), accuracy)
     draw_curves(ax, cells, rates[:, 0], rates[:, 1])
-    ax.set(xlabel="P(at least as surely S2 | S1)", ylabel="P(at least as surely S2 | S2)")
-    return finished(ax)
+    return finished(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
 
 
 def plot_information_plane(
@@ -186,8 +183,11 @@ def plot_information_plane(
         one = information.isel(cell=place)
         look = look_of(place) | {"linestyle": "none", "label": drawable(cell)}
         ax.plot(one["accuracy"], one["info"], **look)
+    if not len(cells):
+        nothing_to_draw(ax)
     dress(ax, grid="y")
-    ax.set(xlabel="accuracy", ylabel="information (bit)", xlim=(prior, 1.0), ylim=(0.0, None))
+    ax.set(xlim=(prior, 1.0), ylim=(0.0, 1.03 * upper.max()))
+    name_axes(ax, "accuracy", "information (bit)")
     put_legend(ax)
     return ax
 
@@ -221,14 +221,17 @@ def plot_group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Ax
     if accuracy.ndim != 2 or "size" not in accuracy.dims:
         got = f"dims ({', '.join(map(str, accuracy.dims))})"
         raise InputError("accuracy", got, "two dims, one of them size")
-    ax = ax if ax is not None else new_axes(5.0, 3.4)
     (kind,) = (dim for dim in accuracy.dims if dim != "size")
     values = accuracy.transpose(kind, "size")
+    told_apart("accuracy", values.sizes[kind], f"values of {kind}")
+    ax = ax if ax is not None else new_axes(5.0, 3.4)
     for place, name in enumerate(values[kind].to_numpy()):
         ax.plot(values["size"], values[place], label=drawable(name), **look_of(place))
+    if not accuracy.size:
+        nothing_to_draw(ax)
     dress(ax, grid="y")
     ax.set_xticks(values["size"].to_numpy())
-    ax.set(xlabel="members", ylabel="accuracy of the group")
+    name_axes(ax, "members", "accuracy of the group")
     put_legend(ax)
     return ax
 
@@ -247,20 +250,11 @@ def cells_to_draw(result: xr.DataArray | xr.Dataset) -> NDArray[np.str_]:
 
 def draw_curves(ax: Axes, cells: NDArray[np.str_], across: Floats, up: Floats) -> None:
     """One curve per cell, with the chance diagonal."""
-    ax.plot([0, 1], [0, 1], color=SOFT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.5)
+    ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.7)
+    if not len(cells):
+        nothing_to_draw(ax)
     for place, cell in enumerate(cells):
         ax.plot(across[place], up[place], label=drawable(cell), **look_of(place))
-
-
-def look_of(place: int) -> dict[str, Any]:
-    """Colour, marker and stroke of a line, so that one of the three tells it apart."""
-    return {
-        "color": COLORS[place % len(COLORS)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": LINES[place % len(LINES)],
-        "linewidth": 1.3,
-        "markersize": 5,
-    }
 
 
 def band(ax: Axes, bounds: xr.Dataset, accuracy: float) -> None:
@@ -270,10 +264,10 @@ def band(ax: Axes, bounds: xr.Dataset, accuracy: float) -> None:
     ax.fill_between(GRID, lower, upper, color=BAND, linewidth=0, zorder=0, label=label)
 
 
-def finished(ax: Axes) -> Axes:
+def finished(ax: Axes, xlabel: str, ylabel: str) -> Axes:
     """Square axes from 0 to 1 with a legend."""
     dress(ax)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    ax.title.set_color(INK)
+    name_axes(ax, xlabel, ylabel)
     put_legend(ax)
     return ax

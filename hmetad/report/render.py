@@ -4,21 +4,23 @@ Title, meta and blocks → HTML, Markdown, LaTeX, through the templates.
 """
 
 import hashlib
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from importlib.resources import files
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hmetad.report.blocks import Block
-from hmetad.report.escape import Safe, latex, markdown, opening, visible
+from hmetad.report.blocks import Document
+from hmetad.report.cells import csv_text
+from hmetad.report.escape import Safe, latex, markdown, opening, shorten, visible
 from hmetad.report.figures import inline_svg
-from hmetad.report.layout import FigureView, TableView, View, arrange
+from hmetad.report.layout import FigureView, MatrixView, TableView, View, arrange
 
-__all__ = ["Document", "render_html", "render_latex", "render_markdown"]
+__all__ = ["render_html", "render_latex", "render_markdown"]
 
 LATEX_DELIMITERS = {
     "block_start_string": "((*",
@@ -28,6 +30,8 @@ LATEX_DELIMITERS = {
     "comment_start_string": "((=",
     "comment_end_string": "=))",
 }
+# What a link to data may hold as it is.
+LINK_SIGNS = ",;:()[]|=+*/!?$@"
 
 
 @dataclass(frozen=True)
@@ -36,27 +40,7 @@ class Section:
 
     anchor: str
     text: str
-    parts: list[TableView | FigureView] = field(default_factory=list)
-
-
-class Document(Protocol):
-    """What can be rendered."""
-
-    @property
-    def title(self) -> str:
-        """Its name."""
-
-    @property
-    def subtitle(self) -> str:
-        """A line under the title."""
-
-    @property
-    def meta(self) -> tuple[tuple[str, str], ...]:
-        """Names and values: data, model, seed, versions."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Its content, in order."""
+    parts: list[TableView | MatrixView | FigureView] = field(default_factory=list)
 
 
 def render_html(document: Document, *, embedded: bool = False) -> str:
@@ -75,6 +59,9 @@ def render_html(document: Document, *, embedded: bool = False) -> str:
         contents=_contents(views),
         opening=opening,
         drawings=drawings,
+        csv_links={v.anchor: _csv_link(v) for v in views if isinstance(v, MatrixView)},
+        script=Markup(_script()),
+        script_hash=_script_hash(),
         embedded=embedded,
         prefix=prefix,
     )
@@ -102,6 +89,7 @@ def render_latex(document: Document, stem: str) -> str:
         views=arrange(document.blocks),
         figures=Safe(f"{stem}_figures"),
         safe=Safe,
+        shorten=shorten,
     )
 
 
@@ -118,13 +106,31 @@ def _contents(views: tuple[View, ...]) -> list[Section]:
     """Table of contents: sections, each with the tables and figures in it."""
     contents: list[Section] = []
     for view in views:
-        if isinstance(view, (TableView, FigureView)):
+        if isinstance(view, (TableView, MatrixView, FigureView)):
             if not contents:
                 contents.append(Section("", ""))
             contents[-1].parts.append(view)
         elif view.heading:
             contents.append(Section(view.anchor, view.heading))
     return contents
+
+
+def _csv_link(view: MatrixView) -> str:
+    """CSV file as a link that carries it."""
+    text = csv_text(view.values).encode("utf-8", "replace")
+    return f"data:text/csv;charset=utf-8,{quote(text, safe=LINK_SIGNS)}"
+
+
+@cache
+def _script() -> str:
+    """Script that sorts tables."""
+    return files("hmetad.report").joinpath("templates", "sort.js").read_text(encoding="utf-8")
+
+
+def _script_hash() -> str:
+    """What the policy of a page says of the one script that may run."""
+    digest = hashlib.sha256(_script().encode()).digest()
+    return f"sha256-{b64encode(digest).decode()}"
 
 
 def _embedded_prefix(document: Document) -> str:

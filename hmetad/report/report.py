@@ -1,21 +1,32 @@
 """A report: blocks of words, numbers and figures for a reader.
 
-Blocks → HTML, Markdown, LaTeX, as text or as files. It renders; what the numbers mean is decided
-before.
+Blocks → HTML, Markdown, LaTeX or JSON, as text or as files. It renders; what the numbers mean is
+decided before.
 """
 
-import csv
-import io
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hmetad.errors import InputError
-from hmetad.report.blocks import Alerts, Block, Cell, Figure, Prose, Table, table_from_frame
+from hmetad.report.blocks import (
+    Alerts,
+    Block,
+    Cell,
+    Figure,
+    Matrix,
+    Prose,
+    Table,
+    table_from_frame,
+)
+from hmetad.report.cells import csv_text
 from hmetad.report.figures import figure_pdf, figure_svg
 from hmetad.report.files import write_together
-from hmetad.report.layout import FigureView, TableView, arrange
+from hmetad.report.layout import FigureView, MatrixView, TableView, arrange
+from hmetad.report.records import report_record
 from hmetad.report.render import render_html, render_latex, render_markdown
 
 __all__ = [
@@ -23,6 +34,7 @@ __all__ = [
     "Block",
     "Cell",
     "Figure",
+    "Matrix",
     "Prose",
     "Report",
     "Table",
@@ -40,7 +52,7 @@ class Report:
     ----------
     title : str
         Its name.
-    blocks : tuple of Prose, Table, Figure or Alerts
+    blocks : tuple of Prose, Table, Matrix, Figure or Alerts
         Its content, in order.
     subtitle : str, optional
         A line under the title.
@@ -78,11 +90,11 @@ class Report:
 
     def __post_init__(self) -> None:
         for number, block in enumerate(self.blocks, start=1):
-            if not isinstance(block, (Prose, Table, Figure, Alerts)):
+            if not isinstance(block, (Prose, Table, Matrix, Figure, Alerts)):
                 raise InputError(
                     f"blocks (number {number})",
                     type(block).__name__,
-                    "Prose, Table, Figure or Alerts",
+                    "Prose, Table, Matrix, Figure or Alerts",
                     "For a data frame, use table_from_frame.",
                 )
 
@@ -98,6 +110,18 @@ class Report:
         """LaTeX article that refers to figures beside it, as `save` writes them."""
         return render_latex(self, "report")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Every word and number of the report, in full, as JSON has them.
+
+        Returns
+        -------
+        dict
+            title, subtitle, meta (name and value), blocks in their order (kind, and what the block
+            holds; of tables the values, not their text), notices of all blocks, and decisions: the
+            records of `decisions_record`, to which the blocks refer by their place.
+        """
+        return report_record(self)
+
     def _repr_html_(self) -> str:
         """Part of a page, for a notebook; its styles touch nothing else there."""
         return render_html(self, embedded=True)
@@ -105,14 +129,14 @@ class Report:
     def save(self, path: str | Path) -> Path:
         """Write the report, in the format that the suffix of the path names.
 
-        Markdown and LaTeX come with `<stem>_figures/` (SVG, PDF) and `<stem>_tables/` (CSV) beside.
-        Nothing is written before everything is rendered, and a file that is there stays whole
-        until the new one replaces it.
+        Markdown and LaTeX come with `<stem>_figures/` (SVG, PDF) and `<stem>_tables/` (CSV) beside;
+        JSON holds what `to_dict` gives. Nothing is written before everything is rendered, and a
+        file that is there stays whole until the new one replaces it.
 
         Parameters
         ----------
         path : str or Path
-            Ends in .html, .md or .tex.
+            Ends in .html, .md, .tex or .json.
 
         Returns
         -------
@@ -128,7 +152,10 @@ class Report:
         files = _formats().get(path.suffix.lower())
         if files is None:
             raise InputError(
-                "path", repr(str(path)), "a name that ends in .html, .md or .tex", "Add a suffix."
+                "path",
+                repr(str(path)),
+                "a name that ends in .html, .md, .tex or .json",
+                "Add a suffix.",
             )
         if not path.parent.is_dir() or path.is_dir():
             raise InputError(
@@ -140,12 +167,23 @@ class Report:
 
 def _formats() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
     """Find the writer of each suffix."""
-    return {".html": _html_files, ".md": _markdown_files, ".tex": _latex_files}
+    return {
+        ".html": _html_files,
+        ".md": _markdown_files,
+        ".tex": _latex_files,
+        ".json": _json_file,
+    }
 
 
 def _html_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Render the page alone."""
     return {path: report.html().encode()}
+
+
+def _json_file(report: Report, path: Path) -> dict[Path, bytes]:
+    """Write what the report holds as JSON."""
+    text = json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+    return {path: f"{text}\n".encode("utf-8", "replace")}
 
 
 def _markdown_files(report: Report, path: Path) -> dict[Path, bytes]:
@@ -177,11 +215,9 @@ def _csv_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Every table with its values in full precision."""
     files = {}
     for view in arrange(report.blocks):
-        if isinstance(view, TableView):
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(view.values)
+        if isinstance(view, (TableView, MatrixView)):
             folder = path.parent / f"{_folder_stem(path)}_tables"
-            files[folder / f"{view.name}.csv"] = text.getvalue().encode("utf-8", "replace")
+            files[folder / f"{view.name}.csv"] = csv_text(view.values).encode("utf-8", "replace")
     return files
 
 

@@ -4,6 +4,7 @@ DataTree or Decisions → data frame, Table, Figure or Alerts.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 import arviz as az
 import numpy as np
@@ -12,12 +13,13 @@ import xarray as xr
 
 from hmetad.bayes.checks import MAX_RHAT, sampled_variables
 from hmetad.compare.decisions import Decisions
-from hmetad.counts.notices import notices
-from hmetad.report.blocks import Alerts, Figure, Table, table_from_frame
+from hmetad.counts.notices import Notice, notices
+from hmetad.report.blocks import Alerts, Cell, Figure, Table, table_from_frame
 from hmetad.report.names import interval_kind, symbol
-from hmetad.report.plots import describe_intervals, plot_decisions
+from hmetad.report.plots_intervals import describe_intervals, plot_decisions
 
 __all__ = [
+    "convergence_record",
     "convergence_table",
     "decision_figure",
     "decision_table",
@@ -36,6 +38,7 @@ REASONS = {
     "dprime-sign": "d′ not above 0",
     "undefined": "undefined draws",
     "constant": "all draws alike",
+    "alone": "nothing to compare with",
     "partial": "a run cut short",
     "unsettled": "Monte Carlo error could change it",
 }
@@ -147,9 +150,10 @@ def decision_table(
     if in_print is not None:
         frame["in_print"] = list(in_print)
         columns["in_print"] = "In print"
-    return table_from_frame(
+    table = table_from_frame(
         frame, caption, columns=columns, note=interval_note(decisions), name=name
     )
+    return replace(table, decisions=decisions)
 
 
 def reasons_withheld(decisions: Decisions) -> list[str]:
@@ -157,10 +161,9 @@ def reasons_withheld(decisions: Decisions) -> list[str]:
     table = decisions.table()
     said = []
     for row in table.to_dict("records"):
-        codes = [*str(row.get("withheld", "")).split(), *unsettled_codes(row)]
-        words = [REASONS.get(code.strip(","), code.strip(",")) for code in codes]
+        codes = [str(row.get("withheld", "")), *unsettled_codes(row)]
         is_told = row["verdict"] == "unreliable"
-        said.append("; ".join(dict.fromkeys(words)) if is_told else "")
+        said.append(codes_in_words(", ".join(codes)) if is_told else "")
     return said
 
 
@@ -169,37 +172,71 @@ def unsettled_codes(row: Mapping[Hashable, object]) -> list[str]:
     return ["unsettled"] if "verdict" in str(row.get("unsettled", "")) else []
 
 
+def codes_in_words(codes: str) -> str:
+    """Codes of a withheld verdict, as `Decisions` joins them, in words.
+
+    Examples
+    --------
+    >>> codes_in_words("rhat, ess, few-draws")
+    'R̂ above 1.01; few effective draws'
+    """
+    named = [code for code in codes.split(", ") if code]
+    return "; ".join(dict.fromkeys(REASONS.get(code, code) for code in named))
+
+
 def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Figure:
     """Intervals of decisions against the region of practical equivalence."""
-    alt = describe_intervals(decisions.table(), quantity=symbol(decisions.quantity))
+    quantity = symbol(decisions.quantity)
+    alt = describe_intervals(decisions.table(), group="verdict", quantity=quantity)
     return Figure(caption, alt, plot_decisions(decisions).figure, name)
 
 
-def interval_note(decisions: Decisions) -> str:
-    """What interval, what ROPE, what correction, and what the columns mean."""
+def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:
+    """What interval, what ROPE, what correction and, of a table, what the columns mean."""
     level = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
     rope = " to ".join(f"{limit:g}".replace("-", "−") for limit in decisions.rope)
     null = f"{decisions.null:g}"
-    note = (
-        f"{level:.4g} % {interval_kind(decisions.ci_kind)} intervals; ROPE {rope}. P(dir.): "
-        f"probability of the more likely sign. ≠ {null}: does the interval exclude {null}?"
-    )
+    note = f"{level:.4g} % {interval_kind(decisions.ci_kind)} intervals; ROPE {rope}."
+    if in_table:
+        note += " P(dir.): probability of the more likely sign."
+        note += f" ≠ {null}: does the interval exclude {null}?"
     if decisions.comparisons > 1:
         note += f" Bonferroni's correction for {decisions.comparisons} comparisons."
     return note
 
 
+def convergence_record(fit: xr.DataTree) -> dict[str, float]:
+    """Diagnostics of the sampling of a fit, in one number each.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+
+    Returns
+    -------
+    dict
+        draws, of all chains; rhat, the largest of d′, c and M; ess_bulk and ess_tail, the least
+        of M; divergences.
+    """
+    posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
+    sampled = sampled_variables(posterior)
+    rhat = az.rhat(sampled, method="rank").to_array().max()
+    bulk, tail = (az.ess(posterior["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
+    return {
+        "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
+        "rhat": float(rhat),
+        "ess_bulk": int(bulk),
+        "ess_tail": int(tail),
+        "divergences": int(fit["sample_stats"]["diverging"].sum()),
+    }
+
+
 def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     """Draws, R̂, effective sample sizes and divergences of fits, by name."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, fit in fits.items():
-        posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
-        sampled = sampled_variables(posterior)
-        rhat = az.rhat(sampled, method="rank").to_array().max()
-        bulk, tail = (az.ess(posterior["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
-        draws = sampled.sizes["chain"] * sampled.sizes["draw"]
-        diverging = int(fit["sample_stats"]["diverging"].sum())
-        rows.append((name, draws, float(rhat), int(bulk), int(tail), diverging))
+        rows.append((name, *convergence_record(fit).values()))
     headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS of M", "Least tail ESS of M",
                 "Divergences")  # fmt: skip
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
@@ -209,6 +246,12 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
 
 
 def notice_block(result: xr.DataTree | xr.Dataset | xr.DataArray) -> tuple[Alerts, ...]:
-    """Notices of a fit or a count table, if there are any."""
-    items = tuple((n.severity, n.message, n.cells) for n in notices(result))
+    """Notices of a fit, a count table or decisions, with what to do and the source, if any."""
+    items = tuple((n.severity, in_words(n), n.cells) for n in notices(result))
     return (Alerts("Notices", items),) if items else ()
+
+
+def in_words(notice: Notice) -> str:
+    """What a notice says, what to do about it, and where the rule comes from."""
+    source = f"({notice.source})" if notice.source else ""
+    return " ".join(filter(None, [notice.message, notice.next_step, source]))

@@ -1,58 +1,60 @@
 """Results on a terminal.
 
-Records → a table of text on standard output, or JSON; notices and remarks → standard error.
+Records → a table of text on standard output; notices and remarks → standard error.
 Labels come from outside: nothing in them is read as markup, and control characters are shown.
 """
 
-import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_json", "print_table", "say"]
+__all__ = ["is_numeric", "print_table", "say", "shown"]
 
 PIPED_WIDTH = 200
 
 
 def print_table(
-    records: Iterable[Mapping[str, Any]], columns: Mapping[str, str], title: str = ""
+    records: Sequence[Mapping[str, Any]], columns: Mapping[str, str], title: str = ""
 ) -> None:
     """Print records as a table.
 
     Parameters
     ----------
-    records : iterable of mapping
+    records : sequence of mapping
         One per row.
     columns : mapping of str to str
         Keys of the records to print, and their headings.
     title : str
         Printed above.
     """
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    rows = [[record.get(key) for key in columns] for record in records]
-    for place, heading in enumerate(columns.values()):
-        numeric = all(isinstance(row[place], int | float) for row in rows)
-        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(shown(value)) for value in row))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, column in columns.items():
+        justify: Literal["right", "left"] = "right" if is_numeric(records, name) else "left"
+        table.add_column(Text(column), justify=justify, overflow="fold")
+    for record in records:
+        table.add_row(*(Text(shown(record.get(name))) for name in columns))
     # A pipe has no width of its own: rows stay whole, for grep and cut.
-    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False).print(table)
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON; what is not a number becomes null."""
-    print(json.dumps(strict(value), ensure_ascii=False, indent=2))
+    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+    if title:
+        # A title of the table would be wrapped to its width.
+        console.print(Text(title, style="italic"))
+    console.print(table)
 
 
 def say(text: str) -> None:
     """Print a remark to standard error."""
     print(shown(text), file=sys.stderr)
+
+
+def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether all records have numbers there, or yes and no."""
+    return all(isinstance(record.get(name), int | float) for record in records)
 
 
 def shown(value: object) -> str:
@@ -64,13 +66,3 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
-
-
-def strict(value: Any) -> Any:
-    """Value that JSON has: NaN and infinities become None, NumPy scalars Python's own."""
-    if isinstance(value, Mapping):
-        return {str(key): strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(item) for item in value]
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -59,6 +59,7 @@ def recover(
     var : {"m_ratio", "log_m", "meta_d", "dprime", "c"}, optional
         What is estimated.
     seed : int, optional
+        Seed of the simulation.
     **design
         Further arguments of `simulate_counts`: ``ratings``, ``meta_criterion``, ``s``, ``gaps``.
 

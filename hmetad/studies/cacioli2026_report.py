@@ -5,38 +5,38 @@ Study and its comparison → Report.
 
 from collections.abc import Iterator
 from importlib.metadata import version
-from typing import Any
 
-import numpy as np
 import pandas as pd
-import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from hmetad.counts.notices import notices
-from hmetad.report.report import Alerts, Block, Figure, Prose, Report
-from hmetad.report.style import COLORS, INK, LINES, MARKERS, SIZE, dress, new_axes, put_legend
+from hmetad.report.report import Alerts, Block, Prose, Report
 from hmetad.studies.cacioli2026 import (
     Study,
     printed_equivalence,
 )
 from hmetad.studies.cacioli2026_deposit import Deposit
+from hmetad.studies.cacioli2026_figures import (
+    ANALYSES,
+    measures_figure,
+    ranking_figure,
+    simulation_said,
+    temperature_figure,
+    truth_figure,
+)
 from hmetad.studies.cacioli2026_pipeline import (
     WITHDRAWN,
     chance_of_relative_rule,
     equivalence,
     h3,
-    ranks,
 )
-from hmetad.studies.cacioli2026_printed import by_model, printed, tempered
-from hmetad.studies.cacioli2026_simulation import TRIALS, Simulation
+from hmetad.studies.cacioli2026_printed import tempered
+from hmetad.studies.cacioli2026_simulation import Simulation
 from hmetad.studies.cacioli2026_tables import (
     domain_table,
     h3_table,
     loss_table,
     pair_table,
     quartile_table,
-    revised_at_one,
     robustness_table,
     truth_table,
     withdrawn_table,
@@ -102,10 +102,6 @@ UNAVAILABLE = (
     "R5 (forced decoding) and R6 (difficulty-matched subsamples) need trials and items, which were "
     "not deposited."
 )
-DISPLAYED = {
-    "real": "by the decision",
-    "withdrawn": "correctness as the stimulus (withdrawn)",
-}
 
 
 def report(study: Study, comparison: pd.DataFrame) -> Report:
@@ -150,26 +146,6 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
     )
 
 
-def simulation_said(simulation: Simulation) -> str:
-    """What known truth shows."""
-    curve, truth = simulation.curve, simulation.curve["m_ratio"]
-    return (
-        f"On simulated models whose true M is {float(truth.min()):.1f} to {float(truth.max()):.1f} "
-        f"the withdrawn analysis finds, but for sampling error, {float(curve.min()):.2f} to "
-        f"{float(curve.max()):.2f}: a little below 1 whatever the truth, and if anything the "
-        f"lower the higher it is. Of {simulation.real['m_ratio'].size} intervals of M, of "
-        f"{TRIALS:,} trials each, "
-        f"{covering(simulation, 'real')} cover the truth by the decision that was made, "
-        f"{covering(simulation, 'withdrawn')} by the withdrawn analysis."
-    )
-
-
-def covering(simulation: Simulation, name: str) -> int:
-    """How many intervals of M cover the truth."""
-    found, truth = getattr(simulation, name), simulation.truth["m_ratio"]
-    return int(((found["lower"] <= truth) & (truth <= found["upper"])).sum())
-
-
 def printed_blocks(study: Study) -> Iterator[Block]:
     """What follows from the printed tables."""
     yield Prose("What the quartiles say", (FOLLOWS, REPLICATION, COVERAGE))
@@ -192,93 +168,6 @@ def printed_blocks(study: Study) -> Iterator[Block]:
     yield domain_table()
 
 
-def ranking_figure() -> Figure:
-    """Ranks of the models by three measures, joined by lines."""
-    table = by_model("aggregate")
-    revised = revised_at_one()
-    columns = {
-        "AUROC2": table["auroc2"],
-        "AUROC2, revised": revised["auroc2"],
-        "I₂ʳ, revised": revised["meta_i2r"],
-        "M-ratio, withdrawn": table["m_ratio"],
-    }
-    placed = {name: ranks(values) for name, values in columns.items()}
-    ax = new_axes(6.4, 2.9)
-    for place, model in enumerate(printed()["models"]):
-        up = [placed[name].sel(model=model).item() for name in columns]
-        # Equal ranks would hide each other.
-        shifted = np.array(up, dtype=float) + (place - 1.5) * 0.05
-        ax.plot(range(len(up)), shifted, label=model, linewidth=1.6, **look(place))
-    dress(ax, grid="y")
-    ax.set(ylabel="rank", yticks=[1, 2, 3, 4], xlim=(-0.3, len(columns) - 0.7))
-    ax.set_xticks(range(len(columns)), list(columns))
-    ax.invert_yaxis()
-    put_legend(ax)
-    said = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"{model} {placed[name].sel(model=model).item()}" for model in table["model"].data
-        )
-        for name in columns
-    )
-    caption = "Ranks of the four models on TriviaQA at T = 1, the largest value first."
-    return Figure(caption, f"Ranks. {said}.", ax.figure, name="ranks")
-
-
-def look(place: int) -> dict[str, Any]:
-    """Colour, marker and line of one of several."""
-    return {"color": COLORS[place], "marker": MARKERS[place], "linestyle": LINES[place]}
-
-
-def temperature_figure() -> Figure:
-    """d′ and meta-d′ of the withdrawn analysis over temperature; I₂ʳ of the revised one."""
-    table = tempered()
-    revised = by_model("revised_temperature", "temperature", printed()["temperatures"])
-    panels = {
-        "d′ (withdrawn)": table["dprime"],
-        "meta-d′ (withdrawn)": table["meta_d"],
-        "I₂ʳ (revised)": revised["meta_i2r"],
-    }
-    axes = Canvas(figsize=(7.4, 3.0), layout="constrained").subplots(1, 3)
-    for ax, (name, values) in zip(axes, panels.items(), strict=True):
-        draw_over_temperature(ax, values)
-        ax.set_title(name, fontsize=SIZE, fontweight="bold", color=INK, loc="left")
-    for ax in axes[:2]:
-        ax.set_ylim(0.85, 1.65)
-    share_legend(axes)
-    said = "; ".join(
-        f"{model}: d′ {ends(table['dprime'], model)}, meta-d′ {ends(table['meta_d'], model)}, "
-        f"I₂ʳ {ends(revised['meta_i2r'], model)}"
-        for model in printed()["models"]
-    )
-    caption = (
-        "The printed d′ and meta-d′ (K = 4), and the author's revised I₂ʳ (eight ratings), over "
-        "temperature; TriviaQA."
-    )
-    return Figure(caption, f"From T = 0.3 to 1. {said}.", axes[0].figure, name="temperature")
-
-
-def ends(values: xr.DataArray, model: str) -> str:
-    """First and last value of a model."""
-    own = values.sel(model=model)
-    return f"{own[0].item():.2f} to {own[-1].item():.2f}"
-
-
-def draw_over_temperature(ax: Axes, values: xr.DataArray) -> None:
-    """One line per model."""
-    for place, model in enumerate(values["model"].to_numpy().tolist()):
-        own = values.sel(model=model)
-        ax.plot(own["temperature"], own, label=model, linewidth=1.3, markersize=4, **look(place))
-    dress(ax, grid="y")
-    ax.set_xlabel("temperature")
-
-
-def share_legend(axes: Any) -> None:
-    """One legend for all panels, above them."""
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[0].figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=4)
-
-
 def deposit_blocks(deposit: Deposit) -> Iterator[Block]:
     """What the deposited counts say."""
     yield Prose("The deposited counts", (BINS, UNAVAILABLE))
@@ -295,43 +184,19 @@ def deposit_blocks(deposit: Deposit) -> Iterator[Block]:
     yield loss_table(deposit)
 
 
-def measures_figure(deposit: Deposit) -> Figure:
-    """AUROC2 and I₂ʳ of the deposited bins over all temperatures."""
-    own = deposit.measures.sel(dataset="TriviaQA")
-    panels = {
-        "accuracy": own["accuracy"],
-        "AUROC2": own["auroc2"],
-        "I₂ʳ less its null": own["less_null"],
-    }
-    axes = Canvas(figsize=(7.4, 3.0), layout="constrained").subplots(1, 3)
-    for ax, (name, values) in zip(axes, panels.items(), strict=True):
-        draw_over_temperature(ax, values)
-        ax.set_title(name, fontsize=SIZE, fontweight="bold", color=INK, loc="left")
-    share_legend(axes)
-    said = "; ".join(
-        f"{model}: AUROC2 {ends(own['auroc2'], model)}, I₂ʳ {ends(own['less_null'], model)}"
-        for model in printed()["models"]
-    )
-    caption = (
-        "Measures of the deposited 20 bins over seven temperatures, TriviaQA. Models may not be "
-        "compared by their level: the bins lose much of three of them."
-    )
-    return Figure(caption, f"From T = 0.1 to 2. {said}.", axes[0].figure, name="measures")
-
-
 def simulation_blocks(simulation: Simulation) -> Iterator[Block]:
     """What known truth says."""
     yield Prose("Known truth", (TRUTH_SAID, simulation_said(simulation)))
     yield truth_figure(simulation)
     yield truth_table(simulation)
-    for name, words in DISPLAYED.items():
+    for name, words in ANALYSES.items():
         found = getattr(simulation, name)
         yield h3_table(
             h3(found["dprime"], found["meta_d"]),
             equivalence(found["meta_d"], found["meta_d_se"]),
             f"H3 of the simulated models, {words}; in truth the ranges are {ranges(simulation)}.",
         )
-    for name, words in DISPLAYED.items():
+    for name, words in ANALYSES.items():
         yield robustness_table(
             simulation.robustness[name].transpose("model", "variant"),
             f"Robustness: M of the simulated models at T = 1, {words}.",
@@ -343,38 +208,3 @@ def ranges(simulation: Simulation) -> str:
     meta_d = simulation.truth["meta_d"]
     spans = (meta_d.max("temperature") - meta_d.min("temperature")).to_numpy()
     return ", ".join(f"{span:.2f}" for span in spans)
-
-
-def truth_figure(simulation: Simulation) -> Figure:
-    """M found over M that is true, by the decision and by the withdrawn analysis."""
-    curve = simulation.curve
-    ax = new_axes(6.4, 4.0)
-    truth = curve["m_ratio"].to_numpy()
-    ax.plot(truth, truth, color=INK, linewidth=1.0, linestyle=LINES[1], label="truth")
-    for place, d in enumerate(curve["dprime"].to_numpy().tolist()):
-        label = f"withdrawn, expected at d′ = {d:g}"
-        ax.plot(truth, curve.sel(dprime=d), color=COLORS[1], linestyle=LINES[place], label=label)
-    shift = np.linspace(-0.03, 0.03, simulation.truth.sizes["temperature"])
-    for place, (name, words) in enumerate(DISPLAYED.items()):
-        found = getattr(simulation, name)
-        for i, t in enumerate(found["temperature"].to_numpy()):
-            own = found.sel(temperature=t)
-            ax.errorbar(
-                simulation.truth["m_ratio"].sel(temperature=t) + shift[i],
-                own["m_ratio"],
-                [own["m_ratio"] - own["lower"], own["upper"] - own["m_ratio"]],
-                fmt=MARKERS[place],
-                color=COLORS[place],
-                markersize=4,
-                linewidth=0.9,
-                label=words if i == 0 else None,
-            )
-    dress(ax, grid="y")
-    ax.set(xlabel="true M", ylabel="M found", ylim=(0, 1.65))
-    put_legend(ax)
-    caption = (
-        "Simulated models with a decision between two alternatives: M found, over the truth, with "
-        "95 % bootstrap intervals; four temperatures side by side. Lines: what the withdrawn "
-        "analysis finds of ever so many trials."
-    )
-    return Figure(caption, simulation_said(simulation), ax.figure, name="truth")

@@ -13,13 +13,10 @@ from matplotlib.figure import Figure as Canvas
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
 from hmetad.report.names import symbol
-from hmetad.report.plots import (
-    describe_intervals,
-    plot_accuracy_by_rating,
-    plot_criterion,
-    plot_forest,
-    plot_sensitivity_bars,
-)
+from hmetad.report.plots_bars import plot_sensitivity_bars
+from hmetad.report.plots_by import plot_criterion
+from hmetad.report.plots_intervals import describe_intervals, plot_forest
+from hmetad.report.plots_ratings import plot_accuracy_by_rating
 from hmetad.report.report import Block, Figure, Prose, Report, Table, table_from_frame
 from hmetad.report.tables import (
     convergence_table,
@@ -146,54 +143,57 @@ def printed_and_ours(comparison: pd.DataFrame, cell: str) -> tuple[str, str]:
 def efficiency(study: Study, comparison: pd.DataFrame) -> list[Block]:
     """Table S1 and Figure 1."""
     frame = named_estimates(study.hmetad)
+    meaning = (
+        "M-ratio = meta-d′/d′ says how much of the information that a model has about its answers "
+        "reaches its confidence; 1 is optimal."
+    )
+    return [
+        Prose("Metacognitive efficiency", (meaning,)),
+        table_s1(frame, comparison),
+        *efficiency_figures(study.counts, frame),
+    ]
+
+
+def table_s1(frame: pd.DataFrame, comparison: pd.DataFrame) -> Table:
+    """Estimates of every cell beside those in print."""
     wide = comparison[comparison["table"] == "S1"].pivot(index="row", columns="quantity")
-    for name in ("dprime", "meta_d", "m_ratio"):
-        frame[f"{name}_printed"] = wide["printed", name].reindex(frame["cell"]).to_numpy(float)
     columns = {"model": "Model", "task": "Task"}
     for name in ("dprime", "meta_d", "m_ratio"):
+        in_print = wide["printed", name].reindex(frame["cell"]).to_numpy(float)
+        frame = frame.assign(**{f"{name}_printed": in_print})
         columns |= {name: symbol(name), f"{name}_printed": f"{symbol(name)}, print"}
+    caption = "Table S1: posterior means beside print."
+    note = "Tolerances: d′ .015, meta-d′ .02, M-ratio .006."
+    return table_from_frame(frame, caption, columns=columns, name="table-s1", note=note)
+
+
+def efficiency_figures(counts: xr.DataArray, frame: pd.DataFrame) -> list[Figure]:
+    """M of every cell as a forest, and the paper's Figure 1."""
+    lower, upper = "m_ratio_lower", "m_ratio_upper"
     forest = plot_forest(
         frame,
         label="model",
         estimate="m_ratio",
-        lower="m_ratio_lower",
-        upper="m_ratio_upper",
+        lower=lower,
+        upper=upper,
         group="task",
         reference=1.0,
         xlabel="M-ratio, posterior mean and 95 % equal-tailed interval",
     )
     alt = describe_intervals(
-        frame,
-        label="cell",
-        estimate="m_ratio",
-        lower="m_ratio_lower",
-        upper="m_ratio_upper",
-        quantity="M-ratio",
+        frame, label="cell", estimate="m_ratio", lower=lower, upper=upper, quantity="M-ratio"
+    )
+    caption = (
+        "d′ and meta-d′ with M above (left), and accuracy by confidence rating (right), as in the "
+        "paper's Figure 1. The area of a marker grows with its trials."
+    )
+    said = (
+        f"Bars of d′ and meta-d′ per model and task. {alt} Lines of accuracy by confidence rating "
+        "per model and task."
     )
     return [
-        Prose(
-            "Metacognitive efficiency",
-            (
-                "M-ratio = meta-d′/d′ says how much of the information that a model has about "
-                "its answers reaches its confidence; 1 is optimal.",
-            ),
-        ),
-        table_from_frame(
-            frame,
-            "Table S1: posterior means beside print.",
-            columns=columns,
-            name="table-s1",
-            note="Tolerances: d′ .015, meta-d′ .02, M-ratio .006.",
-        ),
         Figure("M-ratio of every model in every task.", alt, forest.figure, "m-ratio"),
-        Figure(
-            "d′ and meta-d′ with M above (left), and accuracy by confidence rating (right), as in "
-            "the paper's Figure 1. The area of a marker grows with its trials.",
-            f"Bars of d′ and meta-d′ per model and task. {alt} Lines of accuracy by confidence "
-            "rating per model and task.",
-            figure_1(study.counts, frame),
-            "figure-1",
-        ),
+        Figure(caption, said, figure_1(counts, frame), "figure-1"),
     ]
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hmetad.counts.notices import notices
-from hmetad.counts.table import count_notices, count_trials, from_nr, to_nr
+from hmetad.counts.table import count_trials, from_nr, to_nr
+from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 
 # Servajean & Servajean (2026), task A, GPT-5.

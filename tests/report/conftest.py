@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from report.hostile_labels import HOSTILE, VERDICTS
 
-from hmetad.report.plots import describe_intervals, plot_forest
-from hmetad.report.report import Alerts, Figure, Prose, Report, table_from_frame
+from hmetad.report.plots_intervals import describe_intervals, plot_forest
+from hmetad.report.report import Alerts, Figure, Matrix, Prose, Report, Table, table_from_frame
 
 
 @pytest.fixture
@@ -28,6 +28,17 @@ def hostile_frame():
     )
 
 
+def hostile_matrix(everything):
+    """Matrix of all verdicts, and one unknown, between hostile levels."""
+    verdicts = (*VERDICTS, HOSTILE[0])
+    cells = [
+        tuple((verdicts[(row + place) % 5], -0.3, HOSTILE[place]) for place in range(row))
+        for row in range(len(HOSTILE))
+    ]
+    pairs = Table("Pairs", ("label", "n"), tuple((x, i) for i, x in enumerate(HOSTILE)))
+    return Matrix(everything, HOSTILE, tuple(cells), pairs, note=everything)
+
+
 @pytest.fixture
 def hostile_report(hostile_frame):
     """Every kind of block, with hostile text in every place that takes text."""
@@ -43,6 +54,7 @@ def hostile_report(hostile_frame):
             table_from_frame(
                 hostile_frame, "Renamed", columns=dict(zip(hostile_frame, HOSTILE, strict=False))
             ),
+            hostile_matrix(everything),
             Figure(everything, describe_intervals(hostile_frame), forest, name="a/b"),
             Figure("Second", everything, second, name="a/b"),
         ),

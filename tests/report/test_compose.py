@@ -1,7 +1,15 @@
 """The report of a fit says what was asked, found and decided, and whether the model fits."""
 
+import html
+import json
+import re
+import shutil
+import subprocess
+
 import numpy as np
+import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
 
 import hmetad
 from hmetad import InputError, combine_reports, fit_report, plot_fit, predicted_counts
@@ -97,7 +105,7 @@ def test_words_say_where_the_fit_is_poor(fit):
 
 def test_too_many_cells_or_other_axes_are_refused(fit):
     predicted = predicted_counts(fit)
-    with pytest.raises(InputError, match="one per cell"):
+    with pytest.raises(InputError, match="one per panel"):
         plot_fit(predicted, ax=list(plot_fit(predicted))[:2])
     with pytest.raises(InputError, match="kind: got 'bars'"):
         plot_fit(predicted, kind="bars")
@@ -135,3 +143,98 @@ def test_a_withheld_verdict_says_why():
 def test_what_is_no_fit_is_refused():
     with pytest.raises(InputError, match="decisions about it"):
         fit_report(hmetad.from_nr([5, 3], [2, 6]))
+
+
+def test_a_bad_fit_gets_no_verdict_but_the_reasons():
+    models = {"model": ["a", "b"]}
+    counts = hmetad.simulate_counts([1.5, 1.5], 0.2, [0.4, 1.6], trials=400, coords=models, seed=1)
+    bad = hmetad.fit(counts, **QUIET | {"draws": 20, "tune": 5})
+    made = hmetad.decide(hmetad.contrast(bad, var="log_m", over="model"), rope=(-0.05, 0.05))
+    report = fit_report(bad, made)
+    [row] = next(b.rows for b in report.blocks if getattr(b, "name", "") == "decisions-log_m")
+    assert "unreliable" in row
+    assert "different" not in row
+    assert row[-1].split("; ")[0] in ("R̂ above 1.01", "few effective draws", "divergences")
+    for text in (report.html(), report.markdown(), report.latex()):
+        assert "Withheld for" in text
+        assert "error" in text.partition("Notices")[2]
+    record = report.to_dict()
+    assert record["decisions"][0]["results"][0]["verdict"] == "unreliable"
+    assert "error" in {notice["severity"] for notice in record["notices"]}
+
+
+def test_models_are_compared_in_numbers_and_words(fit):
+    spec = {
+        "c_one": fit,
+        "c_two": hmetad.fit(fit["observed_data"]["counts"], "individual", **QUIET),
+    }
+    models = hmetad.compare_models({name: hmetad.loo(one) for name, one in spec.items()})
+    report = fit_report(fit, models=models)
+    rows = next(b.rows for b in report.blocks if getattr(b, "name", "") == "models")
+    assert [row[0] for row in rows] == list(models.index)
+    assert [row[1] for row in rows] == models["elpd"].tolist()
+    assert [row[-1] for row in rows] == models["in_words"].tolist()
+    assert models["in_words"].iloc[0] in report.markdown()
+
+
+@pytest.mark.parametrize("models", ["a", {"one": 1}])
+def test_what_is_no_comparison_of_models_is_refused(fit, models):
+    with pytest.raises(InputError, match="what compare_models returned"):
+        fit_report(fit, models=models)
+
+
+LABELS = ["<script>alert(1)</script>", "a|b", "$x_1$", "Müller & 子", "x" * 300]
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """Report on names as they come in log files, from trials on."""
+    trials = [
+        hmetad.simulate_trials(1.5, m_ratio=0.5 + 0.2 * i, trials=300, seed=i).assign(model=label)
+        for i, label in enumerate(LABELS)
+    ]
+    counts = hmetad.count_trials(pd.concat(trials), by="model", confidence="confidence")
+    tiny = hmetad.fit(counts, **QUIET | {"draws": 50, "tune": 50})
+    return fit_report(tiny, decided(tiny, 0.05))
+
+
+def test_names_are_text_in_a_browser(hostile, browser, tmp_path):
+    dom = browser(hostile.save(tmp_path / "page.html"))
+    assert dom.count("<script") == 1
+    words = re.sub("<svg.*?</svg>|<style.*?</style>", "", dom, flags=re.DOTALL)
+    for label in LABELS:
+        assert html.escape(label, quote=False) in words
+
+
+def test_names_are_text_in_markdown(hostile):
+    page = MarkdownIt("commonmark").enable("table").render(hostile.markdown())
+    assert "<script" not in page
+    table = page.partition("Data: trials")[2].partition("</table>")[0]
+    first = [re.search("<td[^>]*>(.*?)</td>", row)[1] for row in table.split("<tr>")[2:]]
+    assert sorted(map(html.unescape, first)) == sorted(LABELS)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def test_names_are_text_in_latex(hostile, tmp_path):
+    hostile.save(tmp_path / "page.tex")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_names_are_whole_in_json(hostile, tmp_path):
+    record = json.loads(hostile.save(tmp_path / "page.json").read_text(encoding="utf-8"))
+    [decisions] = record["decisions"]
+    assert {row[side] for row in decisions["results"] for side in ("left", "right")} == set(LABELS)
+
+
+def test_a_notebook_shows_the_report_without_script(hostile):
+    shown = hostile._repr_html_()
+    assert shown.startswith("<style>")
+    assert "<script>" not in shown
+    assert html.escape(LABELS[0]) in shown

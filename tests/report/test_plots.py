@@ -1,6 +1,5 @@
-"""Figures of estimates, decisions and counts."""
+"""What holds of every plot: any labels, any number of them, any axes, the same every time."""
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,16 +7,18 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from report.hostile_labels import HOSTILE
-from scipy.stats import binomtest
+from report.hostile_labels import HOSTILE, VERDICTS
 
+import hmetad
 from hmetad.errors import InputError
-from hmetad.report import plots
-from hmetad.report.escape import shorten, visible
-from hmetad.report.marks import wilson
+from hmetad.report.blocks import Figure as Block
+from hmetad.report.escape import shorten
+from hmetad.report.figures import figure_svg
 from hmetad.report.style import drawable
+
+MANY = tuple(f"cell {place}" for place in range(100))
+LABELS = (*HOSTILE[:7], "_hidden in legends")
 
 
 @dataclass(frozen=True)
@@ -28,80 +29,201 @@ class SomeDecisions:
     ci_prob: float = 0.95
     ci_kind: str = "eti"
     comparisons: int = 3
-    quantity: str = "difference in log M-ratio"
+    quantity: str = "log_m"
 
     def table(self):
         return self.rows
+
+
+def frame_of(names, missing):
+    """A row per name with every column that a plot wants; the first has no estimate."""
+    middle = np.linspace(-0.5, 0.5, len(names))
+    if missing:
+        middle[:1] = np.nan
+    sides = {"lower": middle - 0.2, "upper": middle + 0.2}
+    frame = pd.DataFrame({"label": list(names), "mean": middle, "c": middle, **sides})
+    frame["verdict"] = [VERDICTS[place % 4] for place in range(len(names))]
+    for name in ("dprime", "meta_d", "m_ratio"):
+        frame[name] = middle
+    return frame.assign(dprime_lower=frame["lower"], dprime_upper=frame["upper"])
+
+
+def counts_of(names, missing):
+    """A cell per name; the first has no trials."""
+    rows = np.tile([36, 24, 17, 20, 10, 12, 9, 2], (max(len(names), 1), 1))
+    if missing:
+        rows[:1] = 0
+    table = hmetad.from_nr(rows, rows[:, ::-1], model=list(names) or ["none"])
+    return table.isel(cell=slice(len(names)))
+
+
+def calibrated(names, missing):
+    trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
+    one = hmetad.calibration(trials, bins=2)
+    several = one.isel(cell=[0] * len(names)).assign_coords(cell=np.array(names, dtype=str))
+    return several.where(several["cell"] != names[0]) if missing and names else several
+
+
+def predicted(names, missing):
+    table = counts_of(names, missing).astype(float)
+    roc = hmetad.type2_roc(counts_of(names, missing))
+    rates = {f"{name}_mean": roc[name] for name in ("false_alarm_rate", "hit_rate")}
+    rates |= {f"hit_rate_{side}": roc["hit_rate"] for side in ("lower", "upper")}
+    counts = dict.fromkeys(("counts", "mean", "lower", "upper"), table)
+    return xr.Dataset(counts | rates | {n: roc[n] for n in ("false_alarm_rate", "hit_rate")})
+
+
+def grown(names, missing):
+    values = np.tile([0.7, np.nan if missing else 0.8], (len(names), 1))
+    return xr.DataArray(values, {"noise": list(names), "size": [1, 3]}, ("noise", "size"))
+
+
+def criterion(names, missing, ax=None):
+    columns = {"x": "label", "hue": "verdict", "panel": None}
+    return hmetad.plot_criterion(frame_of(names, missing), ax=ax, **columns)[0]
+
+
+def by_number(names, missing, ax=None):
+    frame = frame_of(names, missing).assign(number=np.arange(len(names)), hue=np.array(names, str))
+    return hmetad.plot_by(frame, "mean", x="number", hue="hue", ax=ax)
+
+
+# The most names that each draws, and the plot of so many.
+PLOTS = {
+    "forest": (100, lambda n, m, ax=None: hmetad.plot_forest(frame_of(n, m), ax=ax)),
+    "decisions": (100, lambda n, m, ax=None: hmetad.plot_decisions(
+        SomeDecisions(frame_of(n, m)), ax=ax)),
+    "bars": (100, lambda n, m, ax=None: hmetad.plot_sensitivity_bars(
+        frame_of(n, m), label="label", ax=ax)),
+    "by_name": (100, lambda n, m, ax=None: hmetad.plot_by(
+        frame_of(n, m), "mean", x="label", hue=None, ax=ax)),
+    "by_number": (16, by_number),
+    "criterion": (100, criterion),
+    "ratings": (16, lambda n, m, ax=None: hmetad.plot_accuracy_by_rating(counts_of(n, m), ax=ax)),
+    "calibration": (16, lambda n, m, ax=None: hmetad.plot_calibration(calibrated(n, m), ax=ax)),
+    "fit_ratings": (24, lambda n, m, ax=None: hmetad.plot_fit(predicted(n, m), ax=ax)[0]),
+    "fit_roc": (24, lambda n, m, ax=None: hmetad.plot_fit(predicted(n, m), kind="roc", ax=ax)[0]),
+    "groups": (16, lambda n, m, ax=None: hmetad.plot_group_accuracy(grown(n, m), ax=ax)),
+    "plane": (8, lambda n, m, ax=None: hmetad.plot_information_plane(
+        hmetad.meta_information(counts_of(n, m)), ax=ax)),
+    "type1_roc": (8, lambda n, m, ax=None: hmetad.plot_type1_roc(counts_of(n, m), ax=ax)),
+    "type2_roc": (8, lambda n, m, ax=None: hmetad.plot_type2_roc(counts_of(n, m), ax=ax)),
+}  # fmt: skip
+every_plot = pytest.mark.parametrize("name", PLOTS)
+
+
+def plot(name, names, *, missing=False, ax=None):
+    return PLOTS[name][1](names, missing, ax=ax)
 
 
 def texts(figure):
     return [text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))]
 
 
-def line_heights(ax):
-    """Heights of the lines of a count table, without whiskers, legend and references."""
-    lines = [line for line in ax.lines if line.get_linestyle() != "None"]
-    return [line.get_ydata() for line in lines if len(line.get_ydata()) == 4]
+def is_drawn(figure):
+    """Whether a figure can be laid out and drawn; warnings are errors."""
+    figure.draw_without_rendering()
+    return True
 
 
-def drawn(figure):
-    content = io.BytesIO()
-    figure.savefig(content, format="svg", metadata={"Date": None})
-    return content.getvalue()
+@every_plot
+def test_labels_of_any_kind_are_text(name):
+    figure = plot(name, LABELS).figure
+    assert is_drawn(figure)
+    shown = [text.replace("\n", " ") for text in texts(figure)]
+    assert any(r"\$x_1\$" in text for text in shown)
+    assert any("U+5B50" in text for text in shown)
+    assert any("hidden" in text for text in shown)
 
 
-@pytest.fixture
-def estimates():
-    return pd.DataFrame(
-        {
-            "model": ["GPT-5", "Mistral", "GPT-5", "Mistral"],
-            "task": ["A", "A", "B", "B"],
-            "risk": ["none"] * 4,
-            "mean": [0.86, 0.90, 0.87, np.nan],
-            "lower": [0.80, 0.85, 0.80, np.nan],
-            "upper": [0.92, 0.95, 0.94, np.nan],
-        }
-    )
+@every_plot
+def test_labels_that_are_long_are_shortened(name):
+    figure = plot(name, ("x" * 300, "子" * 300)).figure
+    assert is_drawn(figure)
+    assert max(len(text) for text in texts(figure)) < 130
 
 
-@pytest.fixture
-def counts():
-    """Two cells of four ratings; the second never uses rating 2."""
-    table = np.zeros((2, 2, 2, 4), int)
-    table[0] = [[[10, 20, 30, 40], [10, 10, 5, 2]], [[10, 10, 5, 2], [10, 20, 30, 40]]]
-    table[1] = [[[5, 0, 5, 9], [5, 0, 1, 1]], [[5, 0, 1, 1], [5, 0, 5, 9]]]
-    return xr.DataArray(
-        table,
-        dims=("cell", "stimulus", "response", "rating"),
-        coords={
-            "cell": ["one", "two"],
-            "stimulus": ["S1", "S2"],
-            "response": ["S1", "S2"],
-            "rating": [1, 2, 3, 4],
-        },
-    )
+@every_plot
+def test_nothing_is_said_to_be_nothing(name):
+    figure = plot(name, ()).figure
+    assert is_drawn(figure)
+    assert "nothing to draw" in texts(figure)
 
 
-def every_plot(frame, counts):
-    """Each plot with its labels from outside."""
-    wide = frame.rename(columns={"mean": "dprime"}).assign(meta_d=1.0, m_ratio=0.5)
-    labels = list(frame["label"])
-    cells = counts.isel(cell=[0] * len(labels)).assign_coords(cell=labels)
-    return [
-        plots.plot_forest(frame, group="label", xlabel=labels[3]).figure,
-        plots.plot_decisions(SomeDecisions(frame, quantity=labels[3])).figure,
-        plots.plot_sensitivity_bars(wide, label="label", ylabel=labels[3]).figure,
-        plots.plot_accuracy_by_rating(cells).figure,
-        plots.plot_criterion(
-            frame, x="label", hue="label", panel=None, estimate="mean", ylabel=labels[3]
-        )[0].figure,
-    ]
+@every_plot
+@pytest.mark.parametrize("missing", [False, True])
+def test_one_is_drawn_also_where_it_has_no_value(name, missing):
+    assert is_drawn(plot(name, ("one",), missing=missing).figure)
 
 
-def test_hostile_labels_are_drawn_as_they_are(hostile_frame, counts):
-    for figure in every_plot(hostile_frame, counts):
-        assert drawn(figure)
-        assert any(drawable("$x_1$") in text for text in texts(figure))
+@every_plot
+def test_one_without_value_among_others_is_drawn(name):
+    assert is_drawn(plot(name, ("one", "two", "three"), missing=True).figure)
+
+
+@every_plot
+def test_many_are_drawn_or_refused_with_how_many_may_be(name):
+    most = PLOTS[name][0]
+    assert plot(name, MANY[:most]).figure
+    if most < len(MANY):
+        with pytest.raises(InputError, match=f"at most {most}"):
+            plot(name, MANY)
+
+
+@every_plot
+def test_every_axis_has_a_name(name):
+    ax = plot(name, ("one", "two"))
+    is_in_rows = name in ("forest", "decisions")
+    has_names_of_columns = name in ("bars", "criterion")
+    assert ax.get_ylabel() or is_in_rows
+    assert ax.get_xlabel() or name == "forest" or has_names_of_columns
+
+
+@every_plot
+def test_axes_that_are_given_are_drawn_into(name):
+    ax = Figure().add_subplot()
+    assert plot(name, ("one",), ax=ax) is ax
+
+
+@every_plot
+def test_small_axes_are_drawn_without_warning(name):
+    figure = Figure(figsize=(3.2, 2.6), layout="constrained")
+    plot(name, ("one",), ax=figure.add_subplot())
+    assert is_drawn(figure)
+
+
+@every_plot
+def test_a_figure_is_the_same_every_time(name):
+    first, second = (figure_svg(Block("F", "F", plot(name, LABELS).figure)) for _ in range(2))
+    assert first == second
+
+
+def test_a_figure_keeps_its_layout_after_it_is_written():
+    figure = plot("forest", ("one",)).figure
+    engine = figure.get_layout_engine()
+    figure_svg(Block("F", "F", figure))
+    assert figure.get_layout_engine() is engine
+
+
+def test_plots_give_axes_on_a_figure_that_pyplot_does_not_know():
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    axes = [plot(name, ("one",)) for name in PLOTS]
+    assert all(isinstance(ax, Axes) and isinstance(ax.figure, Figure) for ax in axes)
+    assert len({id(ax.figure) for ax in axes}) == len(PLOTS)
+    assert plt.get_fignums() == before
+
+
+def test_plots_leave_their_input_as_it_was():
+    frame, table = frame_of(MANY[:4], missing=True), counts_of(MANY[:4], missing=True)
+    before = frame.copy(), table.copy(deep=True)
+    hmetad.plot_forest(frame, group="verdict")
+    hmetad.plot_by(frame, "mean", x="c", hue="label")
+    hmetad.plot_criterion(frame, x="label", hue="verdict", panel=None)
+    hmetad.plot_accuracy_by_rating(table)
+    pd.testing.assert_frame_equal(frame, before[0])
+    xr.testing.assert_identical(table, before[1])
 
 
 def test_label_is_never_mathematics_and_has_only_signs_of_the_font():
@@ -114,188 +236,19 @@ def test_label_is_never_mathematics_and_has_only_signs_of_the_font():
 
 def test_long_labels_are_cut_in_the_middle():
     assert len(drawable("x" * 300)) == 40
-    assert shorten("a" * 30 + "b" * 30, 21) == "a" * 10 + "…" + "b" * 10
-
-
-def test_plots_give_axes_on_a_figure_that_pyplot_does_not_know(estimates, counts):
-    import matplotlib.pyplot as plt
-
-    before = plt.get_fignums()
-    axes = plots.plot_forest(estimates, label="model")
-    assert isinstance(axes, Axes)
-    assert isinstance(axes.figure, Figure)
-    assert plots.plot_accuracy_by_rating(counts).figure is not axes.figure
-    assert plt.get_fignums() == before
-
-
-def test_plots_draw_into_the_axes_given(estimates, counts):
-    axes = Figure().subplots(1, 4)
-    wide = estimates.assign(dprime=1.0, meta_d=1.0, m_ratio=1.0)
-    decisions = SomeDecisions(estimates.assign(label="a", verdict="different"))
-    assert plots.plot_forest(estimates, ax=axes[0], label="model") is axes[0]
-    assert plots.plot_decisions(decisions, ax=axes[1]) is axes[1]
-    assert plots.plot_sensitivity_bars(wide, ax=axes[2]) is axes[2]
-    assert plots.plot_accuracy_by_rating(counts, ax=axes[3]) is axes[3]
-
-
-def test_plots_leave_their_input_as_it_was(estimates, counts):
-    frame, table = estimates.copy(), counts.copy(deep=True)
-    plots.plot_forest(estimates, label="model", group="task")
-    plots.plot_criterion(estimates, estimate="mean")
-    plots.plot_accuracy_by_rating(counts)
-    pd.testing.assert_frame_equal(estimates, frame)
-    xr.testing.assert_identical(counts, table)
-
-
-def test_forest_has_a_heading_per_group_and_rows_from_the_top(estimates):
-    ax = plots.plot_forest(estimates, label="model", group="task")
-    names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert names == ["A", "GPT-5", "Mistral", "B", "GPT-5", "Mistral"]
-    assert [tick.get_fontweight() for tick in ax.get_yticklabels()][:2] == ["bold", "normal"]
-    assert ax.yaxis_inverted()
-
-
-def test_forest_writes_its_numbers_and_says_what_is_missing(estimates):
-    ax = plots.plot_forest(estimates, label="model")
-    assert [text.get_text() for text in ax.texts] == [
-        "0.86  [0.80, 0.92]",
-        "0.90  [0.85, 0.95]",
-        "0.87  [0.80, 0.94]",
-        "no estimate",
-    ]
-
-
-def test_each_verdict_has_a_marker_of_its_own(estimates):
-    words = ["different", "negligible", "inconclusive", "unreliable"]
-    ax = plots.plot_decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
-    markers = [line.get_marker() for line in ax.lines if line.get_marker() != "None"]
-    assert len(set(markers)) == 4
-    assert [text.get_text() for text in ax.texts] == words
-
-
-def test_decisions_name_the_quantity_and_the_interval(estimates):
-    ax = plots.plot_decisions(SomeDecisions(estimates.assign(label="a", verdict="different")))
-    assert ax.get_xlabel() == (
-        "difference in log M-ratio (95 % equal-tailed interval, corrected for 3 comparisons)"
-    )
-
-
-def test_range_that_is_open_at_one_end_is_drawn_to_the_edge(estimates):
-    frame = estimates.assign(label="a", verdict="different")
-    ax = plots.plot_decisions(SomeDecisions(frame, rope=(-np.inf, 0.05)))
-    [band] = ax.patches
-    assert band.get_x() == ax.get_xlim()[0]
-    assert band.get_x() + band.get_width() == pytest.approx(0.05)
-
-
-def test_row_without_interval_keeps_its_verdict(estimates):
-    words = ["different"] * 3 + ["unreliable"]
-    ax = plots.plot_decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
-    assert drawn(ax.figure)
-    assert ax.texts[-1].get_text() == "unreliable"
-
-
-def test_bars_differ_by_hatch_and_carry_their_ratio():
-    frame = pd.DataFrame(
-        {
-            "model": ["one", "two"],
-            "dprime": [2.0, 1.0],
-            "dprime_lower": [1.9, np.nan],
-            "dprime_upper": [2.1, np.nan],
-            "meta_d": [1.5, 0.5],
-            "m_ratio": [0.75, np.nan],
-        }
-    )
-    ax = plots.plot_sensitivity_bars(frame)
-    assert [bar.get_height() for bar in ax.patches] == [2.0, 1.0, 1.5, 0.5]
-    assert len({bar.get_hatch() for bar in ax.patches}) == 2
-    assert [text.get_text() for text in ax.texts] == ["0.75", "–"]
-    assert [text.xy[1] for text in ax.texts] == [2.1, 1.0]
-
-
-def test_accuracy_counts_agreement_of_stimulus_and_response(counts):
-    heights = line_heights(plots.plot_accuracy_by_rating(counts))
-    np.testing.assert_allclose(heights[0], [0.5, 2 / 3, 6 / 7, 40 / 42])
-
-
-def test_rating_that_is_never_used_leaves_a_gap(counts):
-    heights = line_heights(plots.plot_accuracy_by_rating(counts))
-    assert [bool(gap) for gap in np.isnan(heights[1])] == [False, True, False, False]
-
-
-def test_accuracy_does_not_depend_on_the_order_of_dims(counts):
-    turned = counts.transpose("rating", "response", "cell", "stimulus")
-    assert drawn(plots.plot_accuracy_by_rating(turned).figure)
-    one, two = (line_heights(plots.plot_accuracy_by_rating(c)) for c in (counts, turned))
-    np.testing.assert_array_equal(one, two)
-
-
-def test_accuracy_refuses_a_table_without_stimulus(counts):
-    with pytest.raises(InputError, match="stimulus"):
-        plots.plot_accuracy_by_rating(counts.sum("stimulus"))
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(8, 10), (0, 7), (7, 7), (500, 1000)])
-def test_wilson_interval_is_scipys(successes, trials):
-    theirs = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
-    ours = wilson(np.array([successes]), np.array([trials]))[:, 0]
-    # Rounding only: both compute the same closed form.
-    np.testing.assert_allclose(ours, [successes / trials, *theirs], atol=1e-12)
-
-
-def test_criterion_has_a_panel_per_task_and_a_line_per_model(estimates):
-    axes = plots.plot_criterion(estimates, estimate="mean")
-    assert [ax.get_title(loc="left") for ax in axes] == ["A", "B"]
-    assert axes[0].get_legend_handles_labels()[1] == ["GPT-5", "Mistral"]
-
-
-def test_lines_are_told_apart_without_colour(estimates):
-    axes = plots.plot_criterion(estimates, estimate="mean")
-    lines = axes[0].get_legend_handles_labels()[0]
-    assert len({line.get_marker() for line in lines}) == 2
-    assert len({str(line.get_linestyle()) for line in lines}) == 2
-    assert len({to_hex(line.get_color()) for line in lines}) == 2
-
-
-def test_criterion_refuses_too_few_axes(estimates):
-    with pytest.raises(InputError, match="one per panel"):
-        plots.plot_criterion(estimates, estimate="mean", ax=Figure().subplots())
+    assert len(drawable("子" * 300)) <= 40
+    assert shorten("a" * 30 + "b" * 30, 21) == drawable("a" * 30 + "b" * 30, 21)
 
 
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda frame: plots.plot_forest(frame, label="modle"),
-        lambda frame: plots.plot_criterion(frame, estimate="mean", hue="modle"),
-        lambda frame: plots.plot_sensitivity_bars(frame, label="modle"),
-        lambda frame: plots.describe_intervals(frame, label="modle"),
+        lambda frame: hmetad.plot_forest(frame, label="verdcit"),
+        lambda frame: hmetad.plot_by(frame, x="verdcit"),
+        lambda frame: hmetad.plot_criterion(frame, x="label", hue="verdcit", panel=None),
+        lambda frame: hmetad.plot_sensitivity_bars(frame, label="verdcit"),
     ],
 )
-def test_missing_column_is_named_and_a_near_one_suggested(draw, estimates):
-    with pytest.raises(InputError, match=r"'modle'.*'model'"):
-        draw(estimates)
-
-
-def test_description_says_each_row_and_how_many_more(estimates):
-    words = plots.describe_intervals(
-        estimates, label="model", group="task", quantity="M-ratio", most=3
-    )
-    assert words == (
-        "M-ratio. GPT-5 (A): 0.860, interval 0.800 to 0.920. "
-        "Mistral (A): 0.900, interval 0.850 to 0.950. "
-        "GPT-5 (B): 0.870, interval 0.800 to 0.940. And 1 more."
-    )
-
-
-def test_description_of_hostile_labels_is_one_line(hostile_frame):
-    words = plots.describe_intervals(hostile_frame)
-    assert words == visible(words)
-
-
-def test_figures_are_the_same_every_time(hostile_frame, counts):
-    from hmetad.report.blocks import Figure as Block
-    from hmetad.report.figures import figure_svg
-
-    first, second = (every_plot(hostile_frame, counts) for _ in range(2))
-    for one, two in zip(first, second, strict=True):
-        assert figure_svg(Block("F", "F", one)) == figure_svg(Block("F", "F", two))
+def test_missing_column_is_named_and_a_near_one_suggested(draw):
+    with pytest.raises(InputError, match=r"'verdcit'.*'verdict'"):
+        draw(frame_of(("one",), missing=False))

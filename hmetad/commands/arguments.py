@@ -3,13 +3,18 @@
 Text of options → values, or an error that names the option.
 """
 
+import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError, nearest
 
 __all__ = [
+    "DATA_FILES",
+    "REPORTS",
+    "as_seed",
     "columns_of",
     "given",
     "parse_by",
@@ -18,13 +23,19 @@ __all__ = [
     "parse_grades",
     "parse_level",
     "parse_limits",
+    "parse_numbers",
     "parse_pairs",
     "parse_scale",
     "parse_words",
+    "sampling_options",
     "split",
     "writable_file",
     "writable_folder",
 ]
+
+# Suffixes of outputs: the rows of an answer, and pages about it.
+DATA_FILES = (".csv", ".json")
+REPORTS = (".html", ".md", ".tex")
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -55,6 +66,14 @@ def parse_limits(rope: str) -> tuple[float, float]:
         step = f"Write --rope={upper:g},{lower:g}." if upper < lower else ""
         raise InputError("--rope", f"{lower:g},{upper:g}", "lower,upper with lower < upper", step)
     return lower, upper
+
+
+def parse_numbers(option: str, text: str) -> list[float]:
+    """Numbers parted by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(option, repr(text), "numbers, parted by commas") from error
 
 
 def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
@@ -134,15 +153,24 @@ def parse_scale(scale: str | None) -> Any:
     return ends[0] if len(ends) == 1 else tuple(ends)
 
 
-def parse_level(result: Any, over: str, against: str | None) -> Any:
-    """Level of a coordinate, in the type that the coordinate has."""
-    cells = result["posterior"].to_dataset()
-    if against is None or over not in cells.coords:
+def parse_level(levels: Mapping[str, Any], over: str, against: str | None) -> Any:
+    """Level of a coordinate, in the type that the coordinate has; as it is where none is known."""
+    if against is None or not levels:
         return against
-    levels = {str(level): level for level in cells[over].values.tolist()}
     if against not in levels:
         raise InputError("--against", repr(against), f"a level of {over}", nearest(against, levels))
     return levels[against]
+
+
+def as_seed(recorded: Any) -> int | None:
+    """Seed as a number, where a result has recorded one."""
+    return int(recorded) if str(recorded).isdigit() else None
+
+
+def sampling_options() -> dict[str, Any]:
+    """Progress on a terminal, silence in a pipe."""
+    shows_progress = sys.stderr.isatty()
+    return {"progressbar": shows_progress, "quiet": not shows_progress}
 
 
 def writable_file(path: Path, *suffixes: str) -> Path:

@@ -1,0 +1,43 @@
+"""Which estimates of a fit were drawn to each other, and over what.
+
+Model card → names of grouping factors, by variable of the posterior.
+Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
+"""
+
+import re
+
+from hmetad.bayes.spec import ModelSpec
+
+__all__ = ["pooled_over"]
+
+OF_M = ("log_m", "m_ratio", "meta_d")
+FACTOR = re.compile(r"\|([^|()]+)\)")
+
+
+def pooled_over(spec: ModelSpec) -> dict[str, str]:
+    """Grouping factors of each quantity of a cell, joined by " and ".
+
+    Parameters
+    ----------
+    spec : ModelSpec
+
+    Returns
+    -------
+    dict of str to str
+        Without the quantities whose formula has no group in brackets.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.spec import load_model
+    >>> pooled_over(load_model("group"))["m_ratio"]
+    'subject'
+    >>> pooled_over(load_model("individual"))
+    {}
+    """
+    named = {
+        parameter: list(dict.fromkeys(x.strip() for x in FACTOR.findall(formula)))
+        for parameter, formula in spec.formula.items()
+    }
+    found = {name: named.get(name, []) for name in ("dprime", "c")}
+    found |= dict.fromkeys(OF_M, named.get(spec.scale, []))
+    return {name: " and ".join(factors) for name, factors in found.items() if factors}

@@ -1,0 +1,149 @@
+"""Would another choice have given another answer? A fit, made again under other choices.
+
+Fit (DataTree) → fits of the same counts, by what was chosen otherwise: the rule for the meta-level
+criterion, and the width of the priors of M.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import xarray as xr
+
+from hmetad.bayes.fit import fit as sample
+from hmetad.bayes.spec import ModelSpec, Prior
+from hmetad.errors import InputError, nearest
+
+__all__ = ["other_choices", "sensitivity"]
+
+RULES = {"relative": "κ = M·c", "absolute": "κ = c"}
+WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
+
+
+def sensitivity(
+    fit: xr.DataTree,
+    choices: Sequence[str] | Mapping[str, ModelSpec] | None = None,
+    **sample_kwargs: Any,
+) -> dict[str, xr.DataTree]:
+    """Fit the same counts again, each time with one choice made otherwise.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    choices : sequence of str, or mapping of str to ModelSpec, optional
+        Some of the names that `other_choices` has for the fit, by default all; or models of one's
+        own, by name.
+    **sample_kwargs
+        Passed on to `fit`; draws, chains and seed are those of the fit unless given.
+
+    Returns
+    -------
+    dict of str to DataTree
+        Fits by what was chosen otherwise, which is also their attr ``choice``. Give them to
+        `repeat_decisions`, and what that returns to ``fit_report(sensitivity=...)``.
+
+    Raises
+    ------
+    InputError
+        If the fit does not say its model, or a choice is unknown.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True}
+    >>> counts = simulate_counts(1.5, trials=400, seed=1)
+    >>> draws = sample(counts, draws=200, chains=2, random_seed=1, **quiet)
+    >>> list(sensitivity(draws, ["priors of M twice as wide"], **quiet))
+    ['priors of M twice as wide']
+    """
+    counts = fit["observed_data"].to_dataset()["counts"] if is_fit(fit) else None
+    if counts is None:
+        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
+    posterior = fit["posterior"]
+    options: dict[str, Any] = {
+        "draws": posterior.sizes["draw"],
+        "chains": posterior.sizes["chain"],
+        **({"random_seed": int(fit.attrs["seed"])} if fit.attrs["seed"].isdigit() else {}),
+        **sample_kwargs,
+    }
+    found = {}
+    for name, spec in chosen(fit, choices).items():
+        found[name] = sample(counts, spec, **options)
+        found[name].attrs["choice"] = name
+    return found
+
+
+def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
+    """Models that differ from that of a fit in one choice, by what they have otherwise.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+
+    Returns
+    -------
+    dict of str to ModelSpec
+        The other rule for κ (not for HMeta-d's criteria, whose prior begins at κ = c), and
+        priors of M half and twice as wide: every scale among them, that of intercepts, slopes
+        and standard deviations between groups.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> draws = sample(simulate_counts(1.5, seed=1), draws=100, chains=2, **quiet)
+    >>> for name in other_choices(draws):
+    ...     print(name)
+    κ = c instead of κ = M·c
+    priors of M half as wide
+    priors of M twice as wide
+    """
+    spec = ModelSpec.from_json(fit.attrs["spec"])
+    models = {}
+    if spec.criteria == "log_gap":
+        other = next(rule for rule in RULES if rule != spec.meta_criterion)
+        name = f"{RULES[other]} instead of {RULES[spec.meta_criterion]}"
+        models[name] = replace(spec, meta_criterion=other)
+    for width, factor in WIDTHS.items():
+        priors = {
+            name: widened(prior, factor) if spec.parameter_of(name) == spec.scale else prior
+            for name, prior in spec.priors.items()
+        }
+        models[f"priors of M {width}"] = replace(spec, priors=priors)
+    return models
+
+
+def widened(prior: Prior, factor: float) -> Prior:
+    """Prior of `factor` times the scale; correlations have none, and stay."""
+    values = dict(prior.parameters)
+    if prior.dist in ("Exponential", "Gamma"):
+        rate = "lam" if prior.dist == "Exponential" else "beta"
+        values[rate] /= factor
+    elif prior.dist == "LogNormal":
+        values["mu"] += math.log(factor)
+    elif "sigma" in values:
+        values["sigma"] *= factor
+    return Prior(prior.dist, **values)
+
+
+def is_fit(fit: object) -> bool:
+    """Whether this is a fit that says its model."""
+    return isinstance(fit, xr.DataTree) and "spec" in fit.attrs and "observed_data" in fit.children
+
+
+def chosen(
+    fit: xr.DataTree, choices: Sequence[str] | Mapping[str, ModelSpec] | None
+) -> dict[str, ModelSpec]:
+    """Models to fit, by name."""
+    if isinstance(choices, Mapping):
+        return dict(choices)
+    models = other_choices(fit)
+    if choices is None:
+        return models
+    for name in [choices] if isinstance(choices, str) else choices:
+        if name not in models:
+            raise InputError("choices", repr(name), "other choices", nearest(name, models))
+    return {name: models[name] for name in ([choices] if isinstance(choices, str) else choices)}

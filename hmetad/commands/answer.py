@@ -1,0 +1,163 @@
+"""What a command answers with: one object for the terminal, for other programs and for files.
+
+Answer → text on standard output, remarks on standard error, or the content of a file.
+"""
+
+import json
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hmetad.commands.options import Format
+from hmetad.errors import InputError
+from hmetad.report.files import write_together
+from hmetad.report.plain import strict
+from hmetad.report.terminal import print_table, say
+from hmetad.report.text_tables import csv_table, latex_table, markdown_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hmetad.counts.notices import Notice
+
+__all__ = [
+    "Answer",
+    "Listing",
+    "chosen_format",
+    "command_line",
+    "give",
+    "packages",
+    "rows_of",
+    "write_answer",
+]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows under a title, and those of their columns that a reader is shown.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+    columns : mapping of str to str
+        Keys of the rows to show, and their headings.
+    title : str
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    columns: Mapping[str, str]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found, with what is to be known of it.
+
+    Parameters
+    ----------
+    listings : tuple of Listing
+        The first holds the rows of the answer; others are shown after it.
+    notices : sequence of Notice
+    seed : int, optional
+        What makes the same draws again; None where nothing was drawn.
+    versions : mapping of str to str, optional
+        Of the packages that computed it.
+    more : mapping, optional
+        Further keys of the JSON object.
+    """
+
+    listings: tuple[Listing, ...]
+    notices: Sequence["Notice"] = ()
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=lambda: packages())
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Rows of the answer itself."""
+        return self.listings[0].rows
+
+    def record(self) -> dict[str, Any]:
+        """The whole answer as an object of JSON: rows, notices, seed, versions, and more."""
+        return {
+            "rows": list(self.rows),
+            "notices": [asdict(notice) for notice in self.notices],
+            "seed": self.seed,
+            "versions": dict(self.versions),
+            **self.more,
+        }
+
+
+def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ()) -> None:
+    """Print an answer; say its notices, and which files were written."""
+    if chosen == "table":
+        for listing in answer.listings:
+            print_table(listing.rows, listing.columns, listing.title)
+    else:
+        if written:
+            files = {"written": [str(path) for path in written]}
+            answer = Answer(**{**vars(answer), "more": {**answer.more, **files}})
+        print(WRITERS[chosen](answer), end="")
+    for notice in answer.notices:
+        say(str(notice))
+    if written:
+        say(f"Written: {', '.join(map(str, written))}")
+
+
+def write_answer(answer: Answer, path: Path) -> None:
+    """Write an answer as .csv or .json, whole or not at all."""
+    chosen: Format = "csv" if path.suffix == ".csv" else "json"
+    write_together({path: WRITERS[chosen](answer).encode()})
+
+
+def chosen_format(print_as: Format | None, as_json: bool) -> Format:
+    """Format asked for by --format, or --json for short."""
+    if as_json and print_as not in (None, "json"):
+        raise InputError("--json", f"--format {print_as} beside it", "one of the two")
+    return "json" if as_json else print_as or "table"
+
+
+def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Rows of a data frame."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def packages() -> dict[str, str]:
+    """Versions of what computes without sampling."""
+    named = {name: version(name) for name in ("hmetad", "numpy", "scipy")}
+    return {**named, "python": platform.python_version()}
+
+
+def command_line() -> str:
+    """What was typed, for the report that comes of it."""
+    return shlex.join(["hmetad", *sys.argv[1:]])
+
+
+def json_text(answer: Answer) -> str:
+    """The whole answer as JSON; what is not a number is null."""
+    return json.dumps(strict(answer.record()), ensure_ascii=False, indent=2) + "\n"
+
+
+def csv_text(answer: Answer) -> str:
+    """Rows of the answer with all their columns."""
+    return csv_table(answer.rows)
+
+
+def page_text(table: Callable[..., str], answer: Answer) -> str:
+    """All tables of the answer in the language of a page."""
+    tables = [table(part.rows, part.columns, part.title) for part in answer.listings]
+    return "\n\n".join(tables) + "\n"
+
+
+WRITERS: Mapping[str, Callable[[Answer], str]] = {
+    "json": json_text,
+    "csv": csv_text,
+    "markdown": partial(page_text, markdown_table),
+    "latex": partial(page_text, latex_table),
+}

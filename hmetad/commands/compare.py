@@ -1,0 +1,221 @@
+"""The command that compares, and decides.
+
+Fits and a question → decisions, on the terminal, as a table or as a report.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import hmetad
+from hmetad.commands.answer import (
+    Answer,
+    chosen_format,
+    command_line,
+    give,
+    write_answer,
+)
+from hmetad.commands.arguments import (
+    DATA_FILES,
+    REPORTS,
+    parse_limits,
+    split,
+    writable_file,
+)
+from hmetad.commands.compared import (
+    judged,
+    superiorities,
+    with_fits,
+    with_others,
+    with_ranks,
+)
+from hmetad.commands.contrasting import (
+    Question,
+    asked_draws,
+    decided_otherwise,
+    needs_over,
+    one_or_all,
+    ranks_of,
+    read_weights,
+)
+from hmetad.commands.fits import named_fits, read_fits
+from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
+from hmetad.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hmetad.compare.decisions import Decisions
+
+__all__ = ["EXAMPLES", "compare"]
+
+EXAMPLES = """
+hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
+hmetad compare fit.nc --over model --within task --reference GPT-5 \\
+  --rope=-0.05,0.05 --rank
+hmetad compare fit.nc --over model --within task --matrix weights.csv \\
+  --rope=-0.05,0.05 --format markdown
+hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
+hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
+"""
+type Fits = Mapping[str, "xr.DataTree"]
+
+
+def compare(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="Fits of hmetad fit; of several, name=file.nc names one."
+        ),
+    ],
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Levels to compare; of several fits any name, for the fits themselves. Without "
+            "it the quantity is judged as it is.",
+        ),
+    ] = None,
+    rope: Annotated[
+        str | None,
+        typer.Option(metavar="LOW,HIGH", help="What is negligible, as in --rope=-0.05,0.05."),
+    ] = None,
+    var: Annotated[
+        str, typer.Option(metavar="NAME", help="Quantity: m_ratio, dprime, log_m_task …")
+    ] = "log_m",
+    within: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="What is equal in both cells of a pair."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", "--reference", metavar="LEVEL", help="Compare all others with this one."
+        ),
+    ] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Weights of your own: a row per contrast, its name first, a column per level.",
+        ),
+    ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            metavar="KIND",
+            help="difference; log_ratio; or superiority, P(left > right), without a ROPE.",
+        ),
+    ] = "difference",
+    null: Annotated[float, typer.Option(metavar="X", help="Value of no effect.")] = 0.0,
+    ci_prob: CiProb = 0.95,
+    ci_kind: CiKind = "eti",
+    bonferroni: Annotated[
+        bool, typer.Option("--bonferroni", help="Correct for the number of contrasts.")
+    ] = False,
+    rank: Annotated[bool, typer.Option("--rank", help="Which is the best, too.")] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="Fit again by the other κ and other priors, and decide."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Rows: .csv, .json. Report: .html, .md, .tex."
+        ),
+    ] = None,
+    print_as: PrintAs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare cells of fits, and judge each difference by a ROPE."""
+    chosen = chosen_format(print_as, as_json)
+    needs_over(over, kind, within=within, against=against, matrix=matrix, rank=rank)
+    limits = limits_for(kind, rope, sensitivity)
+    path = None if output is None else writable_file(output, *suffixes_for(limits))
+    refuse_csv(chosen, path, rank=rank, sensitivity=sensitivity)
+    paths = named_fits(files)
+    weights = None if matrix is None else read_weights(matrix)
+    fits = read_fits(paths)
+    asked = Question(var, over, split(within), against, weights, kind)
+    draws = asked_draws(fits, asked)
+    decisions, others = None, {}
+    if limits:
+        decisions = hmetad.decide(
+            draws,
+            rope=limits,
+            null=null,
+            ci_prob=ci_prob,
+            ci_kind=ci_kind,
+            comparisons=number_of_places(draws) if bonferroni else 1,
+        )
+    answer = superiorities(draws) if decisions is None else judged(decisions)
+    if rank:
+        answer = with_ranks(answer, ranks_of(fits, asked, ci_prob))
+    if sensitivity and decisions is not None:
+        others = decided_otherwise(fits, decisions)
+        answer = with_others(answer, others)
+    answer = with_fits(answer, fits, paths)
+    if path is not None:
+        write(path, answer, fits, decisions, others)
+    give(answer, chosen, [] if path is None else [path])
+
+
+def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, float] | None:
+    """Limits of the ROPE; None where nothing is judged."""
+    if kind == "superiority":
+        if sensitivity:
+            step = "Without verdicts none can change: leave --sensitivity out."
+            raise InputError("--sensitivity", "it with --kind superiority", "verdicts", step)
+        if rope is not None:
+            step = "A probability is not judged by a ROPE: leave --rope out."
+            raise InputError("--rope", f"{rope!r} with --kind superiority", "none", step)
+        return None
+    if rope is None:
+        step = "What is negligible is yours to say: --rope=-0.05,0.05."
+        raise InputError("--rope", "nothing", "two numbers", step)
+    return parse_limits(rope)
+
+
+def suffixes_for(limits: tuple[float, float] | None) -> tuple[str, ...]:
+    """Files that an answer can be written to: pages are about decisions."""
+    return DATA_FILES if limits is None else (*DATA_FILES, *REPORTS)
+
+
+def refuse_csv(chosen: Format, path: Path | None, **asked: bool) -> None:
+    """Refuse a second table in CSV, which holds one."""
+    for name in (name for name, value in asked.items() if value):
+        step = f"One CSV is one table: take json, or leave --{name} out."
+        if chosen == "csv":
+            allowed = "table, json, markdown or latex"
+            raise InputError("--format", f"csv with --{name}", allowed, step)
+        if path is not None and path.suffix == ".csv":
+            raise InputError("--output", f"{str(path)!r} with --{name}", "another suffix", step)
+
+
+def number_of_places(draws: "xr.DataArray") -> int:
+    """How many numbers are judged."""
+    return draws.size // (draws.sizes["chain"] * draws.sizes["draw"])
+
+
+def write(
+    path: Path,
+    answer: Answer,
+    fits: Fits,
+    decisions: "Decisions | None",
+    others: "Mapping[str, Decisions]",
+) -> None:
+    """Write the rows, or a page about the decisions, by the suffix of the path."""
+    if decisions is None or path.suffix in DATA_FILES:
+        write_answer(answer, path)
+    elif len(fits) == 1:
+        page = hmetad.fit_report(
+            one_or_all(fits), decisions, sensitivity=others, command=command_line()
+        )
+        page.save(path)
+    else:
+        page = hmetad.fits_report(fits, decisions, sensitivity=others, command=command_line())
+        page.save(path)

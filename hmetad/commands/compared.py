@@ -1,0 +1,97 @@
+"""What `hmetad compare` answers with.
+
+Decisions, or draws of superiority, with ranks and other choices → Answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hmetad
+from hmetad.commands.answer import Answer, Listing, rows_of
+from hmetad.commands.fits import about_fits
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hmetad.compare.decisions import Decisions
+
+__all__ = ["judged", "superiorities", "with_fits", "with_others", "with_ranks"]
+
+DECISIONS = {
+    "label": "contrast",
+    "mean": "mean",
+    "lower": "lower",
+    "upper": "upper",
+    "p_direction": "P(dir.)",
+    "in_rope": "in ROPE",
+    "statistical": "excludes null",
+    "verdict": "verdict",
+}
+SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
+RANKS = {
+    "cell": "cell",
+    "mean_rank": "mean rank",
+    "rank_lower": "from",
+    "rank_upper": "to",
+    "p_best": "P(best)",
+    "verdict": "verdict",
+}
+WHY = {"withheld": "withheld for"}
+type Fits = Mapping[str, "xr.DataTree"]
+
+
+def judged(decisions: "Decisions") -> Answer:
+    """Decisions as an answer: a row for each, and all that they rest on."""
+    record = hmetad.decisions_record(decisions)
+    rows = record.pop("results")
+    record.pop("notices")
+    low, high = decisions.rope
+    kind = record.get("kind", "value").replace("_", " ")
+    of = "" if kind == "value" else " in"
+    shown = {**DECISIONS, **(WHY if any(row.get("withheld") for row in rows) else {})}
+    title = f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{paired(record)}"
+    found = hmetad.notices(decisions.results)
+    return Answer((Listing(rows, shown, title),), found, more=record)
+
+
+def superiorities(draws: "xr.DataArray") -> Answer:
+    """Probabilities of superiority as an answer; no verdict comes of them."""
+    rows = rows_of(hmetad.superiority_table(draws))
+    said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
+    shown = {**SUPERIORITY, **(WHY if any(row["withheld"] for row in rows) else {})}
+    title = f"probability that {draws.name} is larger{paired(said)}"
+    return Answer((Listing(rows, shown, title),), hmetad.notices(draws), more=said)
+
+
+def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
+    """Answer with a table of ranks after its first."""
+    rows = rows_of(hmetad.rank_table(ranks))
+    listing = Listing(rows, RANKS, f"Ranks in {ranks.attrs['quantity']}, the largest first")
+    found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
+    more = {**answer.more, "ranks": rows}
+    return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
+
+
+def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
+    """Answer with a table of the verdicts that other choices give."""
+    records = {name: hmetad.decisions_record(decisions) for name, decisions in others.items()}
+    columns = {"label": "contrast", "verdict": "as decided", **{name: name for name in records}}
+    rows = [{"label": row["label"], "verdict": row["verdict"]} for row in answer.rows]
+    for name, record in records.items():
+        for row, other in zip(rows, record["results"], strict=True):
+            row[name] = other["verdict"]
+    listing = Listing(rows, columns, "Verdicts under other choices")
+    more = {**answer.more, "sensitivity": records}
+    return replace(answer, listings=(*answer.listings, listing), more=more)
+
+
+def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
+    """Answer that says which fits it comes of."""
+    return replace(answer, more={**answer.more, **about_fits(fits, paths)})
+
+
+def paired(said: Mapping[str, Any]) -> str:
+    """Remark on separate fits, for a title."""
+    return "; separate fits, as if independent" if said.get("pairing") == "independent" else ""

@@ -1,0 +1,142 @@
+"""What is to be judged: contrasts of cells, or a quantity as it is.
+
+Fits and options → draws (chain, draw, pair or cell).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hmetad
+from hmetad.commands.arguments import parse_level, sampling_options
+from hmetad.commands.fits import levels_of
+from hmetad.commands.options import Kind
+from hmetad.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from hmetad.compare.decisions import Decisions
+
+__all__ = [
+    "Question",
+    "asked_draws",
+    "decided_otherwise",
+    "needs_over",
+    "one_or_all",
+    "ranks_of",
+    "read_weights",
+]
+
+type Fits = Mapping[str, "xr.DataTree"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared, as the options say it.
+
+    Parameters
+    ----------
+    var : str
+        Quantity.
+    over : str or None
+        Coordinate whose levels are compared; without it the quantity is judged as it is.
+    within : list of str
+        Coordinates to hold equal.
+    against : str or None
+        Level to compare the others with.
+    weights : DataFrame or None
+        Contrasts of one's own, as `read_weights` gives them.
+    kind : {"difference", "log_ratio", "superiority"}
+    """
+
+    var: str
+    over: str | None
+    within: list[str]
+    against: str | None
+    weights: "pd.DataFrame | None"
+    kind: Kind
+
+
+def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
+    """Draws of the contrasts asked for; without `over` those of the quantity itself."""
+    if asked.over is None:
+        return as_it_is(fits, asked.var)
+    levels = levels_of(fits, asked.over)
+    return hmetad.contrast(
+        one_or_all(fits),
+        var=asked.var,
+        over=asked.over,
+        within=asked.within,
+        against=parse_level(levels, asked.over, asked.against),
+        matrix=None if asked.weights is None else asked.weights.rename(columns=levels),
+        kind=asked.kind,
+        independent=len(fits) > 1,
+    )
+
+
+def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
+    """Posterior of the ranks of the levels."""
+    return hmetad.rank(
+        one_or_all(fits),
+        var=asked.var,
+        over=str(asked.over),
+        within=asked.within,
+        ci_prob=ci_prob,
+        independent=len(fits) > 1,
+    )
+
+
+def decided_otherwise(fits: Fits, decisions: "Decisions") -> "dict[str, Decisions]":
+    """The decisions again, by what was chosen otherwise when every fit was made again."""
+    again = {name: hmetad.sensitivity(fit, **sampling_options()) for name, fit in fits.items()}
+    first = next(iter(again.values()))
+    shared = [choice for choice in first if all(choice in found for found in again.values())]
+    others = {
+        choice: one_or_all({name: found[choice] for name, found in again.items()})
+        for choice in shared
+    }
+    return hmetad.repeat_decisions(decisions, others)
+
+
+def one_or_all(fits: Fits) -> Any:
+    """The fit where there is one, else all by name."""
+    return next(iter(fits.values())) if len(fits) == 1 else fits
+
+
+def as_it_is(fits: Fits, var: str) -> "xr.DataArray":
+    """Draws of a quantity of one fit, a number for each cell or level."""
+    if len(fits) > 1:
+        step = "Write --over fit to compare the fits with one another."
+        raise InputError("--over", "nothing, with several fits", "a coordinate", step)
+    posterior = one_or_all(fits)["posterior"].to_dataset()
+    if var not in posterior:
+        step = nearest(var, map(str, posterior))
+        raise InputError("--var", repr(var), "a quantity of the fit", step)
+    places = [str(dim) for dim in posterior[var].dims if dim not in ("chain", "draw")]
+    if len(places) > 1:
+        step = f"Compare levels of one of them: --over {places[-1]}."
+        raise InputError("--var", f"{var} by {', '.join(places)}", "one number a place", step)
+    return posterior[var]
+
+
+def read_weights(path: Path) -> "pd.DataFrame":
+    """Weights of contrasts: names in the first column, a level of `over` in each other."""
+    table = hmetad.read_table(path)
+    if table.shape[1] < 3:
+        got = f"{table.shape[1]} columns in {str(path)!r}"
+        step = "Write a row per contrast, its name first, then a column per level."
+        raise InputError("--matrix", got, "names of contrasts and two levels or more", step)
+    named = table.set_index(table.columns[0])
+    return named.set_axis(named.index.astype(str)).fillna(0)
+
+
+def needs_over(over: str | None, kind: Kind, **options: object) -> None:
+    """Refuse options about levels where no coordinate is named whose levels they are."""
+    asked = {**options, "kind": kind if kind != "difference" else None}
+    for name, value in asked.items():
+        if over is None and value:
+            step = f"Add --over, or leave --{name} out."
+            raise InputError("--over", f"nothing, with --{name}", "a coordinate of cells", step)

@@ -1,0 +1,112 @@
+"""The command that samples a posterior.
+
+File of trials and a model card → file of the fit, and estimates by cell.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import hmetad
+from hmetad.bayes.spec import load_model
+from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
+from hmetad.commands.arguments import (
+    as_seed,
+    given,
+    parse_formulas,
+    sampling_options,
+    split,
+    writable_file,
+)
+from hmetad.commands.counting import count_file
+from hmetad.commands.options import (
+    AsJson,
+    By,
+    Confidence,
+    Draws,
+    Labels,
+    PrintAs,
+    Quantiles,
+    Ratings,
+    Response,
+    Seed,
+    Stimulus,
+    Trials,
+)
+
+__all__ = ["EXAMPLES", "fit"]
+
+EXAMPLES = """
+hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
+hmetad fit trials.csv --by subject=participant,task --model group \\
+  --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
+"""
+ESTIMATES = {
+    "cell": "cell",
+    "dprime": "d′",
+    "c": "c",
+    "meta_d": "meta-d′",
+    "m_ratio": "M-ratio",
+    "m_ratio_lower": "lower",
+    "m_ratio_upper": "upper",
+}
+
+
+def fit(
+    file: Trials,
+    by: By = None,
+    covariates: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Columns, the same within a cell, for formulas."),
+    ] = None,
+    stimulus: Stimulus = "stimulus",
+    response: Response = "response",
+    confidence: Confidence = "confidence",
+    ratings: Ratings = None,
+    quantiles: Quantiles = None,
+    labels: Labels = "",
+    model: Annotated[
+        str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
+    ] = "individual",
+    formula: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FORMULA", help="Of M, or parameter=formula; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")
+    ] = Path("fit.nc"),
+    seed: Seed = None,
+    draws: Draws = None,
+    print_as: PrintAs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count trials, sample a model's posterior, and write it."""
+    chosen = chosen_format(print_as, as_json)
+    path = writable_file(output, ".nc")
+    spec = load_model(model)
+    formulas = parse_formulas(formula)
+    counts = count_file(
+        file,
+        by=by,
+        covariates=split(covariates),
+        stimulus=stimulus,
+        response=response,
+        confidence=confidence,
+        ratings=ratings,
+        quantiles=quantiles,
+        labels=labels,
+    )
+    options = {**sampling_options(), **given(random_seed=seed, draws=draws)}
+    result = hmetad.fit(counts, spec, formula=formulas, **options)
+    hmetad.save_fit(result, path)
+    title = f"{spec.title}: posterior means, 95 % intervals of M-ratio"
+    answer = Answer(
+        (Listing(rows_of(hmetad.estimate_frame(result)), ESTIMATES, title),),
+        hmetad.notices(result),
+        as_seed(result.attrs["seed"]),
+        json.loads(result.attrs["versions"]),
+        {"model": spec.name, "convergence": hmetad.convergence_record(result)},
+    )
+    give(answer, chosen, [path])

@@ -1,0 +1,94 @@
+"""Fits from files, each under a name, and what they say of themselves.
+
+Paths → fits by name; fits → notices, seeds, versions and levels of a coordinate.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hmetad
+from hmetad.commands.arguments import as_seed
+from hmetad.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hmetad.counts.notices import Notice
+
+__all__ = ["about_fits", "fit_notices", "levels_of", "named_fits", "read_fits"]
+
+type Fits = Mapping[str, "xr.DataTree"]
+
+
+def named_fits(files: Sequence[str]) -> dict[str, Path]:
+    """Path of each fit by its name: of ``name=file.nc`` that, else the stem of the file.
+
+    Raises
+    ------
+    InputError
+        If two have one name, or a name or a file is empty.
+    """
+    named: dict[str, Path] = {}
+    for file in files:
+        name, sign, path = ("", "", file) if Path(file).exists() else file.rpartition("=")
+        if not path or (sign and not name):
+            raise InputError("FILE", repr(file), "file.nc or name=file.nc")
+        name = name or Path(path).stem
+        if name in named:
+            got = f"two fits named {name!r}, {named[name]} and {path}"
+            step = f"Write {name}1={named[name]} {name}2={path}."
+            raise InputError("FILE", got, "fits with names of their own", step)
+        named[name] = Path(path)
+    return named
+
+
+def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
+    """Fits by name."""
+    return {name: hmetad.load_fit(path) for name, path in paths.items()}
+
+
+def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
+    """Seed and model, where there is one fit, and what each was made of and with."""
+    records = {
+        name: {
+            "file": str(paths[name]),
+            "model": fit.attrs["model"],
+            "seed": as_seed(fit.attrs["seed"]),
+            "sampler": fit.attrs["sampler"],
+            "versions": json.loads(fit.attrs["versions"]),
+            "convergence": hmetad.convergence_record(fit),
+        }
+        for name, fit in fits.items()
+    }
+    one = next(iter(records.values())) if len(records) == 1 else {}
+    return {"seed": one.get("seed"), "model": one.get("model"), "fits": records}
+
+
+def fit_notices(fits: Fits) -> list["Notice"]:
+    """Notices of fits; of several each begins with the name of its fit."""
+    if len(fits) == 1:
+        return [notice for fit in fits.values() for notice in hmetad.notices(fit)]
+    return [
+        replace(notice, message=f"{name}: {notice.message}")
+        for name, fit in fits.items()
+        for notice in hmetad.notices(fit)
+    ]
+
+
+def levels_of(fits: Fits, over: str) -> dict[str, Any]:
+    """Levels of a coordinate by their text, in the type that the coordinate has.
+
+    Levels of a factor of the formula are those of the dim that the formula made of it; what no
+    fit has are the names of the fits themselves, where there are several.
+    """
+    found: dict[str, Any] = {}
+    for fit in fits.values():
+        posterior = fit["posterior"].to_dataset()
+        ends = (f"_{over}_dim", f"_{over}__factor_dim")
+        for name, values in posterior.coords.items():
+            if name == over or f"_{name}".endswith(ends):
+                found |= {str(level): level for level in values.values.ravel().tolist()}
+    return found or ({name: name for name in fits} if len(fits) > 1 else {})

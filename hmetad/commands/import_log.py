@@ -1,0 +1,179 @@
+"""The command that reads evaluation logs and public data sets.
+
+Log, table or name of a data set → trials.csv.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import hmetad
+from hmetad.commands.answer import Answer, Listing, chosen_format, give
+from hmetad.commands.arguments import (
+    given,
+    parse_grades,
+    parse_pairs,
+    parse_scale,
+    parse_words,
+    split,
+    writable_file,
+)
+from hmetad.commands.counting import rated
+from hmetad.commands.options import AsJson, PrintAs
+from hmetad.errors import InputError, nearest
+from hmetad.report.files import write_together
+from hmetad.report.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EXAMPLES", "KINDS", "import_log"]
+
+EXAMPLES = """
+hmetad import lm-eval results/ -o trials.csv --ratings 4
+hmetad import inspect logs/ -o trials.csv --field confidence
+hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
+hmetad import dataset michael2026 -o trials.csv
+"""
+# Those of `read_log`; by hand, since to ask it would take a second.
+KINDS = ("lm-eval", "inspect", "table")
+REMARKS = ("rejected", "duplicates", "unfinished", "examples")
+COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
+
+
+def import_log(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="lm-eval, inspect, table, dataset.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A log, a folder of them, or a data set's name.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],
+    ratings: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Add a column rating: K quantiles of confidence."),
+    ] = None,
+    task: Annotated[str | None, typer.Option(metavar="NAME", help="Task to read, of several.")] = (
+        None
+    ),
+    runs: Annotated[
+        str | None, typer.Option(metavar="WHICH", help="lm-eval: latest or all.")
+    ] = None,
+    answer_filter: Annotated[
+        str | None, typer.Option(metavar="NAME", help="lm-eval: filter of answers.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="lm-eval: metric that says what is right.")
+    ] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(metavar="HOW", help="lm-eval: none, characters or bytes of an option."),
+    ] = None,
+    scorer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Inspect: scorer, or scorer/part.")
+    ] = None,
+    grades: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PAIRS", help="Inspect: what is right, P=false,N=false."),
+    ] = None,
+    confidence_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE", help="Inspect: completion, score, metadata, store or logprobs."
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="X", help="Score from which on it is right.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(metavar="PAIRS", help="Table: name=column.")
+    ] = None,
+    wide: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PAIRS", help="Table with a row per item: correct={model}_ok."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMNS", help="Table: columns to keep.")
+    ] = None,
+    field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Field that states confidence.")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="Confidence in a text, as its one group.")
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PAIRS", help='Words for it: "very likely=0.9,unsure=0.5".'),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."
+        ),
+    ] = None,
+    print_as: PrintAs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read an evaluation log or a public data set as trials."""
+    chosen = chosen_format(print_as, as_json)
+    path = writable_file(output, ".csv")
+    options = given(
+        task=task,
+        runs=runs,
+        answer_filter=answer_filter,
+        metric=metric,
+        normalise=normalise,
+        scorer=scorer,
+        grades=parse_grades(grades),
+        source=confidence_from,
+        threshold=threshold,
+        columns=parse_pairs("--columns", columns),
+        wide=parse_pairs("--wide", wide),
+        keep=split(keep) or None,
+        field=field,
+        pattern=pattern,
+        words=parse_words(words),
+        scale=parse_scale(scale),
+    )
+    trials = read_trials(kind, source, options)
+    said = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
+    for name, remark in said.items():
+        say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
+    if ratings is not None:
+        trials["rating"] = rated(trials["confidence"], ratings)
+    write_together({path: trials_csv(trials).encode()})
+    listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
+    give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
+
+
+def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
+    """Trials of a log, or of a public data set."""
+    if kind in KINDS:
+        return hmetad.read_log(kind, source, **options)
+    kinds = [*KINDS, "dataset"]
+    if kind != "dataset":
+        raise InputError("kind", repr(kind), f"one of {', '.join(kinds)}", nearest(kind, kinds))
+    for name in options:
+        raise InputError(f"--{name.replace('_', '-')}", "an option", "none for a data set")
+    return hmetad.datasets.load_trials(str(source))
+
+
+def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Columns of the trials, and how many values each has and lacks."""
+    present = trials.notna().sum()
+    return [
+        {"column": str(name), "present": int(number), "missing": len(trials) - int(number)}
+        for name, number in present.items()
+    ]
+
+
+def trials_csv(trials: "pd.DataFrame") -> str:
+    """Trials as CSV; a list in a column becomes JSON."""
+    plain = {
+        str(name): [json.dumps(value) if isinstance(value, list) else value for value in column]
+        for name, column in trials.items()
+        if column.map(lambda value: isinstance(value, list)).any()
+    }
+    text: str = trials.assign(**plain).to_csv(index=False)
+    return text

@@ -1,0 +1,31 @@
+"""The command that lists model cards.
+
+Nothing → a row per card.
+"""
+
+from hmetad.bayes.spec import card_names, load_model
+from hmetad.commands.answer import Answer, Listing, chosen_format, give
+from hmetad.commands.options import AsJson, PrintAs
+
+__all__ = ["EXAMPLES", "models"]
+
+EXAMPLES = """
+hmetad models
+hmetad models --json | jq '.rows[].model'
+"""
+CARDS = {"model": "model", "title": "title", "question": "question"}
+
+
+def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
+    """List the model cards."""
+    cards = [
+        {
+            "model": spec.name,
+            "title": spec.title,
+            "question": spec.question,
+            "reference": spec.reference,
+            "formula": dict(spec.formula),
+        }
+        for spec in map(load_model, card_names())
+    ]
+    give(Answer((Listing(cards, CARDS),)), chosen_format(print_as, as_json))

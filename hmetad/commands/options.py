@@ -1,0 +1,74 @@
+"""Options that several commands have, each said once.
+
+Nothing → types of options, for the signatures of commands.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import typer
+
+__all__ = [
+    "AsJson",
+    "By",
+    "CiKind",
+    "CiProb",
+    "Confidence",
+    "Draws",
+    "Format",
+    "Kind",
+    "Labels",
+    "PrintAs",
+    "Quantiles",
+    "Ratings",
+    "Response",
+    "Seed",
+    "Stimulus",
+    "Trials",
+]
+
+Format = Literal["table", "json", "csv", "markdown", "latex"]
+Kind = Literal["difference", "log_ratio", "superiority"]
+
+Trials = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Trials: .csv, .tsv, .jsonl or .parquet.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns whose combinations are cells, parted by commas; subject=column renames one.",
+    ),
+]
+Stimulus = Annotated[str, typer.Option(metavar="COLUMN", help="What was shown.")]
+Response = Annotated[str, typer.Option(metavar="COLUMN", help="What was answered.")]
+Confidence = Annotated[str, typer.Option(metavar="COLUMN", help="Ratings 1 to K.")]
+Ratings = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Number of ratings; by default the largest there is."),
+]
+Quantiles = Annotated[
+    int | None, typer.Option(metavar="K", help="Make K ratings of confidence that is none yet.")
+]
+Labels = Annotated[
+    str, typer.Option(metavar="S1,S2", help="Labels of the stimuli; by default as sorted.")
+]
+Draws = Annotated[
+    int | None, typer.Option(min=4, metavar="N", help="Posterior draws of each chain.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Same seed, same draws (same versions and caches)."),
+]
+CiProb = Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")]
+CiKind = Annotated[
+    Literal["eti", "hdi"],
+    typer.Option(metavar="KIND", help="Intervals: eti, equal-tailed, or hdi, highest-density."),
+]
+PrintAs = Annotated[
+    Format | None,
+    typer.Option(
+        "--format", metavar="FORMAT", help=f"What is printed: {', '.join(get_args(Format))}."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json.")]

@@ -1,0 +1,82 @@
+"""The command that writes the report of fits.
+
+Fit, or folder of fits → page.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import hmetad
+from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
+from hmetad.commands.arguments import REPORTS, writable_file
+from hmetad.commands.fits import about_fits, fit_notices, read_fits
+from hmetad.errors import InputError
+from hmetad.report.terminal import say
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hmetad.report.report import Report
+
+__all__ = ["EXAMPLES", "report"]
+
+EXAMPLES = """
+hmetad report fit.nc -o page.html --question "Who knows more?"
+hmetad report fits/ -o all.md
+hmetad report fit.nc --json
+"""
+
+
+def report(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE|DIR", help="A fit, a folder of draws, or a folder of fits."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Page: .html, .md, .tex or .json."),
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "",
+    question: Annotated[str, typer.Option(metavar="TEXT", help="What the page answers.")] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole report as JSON.")
+    ] = False,
+) -> None:
+    """Write the report of a fit, or of all fits (.nc) in a folder."""
+    path = None if output is None else writable_file(output, *REPORTS, ".json")
+    if path is None and not as_json:
+        raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
+    paths = fits_in(file)
+    fits = read_fits(paths)
+    if len(fits) == 1:
+        fit = next(iter(fits.values()))
+        page = hmetad.fit_report(fit, title=title, question=question, command=command_line())
+    else:
+        pages = {name: hmetad.fit_report(fit) for name, fit in fits.items()}
+        page = hmetad.combine_reports(title or f"Fits in {file.name}", pages)
+    if path is not None:
+        page.save(path)
+    if as_json:
+        give(whole(page, fits, paths), "json", [] if path is None else [path])
+    else:
+        say(f"Written: {path}")
+
+
+def fits_in(file: Path) -> dict[str, Path]:
+    """Path of each fit by its name: the fits in a folder, or the one that the path is."""
+    inside = sorted(file.glob("*.nc")) if file.is_dir() else []
+    return {path.stem: path for path in inside or [file]}
+
+
+def whole(page: "Report", fits: Mapping[str, "xr.DataTree"], paths: Mapping[str, Path]) -> Answer:
+    """The report as an answer: estimates of every fit, and all that is on the page."""
+    rows = [
+        {"fit": name, **row}
+        for name, fit in fits.items()
+        for row in rows_of(hmetad.estimate_frame(fit))
+    ]
+    more = {**about_fits(fits, paths), "report": page.to_dict()}
+    return Answer((Listing(rows, {}),), fit_notices(fits), more=more)

@@ -1,0 +1,92 @@
+"""The command that reproduces a paper.
+
+Name of a study → printed numbers beside ours, comparison.csv and report.html.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
+from hmetad.commands.arguments import given, sampling_options, writable_folder
+from hmetad.commands.options import AsJson, Draws, PrintAs, Seed
+from hmetad.report.terminal import say
+from hmetad.studies.run import STUDIES, check_study
+from hmetad.studies.run import reproduce as run_study
+
+__all__ = ["EXAMPLES", "reproduce"]
+
+EXAMPLES = """
+hmetad reproduce servajean2026 --out results
+hmetad reproduce cacioli2026 --data deposit.zip --json
+"""
+COMPARED = {
+    "table": "table",
+    "row": "row",
+    "quantity": "quantity",
+    "printed": "in print",
+    "ours": "here",
+}
+MOST_ROWS = 40
+type Rows = Sequence[Mapping[str, Any]]
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for comparison.csv and report.html.")
+    ] = Path("results"),
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="What the authors deposited, where a study takes it."),
+    ] = None,
+    seed: Seed = 1,
+    draws: Draws = None,
+    print_as: PrintAs = None,
+    as_json: AsJson = False,
+) -> int:
+    """Reproduce a paper: every printed number beside ours.
+
+    Exit status 0 if every number agrees or its difference is explained, else 1.
+    """
+    chosen = chosen_format(print_as, as_json)
+    check_study(study)
+    folder = writable_folder(out)
+    options = given(seed=seed, draws=draws, data=data)
+    comparison = run_study(study, folder, **options, **sampling_options())
+    explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
+    rows = rows_of(comparison)
+    shown = compared_rows(rows) if chosen == "table" else (Listing(rows, compared_columns()),)
+    agreeing = sum(row["agrees"] for row in rows)
+    more = {"study": study, "agreeing": agreeing, "explained": explained}
+    files = [folder / "comparison.csv", folder / "report.html"]
+    say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
+    give(Answer(shown, seed=seed, more=more), chosen, files)
+    return 0 if explained else 1
+
+
+def compared_rows(rows: Rows) -> tuple[Listing, ...]:
+    """First numbers side by side, then all that disagrees."""
+    numbers = [row for row in rows if not isinstance(row["printed"], str)]
+    if len(numbers) > MOST_ROWS:
+        say(f"{len(numbers) - MOST_ROWS} more numbers are in comparison.csv.")
+    first = Listing(numbers[:MOST_ROWS], COMPARED, "In print and here")
+    differing = [
+        {**row, **{side: in_short(row[side]) for side in ("printed", "ours")}}
+        for row in rows
+        if not row["agrees"]
+    ]
+    others = Listing(differing, compared_columns(), "Disagreements")
+    return (first, others) if differing else (first,)
+
+
+def compared_columns() -> dict[str, str]:
+    """Headings of a comparison with what there is to say about a difference."""
+    return {**COMPARED, "note": "why"}
+
+
+def in_short(value: str | float) -> str:
+    """Five digits of a number; a text as it is."""
+    return value if isinstance(value, str) else f"{value:.5g}"

@@ -1,0 +1,112 @@
+"""What is taken for independent and may be paired: separate fits, and cells of the same items.
+
+Draws and their cells (chain, draw, cell) → records of notices.
+Source: Boehm et al. (2018) for separate fits; Wang et al. (2025) for items.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.compare.quantities import Draws
+from hmetad.compare.remarks import Record, record, same_items
+from hmetad.compare.separate import shared_groups
+from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
+
+__all__ = ["dependence"]
+
+TOGETHER = "Fit them in one model, with item or subject as a grouping factor."
+
+
+def dependence(
+    draws: Draws | Mapping[str, Draws],
+    values: xr.DataArray,
+    over: str,
+    held: Sequence[str],
+    independent: bool,
+) -> list[Record]:
+    """Notices of cells that are compared as independent ones and may not be.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray, or mapping of str to them
+        What is compared.
+    values : DataArray
+        Draws of the quantity, (chain, draw, cell).
+    over, held, independent
+        As `over`, `within` and `independent` of `contrast`.
+
+    Returns
+    -------
+    list of record
+        ``"separate-fits"`` where cells agree in a coordinate or fits in levels of a factor, and
+        ``"paired-data"`` where the counts say that cells were given the same items; warnings with
+        their cells. None without `independent`.
+
+    Examples
+    --------
+    >>> values = xr.DataArray(
+    ...     np.zeros((1, 4, 2)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a", "b"], "model": ("cell", ["m1", "m2"])},
+    ...     attrs={"same_items": '[["a", "b"]]'},
+    ... )
+    >>> [one["code"] for one in dependence(values, values, "model", (), independent=True)]
+    ['paired-data']
+    """
+    if not independent:
+        return []
+    fits = [draws] if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray) else draws.values()
+    groups = [group for fit in fits for group in same_items(fit)]
+    return [
+        *separate_fits(draws, values, over, held),
+        *paired_data(values, groups, over, held),
+    ]
+
+
+def separate_fits(
+    draws: Draws | Mapping[str, Draws], values: xr.DataArray, over: str, held: Sequence[str]
+) -> list[Record]:
+    """Notice of cells that agree in a coordinate, or of fits with effects of the same levels."""
+    names = [*held, *(x for x in per_cell_coordinates(values) if x not in (over, *held))]
+    repeats = {name: is_repeated(values[name].values) for name in names}
+    alike = {name: where for name, where in repeats.items() if where.any() or name in held}
+    if not isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        everywhere = np.ones(values.sizes["cell"], dtype=bool)
+        alike |= {name: everywhere for name in shared_groups(draws) if name not in alike}
+    if not alike:
+        return []
+    text = (
+        f"Separate fits are compared as if independent, and agree in {', '.join(alike)}. If they "
+        "hold the same items or subjects, the data are paired, and this interval ignores it."
+    )
+    cells = values["cell"].values[np.any(list(alike.values()), axis=0)].tolist()
+    return [record("separate-fits", "warning", text, cells, "Boehm et al. 2018", TOGETHER)]
+
+
+def paired_data(
+    values: xr.DataArray, groups: Sequence[Sequence[str]], over: str, held: Sequence[str]
+) -> list[Record]:
+    """Notice of cells that are compared, and were given the same items."""
+    labels = values["cell"].values
+    is_paired = np.zeros(len(labels), dtype=bool)
+    for stratum in strata_of(design_of(values, over, held), held) if groups else []:
+        for group in groups:
+            members = stratum[np.isin(labels[stratum], group)]
+            is_paired[members] |= len(members) > 1
+    if not is_paired.any():
+        return []
+    text = (
+        "Cells that were given the same items are compared as if independent: their data are "
+        "paired, and this interval ignores it."
+    )
+    cells = labels[is_paired].tolist()
+    return [record("paired-data", "warning", text, cells, "Wang et al. 2025", TOGETHER)]
+
+
+def is_repeated(levels: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Which levels occur more than once."""
+    _, number, times = np.unique(levels, return_inverse=True, return_counts=True)
+    return times[number] > 1

@@ -1,0 +1,76 @@
+"""Estimates that are judged by their standard errors: what they say of themselves.
+
+DataArray of estimates with notices → codes of what withholds a verdict, and records of notices.
+Source: Boehm et al. (2018) for tests of shrunken estimates.
+"""
+
+import xarray as xr
+
+from hmetad.compare.quantities import error_flags, joined_codes, stacked_notices
+from hmetad.compare.remarks import Record, record
+
+__all__ = ["shrunken", "withheld_codes"]
+
+
+def withheld_codes(values: xr.DataArray) -> list[str]:
+    """Codes of the errors that estimates carry, for each of them.
+
+    Parameters
+    ----------
+    values : DataArray, shape (n,)
+        Estimates, with dim cell; or of pairs of cells, with coordinates left and right as
+        `z_test` gives them, or withheld as `contrast` does. Of others an error holds of all, as
+        of a coefficient.
+
+    Returns
+    -------
+    list of str, length n
+        Empty text where there are none. Errors about the sign of d′ or meta-d′ concern M alone.
+
+    Examples
+    --------
+    >>> said = '[{"code": "rhat", "severity": "error", "message": "", "cells": ["a"]}]'
+    >>> m = xr.DataArray([0.1, 0.2], {"cell": ["a", "b"]}, name="log_m", attrs={"notices": said})
+    >>> withheld_codes(m)
+    ['rhat', '']
+    """
+    if "withheld" in values.coords:
+        return [str(codes) for codes in values["withheld"].values]
+    values = values.rename(values.attrs.get("quantity", values.name))
+    if values.dims == ("cell",) and "cell" in values.coords:
+        return joined_codes(*error_flags(values))
+    if {"left", "right"} <= set(values.coords):
+        codes, left = error_flags(of_cells(values, values["left"].values.tolist()))
+        _, right = error_flags(of_cells(values, values["right"].values.tolist()))
+        return joined_codes(codes, left | right)
+    labels = [str(i) for i in range(values.size)]
+    whole = of_cells(values, labels)
+    whole.attrs = stacked_notices(values.attrs, labels, None)
+    return joined_codes(*error_flags(whole))
+
+
+def shrunken(values: xr.DataArray) -> list[Record]:
+    """Notice of estimates of a model that drew them to each other, which its fit has marked.
+
+    Examples
+    --------
+    >>> means = xr.DataArray([0.1, 0.2], {"cell": ["a", "b"]}, attrs={"pooled_over": "subject"})
+    >>> shrunken(means)[0]["cells"]
+    ['a', 'b']
+    """
+    over = values.attrs.get("pooled_over")
+    if not over:
+        return []
+    text = (
+        f"These estimates come from a model with {over} as a grouping factor, which drew them to "
+        "each other: they are not independent, and a test of them is too sure."
+    )
+    step = "Judge the population's terms by decide, or contrasts of predict."
+    labels = values[values.dims[0]].values.tolist() if values.dims[0] in values.coords else []
+    cells = [str(label) for label in labels]
+    return [record("shrunken-estimates", "warning", text, cells, "Boehm et al. 2018", step)]
+
+
+def of_cells(values: xr.DataArray, labels: list[str]) -> xr.DataArray:
+    """The same numbers and notices, of cells with these labels."""
+    return xr.DataArray(values.values, {"cell": labels}, "cell", values.name, values.attrs)

@@ -1,0 +1,145 @@
+"""Do cells whose M is compared differ in d′ or c too? M depends on both.
+
+Draws of a fit and its contrasts → records of notices.
+Source: Guggenmos (2021); Rausch et al. (2023).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hmetad.compare.quantities import (
+    M_QUANTITIES,
+    SAMPLE_DIMS,
+    Draws,
+    one_variable,
+    quantity_draws,
+)
+from hmetad.compare.remarks import Record, record
+from hmetad.compare.separate import separate_cells
+
+__all__ = ["type1_differences"]
+
+type Floats = NDArray[np.float64]
+
+TYPE1 = ("dprime", "c")
+# Half of a 95 % interval, in SDs.
+CLEAR_Z = 1.96
+CHUNK = 2**20
+# As many give a mean and an SD well enough, and cost little beside the contrasts themselves.
+DRAWS = 1000
+
+
+def type1_differences(
+    draws: Draws | Mapping[str, Draws],
+    values: xr.DataArray,
+    names: Sequence[str],
+    weights: csr_array,
+    labels: Sequence[str],
+    *,
+    independent: bool,
+) -> list[Record]:
+    """Notice of contrasts of M between cells that differ in d′ or c.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray, or mapping of str to them
+        What is compared. Draws of M alone do not tell: nothing is said.
+    values : DataArray
+        Draws of the quantity, (chain, draw, cell).
+    names : sequence of str
+        Coordinates in use.
+    weights : sparse array, shape (contrasts, cells)
+        1 and −1 for a pair.
+    labels : sequence of str
+        Names of the contrasts.
+    independent : bool
+        Whether the cells are compared as independent ones.
+
+    Returns
+    -------
+    list of record
+        ``"type1-differs"`` (warning) with the contrasts of whose d′ or c the 95 % interval,
+        mean ± 1.96 SD, excludes 0; or none.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).normal(0, 0.1, (2, 100, 2))
+    >>> fit = xr.Dataset(
+    ...     {
+    ...         "log_m": (("chain", "draw", "cell"), noise),
+    ...         "dprime": (("chain", "draw", "cell"), noise + [1, 2]),
+    ...         "c": (("chain", "draw", "cell"), noise),
+    ...     },
+    ...     {"cell": ["a", "b"]},
+    ... )
+    >>> difference = csr_array([[1.0, -1.0]])
+    >>> found = type1_differences(fit, fit["log_m"], (), difference, ["a − b"], independent=False)
+    >>> found[0]["cells"]
+    ['a − b']
+    """
+    if values.name not in (*M_QUANTITIES, "meta_d"):
+        return []
+    is_apart = np.zeros(weights.shape[0], dtype=bool)
+    for name in TYPE1:
+        of_name = draws_like(draws, name, values, names)
+        if of_name is not None:
+            is_apart |= excludes_zero(of_name, weights, independent)
+    if not is_apart.any():
+        return []
+    text = (
+        "M-ratio depends on d′, criterion and confidence bias, and what is compared differs in d′ "
+        "or c: a difference in M need not be one of metacognition."
+    )
+    step = "Match the cells in difficulty, or say that d′ and c differ beside the verdict."
+    cells = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
+    source = "Guggenmos 2021; Rausch et al. 2023"
+    return [record("type1-differs", "warning", text, cells, source, step)]
+
+
+def draws_like(
+    draws: Draws | Mapping[str, Draws], name: str, values: xr.DataArray, names: Sequence[str]
+) -> Floats | None:
+    """Draws of d′ or c, (draw, cell), of the cells of the values, if there are any."""
+    if isinstance(draws, xr.DataArray):
+        return None
+    if isinstance(draws, xr.DataTree | xr.Dataset):
+        if not has_variable(draws, name):
+            return None
+        # Where each response has an M, d′ is that of both.
+        whole = one_variable(draws, name).broadcast_like(one_variable(draws, str(values.name)))
+        found = quantity_draws(whole, None, names)
+    elif all(has_variable(fit, name) for fit in draws.values()):
+        found = separate_cells(draws, name, names)
+    else:
+        return None
+    if found["cell"].values.tolist() != values["cell"].values.tolist():
+        return None
+    return found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
+
+
+def has_variable(fit: Draws, name: str) -> bool:
+    """Whether a fit, or its posterior, has draws of a variable per cell."""
+    if isinstance(fit, xr.DataArray):
+        return False
+    posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
+    return name in posterior and "cell" in posterior[name].dims
+
+
+def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArray[np.bool_]:
+    """Which contrasts of the draws (draw, cell) have an interval without 0."""
+    draws = draws[:: -(-len(draws) // DRAWS)]
+    mean, centred = draws.mean(axis=0), draws - draws.mean(axis=0)
+    variance: Floats
+    if independent:
+        variance = weights.power(2) @ centred.var(axis=0)
+    else:
+        step = max(1, CHUNK // len(draws))
+        starts = range(0, weights.shape[0], step)
+        variance = np.concatenate(
+            [np.square(weights[i : i + step] @ centred.T).mean(axis=1) for i in starts]
+        )
+    return np.abs(weights @ mean) > CLEAR_Z * np.sqrt(variance)

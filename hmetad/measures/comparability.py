@@ -1,0 +1,146 @@
+"""What makes cells hard to compare: other numbers of ratings, other d′ or c, the same items.
+
+Table, or estimates (cell) and pairs of cells → list of Notice.
+Source: Guggenmos (2021) and Rausch et al. (2023) for what M-ratio depends on.
+"""
+
+import json
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from hmetad.counts.checks import TYPE1_DIMS
+from hmetad.counts.mixtures import is_item_name
+from hmetad.counts.notices import Notice, notice_where
+from hmetad.counts.table_notices import FEW_TRIALS
+
+__all__ = ["pair_notices", "unequal_ratings"]
+
+type Positions = NDArray[np.int64]
+type Truths = NDArray[np.bool_]
+
+ON_M = ("m_ratio", "log_m", "meta_d")
+TYPE1 = ("dprime", "c")
+CLEAR_Z = float(ndtri(0.975))
+
+
+def unequal_ratings(table: xr.DataArray) -> list[Notice]:
+    """Notice of cells that use fewer ratings than others of the table.
+
+    Parameters
+    ----------
+    table : DataArray
+        Count table or type-2 table; of tables with further dims, as resampling draws them,
+        nothing is said.
+
+    Returns
+    -------
+    list of Notice
+        ``"unequal-ratings"`` (warning), or none. A cell with fewer than 100 trials may miss a
+        rating by chance, and is left to the notices of few trials and empty ratings.
+
+    Examples
+    --------
+    >>> values = np.array([[[20, 20, 20], [20, 30, 40]], [[30, 30, 0], [30, 60, 0]]])
+    >>> table = xr.DataArray(values, {"cell": ["a", "b"]}, ["cell", "correct", "rating"])
+    >>> unequal_ratings(table)[0].cells
+    ('b',)
+    """
+    has_further = bool(set(table.dims) - {"cell", "correct", *TYPE1_DIMS})
+    if has_further or table.sizes.get("cell", 0) < 2:
+        return []
+    by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
+    used = (by_rating > 0).sum("rating")
+    has_enough = by_rating.sum("rating") >= FEW_TRIALS
+    fewer = has_enough & (used < used.where(has_enough, 0).max())
+    text = (
+        "Cells use fewer ratings than others. AUROC2 and measures of information grow with the "
+        "number of ratings and depend on where they are cut: these cells are not comparable by "
+        "them."
+    )
+    step = "Make fewer ratings, by bin_confidence with the same edges, that every cell uses."
+    source = "Macmillan & Creelman 2005; Cover & Thomas 2006"
+    return notice_where(fewer, "unequal-ratings", "warning", text, source, step)
+
+
+def pair_notices(
+    estimates: xr.Dataset, var: str, left: Positions, right: Positions
+) -> list[Notice]:
+    """Notices of pairs of cells that a test of independent cells should not compare.
+
+    Parameters
+    ----------
+    estimates : Dataset
+        Estimates with dim cell.
+    var : str
+        The variable that is compared.
+    left, right : array of int
+        Positions of the cells of each pair.
+
+    Returns
+    -------
+    list of Notice
+        ``"paired-data"`` where both cells were given the same items, and ``"type1-differs"``
+        where `var` is M or meta-d′ and d′ or c differ too (95 % intervals of the difference);
+        warnings, which name the pairs.
+
+    Examples
+    --------
+    >>> cells = {"cell": ["a", "b"], "item": ("cell", ["q1", "q1"])}
+    >>> here, there = np.array([0]), np.array([1])
+    >>> pair_notices(xr.Dataset(coords=cells), "c", here, there)[0].cells
+    ('a − b',)
+    """
+    labels = estimates["cell"].to_numpy()
+    names = [f"{a} − {b}" for a, b in zip(labels[left], labels[right], strict=True)]
+    paired = "Both cells of a pair were given the same items, and are tested as if independent."
+    together = (
+        "Count by the item as well, and resample items whole (cluster=) or fit one model with "
+        "the item as a grouping factor."
+    )
+    differs = (
+        "M-ratio depends on d′, criterion and confidence bias, and these cells differ in d′ or c: "
+        "a difference in M need not be one of metacognition."
+    )
+    alike = "Match the cells in difficulty, or say that d′ and c differ beside the result."
+    sources = "Wang et al. 2025", "Guggenmos 2021; Rausch et al. 2023"
+    shared = have_the_same_items(estimates, left, right)
+    is_of_m = var in ON_M and set(TYPE1) <= set(estimates)
+    apart = type1_differs(estimates, left, right) if is_of_m else np.zeros_like(shared)
+    return [
+        *of_pairs(shared, names, "paired-data", paired, sources[0], together),
+        *of_pairs(apart, names, "type1-differs", differs, sources[1], alike),
+    ]
+
+
+def have_the_same_items(estimates: xr.Dataset, left: Positions, right: Positions) -> Truths:
+    """Which pairs are of cells of one item, or of cells that were given the same ones."""
+    labels = estimates["cell"].to_numpy()
+    found = np.zeros(len(left), dtype=bool)
+    for name in filter(is_item_name, estimates["cell"].coords):
+        item = estimates[name].to_numpy()
+        found |= item[left] == item[right]
+    for group in json.loads(estimates.attrs.get("same_items", "[]")):
+        is_in = np.isin(labels, group)
+        found |= is_in[left] & is_in[right]
+    return found
+
+
+def type1_differs(estimates: xr.Dataset, left: Positions, right: Positions) -> Truths:
+    """Which pairs differ in d′ or c by more than their standard errors allow for."""
+    found = np.zeros(len(left), dtype=bool)
+    for name in TYPE1:
+        value, se = (estimates[x].to_numpy() for x in (name, f"{name}_se"))
+        bound = CLEAR_Z * np.hypot(se[left], se[right])
+        found |= np.abs(value[left] - value[right]) > bound
+    return found
+
+
+def of_pairs(
+    mask: Truths, names: list[str], code: str, message: str, source: str, step: str
+) -> list[Notice]:
+    """Warning about the pairs where the mask holds, or none."""
+    where = tuple(name for name, holds in zip(names, mask, strict=True) if holds)
+    return [Notice(code, "warning", message, where, source, step)] if where else []

@@ -1,0 +1,135 @@
+"""What maximum-likelihood estimates of M say of themselves.
+
+Dataset of estimates (cell) → list of Notice.
+Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
+"""
+
+import numpy as np
+import xarray as xr
+
+from hmetad.counts.notices import Notice, Severity, notice_where
+
+__all__ = ["moved_by_correction", "near_zero", "problems"]
+
+SOURCE = "Maniscalco & Lau 2012"
+CLEAR_Z = 1.96
+# Of M: what shows in its second decimal.
+VISIBLE = 0.005
+# Of the standard error of M: a shift as large says as much as the data.
+LARGE_SHARE = 0.5
+
+
+def problems(fitted: xr.Dataset) -> list[Notice]:
+    """Notices of cells without an answer, or with a doubtful one.
+
+    Parameters
+    ----------
+    fitted : Dataset
+        Estimates as `fit_mle` makes them.
+
+    Returns
+    -------
+    list of Notice
+        ``"undefined-dprime"``, ``"meta-d-unbounded"``, ``"not-converged"``, ``"negative-meta-d"``
+        and ``"dprime-sign"`` (d′ below 0, or not clearly above), all warnings.
+    """
+    others = [dim for dim in fitted["meta_d"].dims if dim == "response"]
+    has_d = fitted["dprime"].notnull() & (fitted["dprime"] != 0)
+    missing = fitted["meta_d"].isnull().any(others)
+    where = {
+        "undefined-dprime": ~has_d,
+        "meta-d-unbounded": has_d & missing,
+        "not-converged": ~fitted["converged"] & ~missing,
+        "negative-meta-d": (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0),
+    }
+    found = [
+        notice
+        for code, (text, step) in MESSAGES.items()
+        for notice in notice_where(where[code], code, "warning", text, SOURCE, step)
+    ]
+    below = "d′ is below 0: responses go against the stimuli, and M = meta-d′/d′ has no meaning."
+    labels = "Look whether the labels of stimuli or responses were exchanged."
+    backward = notice_where(fitted["dprime"] < 0, "dprime-sign", "warning", below, SOURCE, labels)
+    return [*found, *backward, *near_zero(fitted["dprime"], fitted["dprime_se"])]
+
+
+def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:
+    """Notice of cells where d′ is above 0, and less than 1.96 standard errors from it.
+
+    Examples
+    --------
+    >>> d = xr.DataArray([0.1, 1.0], {"cell": ["a", "b"]})
+    >>> near_zero(d, xr.full_like(d, 0.1))[0].cells
+    ('a',)
+    """
+    text = (
+        "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing, and its mean "
+        "is not the ratio of the means."
+    )
+    step = "Compare meta_d in these cells, or leave them out of comparisons of M."
+    is_near = (dprime > 0) & (dprime < CLEAR_Z * se)
+    return notice_where(is_near, "dprime-sign", "warning", text, "Guggenmos 2021", step)
+
+
+def moved_by_correction(
+    corrected: xr.DataArray, raw: xr.DataArray, se: xr.DataArray | None = None
+) -> list[Notice]:
+    """Notice of how far a correction of the counts moved M.
+
+    Parameters
+    ----------
+    corrected, raw : DataArray
+        M with the correction and without, with dim cell where there are several.
+    se : DataArray, optional
+        Standard error of the corrected one.
+
+    Returns
+    -------
+    list of Notice
+        ``"correction-moves-m"``, with the cells in which M moved by .005 or more, or exists by the
+        correction alone. A warning where M is owed to it, or moved by half a standard error;
+        else info.
+
+    Examples
+    --------
+    >>> m = xr.DataArray([1.064, 0.8], {"cell": ["a", "b"]})
+    >>> print(moved_by_correction(m, m + [0.007, 0.001])[0].message)
+    The correction moved M-ratio, by up to 0.007.
+    """
+    moved = abs(corrected - raw)
+    is_owed = corrected.notnull() & raw.isnull()
+    is_visible = (moved >= VISIBLE) | is_owed
+    is_large = is_owed if se is None else is_owed | (moved >= LARGE_SHARE * se)
+    if not is_visible.any():
+        return []
+    largest = float(moved.max())
+    by = "" if np.isnan(largest) else f", by up to {largest:.3f}"
+    text = f"The correction moved M-ratio{by}."
+    if is_owed.any():
+        text += f" Without it {int(is_owed.sum())} estimates of M do not exist."
+    severity: Severity = "warning" if is_large.any() else "info"
+    step = "Say so beside M, and use one correction throughout; `fit` takes the counts as they are."
+    return notice_where(is_visible, "correction-moves-m", severity, text, "Hautus 1995", step)
+
+
+# code → message, next step
+MESSAGES = {
+    "undefined-dprime": (
+        "d′ is undefined or 0, and with it M: a rate is 0, 1 or of no trials, or hits are as "
+        "frequent as false alarms.",
+        "correction= names a remedy for the former.",
+    ),
+    "meta-d-unbounded": (
+        "The likelihood has no maximum: meta-d′ grows without bound, or no two ratings were used.",
+        "correction= names a remedy.",
+    ),
+    "not-converged": (
+        "The maximum was not reached to the last digits, or s is an end of its range.",
+        "Fit with s=1, or with a correction.",
+    ),
+    "negative-meta-d": (
+        "M is at most 0, and log M is undefined: confidence runs backward, or too few trials "
+        "were wrong to show which way it runs.",
+        "Compare meta_d or m_ratio, not log_m; look whether the scale of confidence is reversed.",
+    ),
+}

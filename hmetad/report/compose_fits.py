@@ -1,0 +1,83 @@
+"""The report of a comparison of separate fits: decisions first, then every fit.
+
+Fits by name and Decisions → Report.
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+import xarray as xr
+
+from hmetad.compare.decisions import Decisions
+from hmetad.errors import InputError
+from hmetad.report.blocks import Block, Prose
+from hmetad.report.compose import combine_reports, fit_report
+from hmetad.report.decided import changed_verdicts, rule
+from hmetad.report.names import symbol
+from hmetad.report.pairwise import is_many
+from hmetad.report.report import Report
+from hmetad.report.tables import decision_figure, decision_table, notice_block
+
+__all__ = ["fits_report"]
+
+SEPARATE = (
+    "The fits are separate: their draws were paired as independent ones. Where they hold the same "
+    "subjects or items the data are paired, and one joint model gives narrower intervals."
+)
+
+
+def fits_report(
+    fits: Mapping[str, xr.DataTree],
+    decisions: Decisions,
+    *,
+    title: str = "",
+    question: str = "",
+    sensitivity: Mapping[str, Decisions] | None = None,
+    command: str = "",
+) -> Report:
+    """Report of decisions between separate fits.
+
+    Parameters
+    ----------
+    fits : mapping of str to DataTree
+        What was compared, by name, as given to `contrast`.
+    decisions : Decisions
+        What `decide` returned for contrasts between them.
+    title, question : str, optional
+        Of the page; by default of the decisions.
+    sensitivity : mapping of str to Decisions, optional
+        The decisions, made otherwise, as in `fit_report`.
+    command : str, optional
+        Command line that makes it again.
+
+    Returns
+    -------
+    Report
+        The decisions, then the report of each fit under its name.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two fits, or `sensitivity` has other contrasts.
+    """
+    if len(fits) < 2:
+        step = "For one fit use fit_report."
+        raise InputError("fits", f"{len(fits)}", "two fits or more, by name", step)
+    quantity = symbol(decisions.quantity)
+    asked = question or f"Which differences in {quantity} are more than negligible?"
+    caption, name = f"Differences in {quantity}", f"decisions-{decisions.quantity}"
+    blocks: list[Block] = [
+        Prose("Question", (asked,)),
+        Prose(f"Decisions: {quantity}", (rule(decisions), SEPARATE)),
+        decision_table(decisions, f"{caption}.", name=name),
+    ]
+    if not is_many(decisions):
+        shown = f"{caption}, against the ROPE (band)."
+        blocks.append(decision_figure(decisions, shown, name=name))
+    blocks += changed_verdicts([decisions], sensitivity or {})
+    blocks += notice_block(decisions.results)
+    each = combine_reports("", {label: fit_report(fit) for label, fit in fits.items()})
+    again = (Prose("Session", (f"To run it again: {command}",)),) if command else ()
+    meta = (("Fits", ", ".join(fits)), ("hmetad", version("hmetad")))
+    heading = title or f"Comparison of {quantity}"
+    return Report(heading, (*blocks, *each.blocks, *again), meta=meta)

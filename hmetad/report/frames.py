@@ -1,0 +1,38 @@
+"""Columns of data frames that are drawn.
+
+Data frame → its columns as rows of numbers, or an error that names the one that is missing.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError, nearest
+
+__all__ = ["need", "number_rows"]
+
+
+def need(table: pd.DataFrame, *columns: str, argument: str = "table") -> None:
+    """Raise where a table lacks a column."""
+    for column in columns:
+        if column not in table.columns:
+            raise InputError(
+                argument,
+                f"no column {column!r}",
+                "a table with the columns that are drawn",
+                nearest(column, map(str, table.columns)),
+            )
+
+
+def number_rows(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
+    """Columns as rows of numbers, shape (columns, rows); NaN where there is no such column.
+
+    Examples
+    --------
+    >>> number_rows(pd.DataFrame({"mean": [0.5]}), "mean", "lower").tolist()
+    [[0.5], [nan]]
+    """
+    missing = np.full(len(table), np.nan)
+    return np.array(
+        [table[name].to_numpy(float) if name in table.columns else missing for name in columns]
+    )

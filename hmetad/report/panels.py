@@ -1,0 +1,126 @@
+"""Several axes side by side, those that are given or those of a new figure.
+
+Number of panels → array of matplotlib Axes, with one legend for all.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec, SubplotSpec
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError
+from hmetad.report.style import (
+    INK,
+    SIGNS_PER_INCH,
+    SIZE,
+    drawable,
+    legend_columns,
+    name_axes,
+    put_legend,
+)
+
+__all__ = ["AxesLike", "name_outer_axes", "name_panel", "panel_axes", "share_legend"]
+
+type AxesLike = Axes | Sequence[Axes] | NDArray[Any]
+
+
+def panel_axes(
+    ax: AxesLike | None,
+    number: int,
+    size: tuple[float, float],
+    *,
+    columns: int = 3,
+    margins: tuple[float, float] = (0.0, 0.0),
+    share_y: bool = False,
+) -> NDArray[Any]:
+    """One axes per panel: those given, or those of a new figure.
+
+    Parameters
+    ----------
+    ax : Axes or sequence of Axes or None
+    number : int
+        Of panels; for none there is one, to say so.
+    size, margins : (float, float)
+        Width and height of a panel, and what the figure has beside, inches.
+    columns : int, optional
+    share_y : bool, optional
+
+    Returns
+    -------
+    numpy.ndarray of Axes
+
+    Raises
+    ------
+    InputError
+        If there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> panel_axes(None, 4, (2.0, 2.0)).shape
+    (4,)
+    """
+    number = max(number, 1)
+    if ax is None:
+        columns = min(columns, number)
+        rows = -(-number // columns)
+        inches = (columns * size[0] + margins[0], rows * size[1] + margins[1])
+        figure = Figure(figsize=inches, layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel()
+        for spare in grid[number:]:
+            spare.remove()
+        return grid[:number]
+    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    if len(axes) != number:
+        raise InputError("ax", f"{len(axes)} axes", f"{number}, one per panel")
+    return axes
+
+
+def name_panel(ax: Axes, name: object) -> None:
+    """Name above a panel, on the left."""
+    ax.set_title(drawable(name, 34), fontsize=SIZE, fontweight="bold", color=INK, loc="left")
+
+
+def name_outer_axes(axes: NDArray[Any], xlabel: str, ylabel: str, *, share_y: bool) -> None:
+    """Names and numbers where no other panel of the same grid is below, or to the left.
+
+    Panels have the same x axis and, where `share_y`, the same y axis.
+    """
+    places = [(ax.get_subplotspec() or SubplotSpec(GridSpec(1, 1), 0)) for ax in axes]
+    for ax, place in zip(axes, places, strict=True):
+        others = [one for one in places if one.get_gridspec() is place.get_gridspec()]
+        is_lowest = not any(is_below(one, place) for one in others)
+        is_first = not any(is_left_of(one, place) for one in others)
+        name_axes(ax, xlabel if is_lowest else "", ylabel if is_first else "")
+        ax.tick_params(labelbottom=is_lowest, labelleft=is_first or not share_y)
+
+
+def is_below(one: SubplotSpec, other: SubplotSpec) -> bool:
+    """Whether a place of a grid is below another in the same column."""
+    return one.colspan == other.colspan and one.rowspan.start > other.rowspan.start
+
+
+def is_left_of(one: SubplotSpec, other: SubplotSpec) -> bool:
+    """Whether a place of a grid is to the left of another in the same row."""
+    return one.rowspan == other.rowspan and one.colspan.start < other.colspan.start
+
+
+def share_legend(axes: NDArray[Any]) -> None:
+    """One legend for all panels: above a figure of their own, else above the first panel."""
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure = axes[0].figure
+    if figure.get_layout_engine() is None or len(figure.axes) != len(axes):
+        put_legend(axes[0])
+        return
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        frameon=False,
+        fontsize=SIZE,
+        labelcolor=INK,
+        ncols=legend_columns(labels, int(SIGNS_PER_INCH * figure.get_figwidth())),
+    )

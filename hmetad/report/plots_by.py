@@ -1,0 +1,273 @@
+"""A quantity by condition: side by side where conditions have names, over them where numbers.
+
+Fit, Dataset or data frame → matplotlib Axes.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
+
+from hmetad.errors import InputError, nearest
+from hmetad.report.frames import need, number_rows
+from hmetad.report.marks import line_with_band, line_with_whiskers, name_columns
+from hmetad.report.names import axis_name
+from hmetad.report.panels import AxesLike, name_panel, panel_axes, share_legend
+from hmetad.report.style import (
+    dress,
+    name_axes,
+    new_axes,
+    nothing_to_draw,
+    put_legend,
+    reference_line,
+    told_apart,
+)
+
+__all__ = ["plot_by", "plot_criterion"]
+
+
+def plot_by(
+    estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
+    var: str = "m_ratio",
+    *,
+    x: str = "task",
+    hue: str | None = "model",
+    lower: str = "",
+    upper: str = "",
+    ci_prob: float = 0.95,
+    reference: float | None = None,
+    xlabel: str = "",
+    ylabel: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Estimates with intervals over a condition, each level of another with a look of its own.
+
+    Where `x` is text, its values stand side by side in the order in which they appear, and
+    intervals are whiskers. Where it is a number, such as a temperature or the number of trials,
+    estimates are joined by a line and intervals are a band.
+
+    Parameters
+    ----------
+    estimates : DataTree, Dataset or DataFrame
+        A fit; a Dataset of draws, as of `predict` or `resample`, or of estimates, as of `fit_mle`
+        or `resample_interval`, with dim cell; or a table with a row per estimate. Of draws the mean
+        and the equal-tailed interval are drawn, and nothing where a draw is undefined.
+    var : str, optional
+        What is drawn: a variable or column.
+    x, hue : str, optional
+        Coordinates or columns; None for no `hue`. To have the values of a number side by side,
+        make them text.
+    lower, upper : str, optional
+        Columns of the interval; by default `var` with ``_lower`` and ``_upper``. Without such
+        columns no interval is drawn.
+    ci_prob : float, optional
+        Probability of the interval of draws.
+    reference : float, optional
+        Value marked by a dashed line.
+    xlabel, ylabel : str, optional
+        By default `x`, and the symbol of `var` with its unit.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If there is no such variable or column, there are several estimates of one place, or more
+        levels of `hue` than can be told apart.
+
+    Examples
+    --------
+    >>> rows = {"task": ["A", "B"], "model": "GPT-5", "m_ratio": [0.86, 0.9]}
+    >>> ax = plot_by(pd.DataFrame(rows), reference=1.0)
+    >>> ax.get_ylabel(), [tick.get_text() for tick in ax.get_xticklabels()]
+    ('M-ratio', ['A', 'B'])
+    """
+    frame, said = drawn_frame(estimates, var, ci_prob)
+    named = [name for name in (x, hue, var, lower, upper) if name]
+    need(frame, *named, argument="estimates")
+    columns = (var, lower or f"{var}_lower", upper or f"{var}_upper")
+    is_scale = is_numeric_dtype(frame[x]) and not is_bool_dtype(frame[x])
+    lines = lines_of(frame, x, hue)
+    ax = ax if ax is not None else new_axes(width_for(frame[x], is_scale), 3.4)
+    if is_scale:
+        draw_over(ax, lines, x, columns)
+    else:
+        draw_beside(ax, lines, x, columns, list(dict.fromkeys(frame[x])))
+    if reference is not None:
+        reference_line(ax, reference, vertical=False)
+    finish(ax, xlabel or x, ylabel or axis_name(var, *said))
+    if hue:
+        put_legend(ax)
+    if frame.empty:
+        nothing_to_draw(ax)
+    return ax
+
+
+def plot_criterion(
+    table: pd.DataFrame,
+    *,
+    ax: AxesLike | None = None,
+    x: str = "risk",
+    hue: str = "model",
+    panel: str | None = "task",
+    estimate: str = "c",
+    lower: str = "lower",
+    upper: str = "upper",
+    ylabel: str = "",
+    xlabel: str = "",
+) -> np.ndarray:
+    """Estimates over conditions in order, joined by a line per hue, with axes per panel.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per estimate. Conditions, hues and panels keep the order in which they appear.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one per panel; a new figure by default.
+    x, hue, estimate, lower, upper : str
+        Columns of the table.
+    panel : str or None
+        Column whose values have axes of their own; None for one panel.
+    ylabel, xlabel : str, optional
+        What is estimated, by default the symbol of `estimate` with its unit; what the condition is.
+
+    Returns
+    -------
+    numpy.ndarray of Axes
+
+    Raises
+    ------
+    InputError
+        When the table lacks a column, has several estimates of one place, or more hues than can be
+        told apart; or there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> row = {"risk": "none", "model": "A", "task": "T", "c": 0.1, "lower": 0.0, "upper": 0.2}
+    >>> plot_criterion(pd.DataFrame([row])).shape
+    (1,)
+    """
+    need(table, *(name for name in (x, hue, estimate, lower, upper, panel) if name))
+    parts = dict(iter(table.groupby(panel, sort=False))) if panel else {"": table}
+    axes = panel_axes(ax, len(parts), (2.3, 3.2), columns=99, margins=(1.2, 0.0), share_y=True)
+    hues, conditions = list(dict.fromkeys(table[hue])), list(dict.fromkeys(table[x]))
+    for axis, (name, part) in zip(axes, parts.items(), strict=False):
+        lines = lines_of(part, x, hue, hues)
+        draw_beside(axis, lines, x, (estimate, lower, upper), conditions, is_joined=True)
+        reference_line(axis, 0.0, vertical=False)
+        name_panel(axis, name)
+    for place, axis in enumerate(axes):
+        finish(axis, xlabel, "" if place else ylabel or axis_name(estimate))
+    share_legend(axes)
+    if table.empty:
+        nothing_to_draw(axes[0])
+    return axes
+
+
+def drawn_frame(
+    estimates: xr.DataTree | xr.Dataset | pd.DataFrame, var: str, ci_prob: float
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Table of a variable with its interval, and what is to be said of the interval."""
+    if isinstance(estimates, pd.DataFrame):
+        return estimates, ()
+    if isinstance(estimates, xr.DataTree) and "posterior" in estimates:
+        estimates = estimates["posterior"].to_dataset()
+    if not isinstance(estimates, xr.Dataset):
+        allowed = "a fit, a Dataset or a data frame"
+        raise InputError("estimates", f"a {type(estimates).__name__}", allowed)
+    if var not in estimates:
+        names = map(str, estimates.data_vars)
+        raise InputError("var", repr(var), "a variable of estimates", nearest(var, names))
+    sampled = [dim for dim in ("chain", "draw") if dim in estimates[var].dims]
+    if not sampled:
+        return estimated(estimates, var).to_dataframe().reset_index(), ()
+    values = estimates[var]
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    bounds = values.quantile(tails, sampled, skipna=False)
+    summary = xr.Dataset({var: values.mean(sampled, skipna=False)})
+    for place, side in enumerate(("lower", "upper")):
+        summary[f"{var}_{side}"] = bounds.isel(quantile=place, drop=True)
+    said = f"{100 * ci_prob:g} % equal-tailed interval"
+    return summary.to_dataframe().reset_index(), (said,)
+
+
+def estimated(estimates: xr.Dataset, var: str) -> xr.Dataset:
+    """A variable with the interval that stands beside it, if any."""
+    values = estimates[var]
+    if "summary" in values.dims:
+        names = {"estimate": var, "lower": f"{var}_lower", "upper": f"{var}_upper"}
+        return values.to_dataset("summary").rename_vars(names)
+    sides = [f"{var}_{side}" for side in ("lower", "upper")]
+    return estimates[[var, *(name for name in sides if name in estimates)]]
+
+
+def lines_of(
+    frame: pd.DataFrame, x: str, hue: str | None, hues: Sequence[Hashable] | None = None
+) -> dict[Hashable, pd.DataFrame]:
+    """Rows of each level of hue, in the order in which levels appear, each with one row per x."""
+    if hue is None:
+        lines: dict[Hashable, pd.DataFrame] = {"": frame}
+    else:
+        groups = frame.groupby(hue, sort=False, dropna=False)
+        found = dict[Hashable, pd.DataFrame](iter(groups))
+        lines = {level: found.get(level, frame.iloc[:0]) for level in hues or found}
+    told_apart("estimates", len(lines), f"values of {hue}")
+    for level, part in lines.items():
+        if part[x].duplicated().any():
+            place = f"{x} {part[x][part[x].duplicated()].iloc[0]!r}"
+            got = f"several rows of {place}" + (f" and {hue} {level!r}" if hue else "")
+            others = ", ".join(str(name) for name in frame.columns if name not in (x, hue))
+            raise InputError("estimates", got, "one", f"Select by another column: {others}.")
+    return lines
+
+
+def draw_beside(
+    ax: Axes,
+    lines: dict[Hashable, pd.DataFrame],
+    x: str,
+    columns: tuple[str, str, str],
+    conditions: Sequence[Hashable],
+    *,
+    is_joined: bool = False,
+) -> None:
+    """Points with whiskers, levels side by side at every condition."""
+    # So far apart that whiskers do not cover each other.
+    step = min(0.1 if is_joined else 0.2, (0.5 if is_joined else 0.7) / max(len(lines), 1))
+    for place, (level, part) in enumerate(lines.items()):
+        rows = part.set_index(x).reindex(list(conditions))
+        across = np.arange(len(conditions)) + (place - (len(lines) - 1) / 2) * step
+        values = number_rows(rows, *columns)
+        line_with_whiskers(ax, across, values, place, str(level), is_joined=is_joined)
+    name_columns(ax, conditions)
+    ax.set_xlim(-0.5, max(len(conditions), 1) - 0.5)
+
+
+def draw_over(
+    ax: Axes, lines: dict[Hashable, pd.DataFrame], x: str, columns: tuple[str, str, str]
+) -> None:
+    """Lines with bands over a number."""
+    for place, (level, part) in enumerate(lines.items()):
+        rows = part.sort_values(x)
+        values = number_rows(rows, *columns)
+        line_with_band(ax, rows[x].to_numpy(float), values, place, str(level))
+    if all(is_integer_dtype(part[x]) for part in lines.values()):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def finish(ax: Axes, xlabel: str, ylabel: str) -> None:
+    """Look and names of the axes."""
+    dress(ax, grid="y")
+    name_axes(ax, xlabel, ylabel)
+
+
+def width_for(places: pd.Series, is_scale: bool) -> float:
+    """Width of a figure that leaves every condition its room, inches."""
+    return 5.6 if is_scale else float(np.clip(1.2 + 0.2 * places.nunique(), 5.6, 14.0))

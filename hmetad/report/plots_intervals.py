@@ -1,0 +1,254 @@
+"""Figures of intervals in rows: estimates, and decisions about them.
+
+Data frame or decisions → matplotlib Axes, or words.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from hmetad.report.cells import format_cell
+from hmetad.report.escape import shorten
+from hmetad.report.frames import need, number_rows
+from hmetad.report.marks import backdrop, intervals, limit_across, name_rows, row_texts
+from hmetad.report.names import axis_name, interval_kind, symbol
+from hmetad.report.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
+
+__all__ = ["IntervalDecisions", "describe_intervals", "plot_decisions", "plot_forest"]
+
+# Marker and face per verdict: told apart without colour.
+VERDICT_MARKERS = {
+    "different": ("o", INK),
+    "negligible": ("s", "white"),
+    "inconclusive": ("D", "white"),
+    "unreliable": ("X", "white"),
+}
+
+
+class IntervalDecisions(Protocol):
+    """What `plot_decisions` needs to know of decisions."""
+
+    @property
+    def rope(self) -> tuple[float, float]:
+        """Limits of what counts as practically no difference."""
+
+    @property
+    def null(self) -> float:
+        """The value that means no difference."""
+
+    @property
+    def ci_prob(self) -> float:
+        """Probability inside the intervals."""
+
+    @property
+    def ci_kind(self) -> str:
+        """Kind of the intervals."""
+
+    @property
+    def comparisons(self) -> int:
+        """Number of comparisons the intervals allow for."""
+
+    @property
+    def quantity(self) -> str:
+        """What was compared."""
+
+    def table(self) -> pd.DataFrame:
+        """One row per comparison: label, mean, lower, upper, verdict and more."""
+
+
+def plot_forest(
+    table: pd.DataFrame,
+    *,
+    ax: Axes | None = None,
+    label: str = "label",
+    estimate: str = "mean",
+    lower: str = "lower",
+    upper: str = "upper",
+    group: str | None = None,
+    reference: float | None = None,
+    rope: tuple[float, float] | None = None,
+    xlabel: str = "",
+) -> Axes:
+    """Interval estimates, one row each, under a heading per group.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per estimate, drawn from the top in the order given.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+    label, estimate, lower, upper : str
+        Columns of the table. A row without estimate stays, and says so.
+    group : str, optional
+        Column whose values become headings.
+    reference : float, optional
+        Value marked by a dashed line.
+    rope : (float, float), optional
+        Range marked by a band.
+    xlabel : str, optional
+        What is estimated, with its unit.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        When the table lacks a column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"label": ["A"], "mean": [0.86], "lower": [0.8], "upper": [0.9]})
+    >>> ax = plot_forest(frame, reference=1.0, xlabel="M-ratio")
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['A']
+    """
+    need(table, label, estimate, lower, upper, *([group] if group else []))
+    rows = list(forest_rows(table, label, (estimate, lower, upper), group))
+    headings = [values is None for _, values in rows]
+    written = ["" if values is None else in_figures(values) for _, values in rows]
+    values = np.array([values or (np.nan,) * 3 for _, values in rows]).reshape(-1, 3).T
+    ax = ax if ax is not None else new_row_axes(len(rows))
+    draw_rows(ax, values, [("o", INK)] * len(rows), reference, rope)
+    row_texts(ax, written, [False] * len(rows))
+    name_rows(ax, [name for name, _ in rows], headings)
+    name_axes(ax, xlabel, share=0.6)
+    return ax
+
+
+def plot_decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
+    """Intervals against the range of practical equivalence, a marker per verdict.
+
+    Parameters
+    ----------
+    decisions : IntervalDecisions
+        As `hmetad.decide` returns them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    table = decisions.table()
+    need(table, "label", "mean", "lower", "upper", "verdict")
+    verdicts = [str(verdict) for verdict in table["verdict"]]
+    markers = [VERDICT_MARKERS.get(verdict, ("P", SOFT)) for verdict in verdicts]
+    ax = ax if ax is not None else new_row_axes(len(table))
+    values = number_rows(table, "mean", "lower", "upper")
+    draw_rows(ax, values, markers, decisions.null, decisions.rope)
+    words = [drawable(verdict, 20) for verdict in verdicts]
+    row_texts(ax, words, [verdict == "different" for verdict in verdicts])
+    name_rows(ax, list(table["label"]), [False] * len(table))
+    name_axes(ax, decision_axis(decisions), share=0.6)
+    return ax
+
+
+def describe_intervals(
+    table: pd.DataFrame,
+    *,
+    label: str = "label",
+    estimate: str = "mean",
+    lower: str = "lower",
+    upper: str = "upper",
+    group: str | None = None,
+    quantity: str = "",
+    most: int = 12,
+) -> str:
+    """Interval estimates in words, one sentence per row, as a figure's alternative text.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per estimate.
+    label, estimate, lower, upper, group : str
+        Columns of the table, as in `plot_forest`.
+    quantity : str, optional
+        What is estimated; opens the text.
+    most : int, optional
+        Rows described; the text says how many more there are.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"label": ["A"], "mean": [0.86], "lower": [0.8], "upper": [0.9]})
+    >>> describe_intervals(frame, quantity="M-ratio")
+    'M-ratio. A: 0.860, interval 0.800 to 0.900.'
+    """
+    need(table, label, estimate, lower, upper, *([group] if group else []))
+    sentences = [f"{shorten(quantity, 80)}."] if quantity else []
+    for row in table.head(most).to_dict("records"):
+        name = shorten(row[label]) + (f" ({shorten(row[group])})" if group else "")
+        sentences.append(f"{name}: {spoken((row[estimate], row[lower], row[upper]))}.")
+    if len(table) > most:
+        sentences.append(f"And {len(table) - most} more.")
+    return " ".join(sentences)
+
+
+def new_row_axes(rows: int) -> Axes:
+    """Axes as high as their rows need."""
+    return new_axes(7.4, 0.75 + 0.27 * max(rows, 1))
+
+
+def draw_rows(
+    ax: Axes,
+    values: np.ndarray,
+    markers: Sequence[tuple[str, str]],
+    reference: float | None,
+    rope: tuple[float, float] | None,
+) -> None:
+    """Intervals in rows before their references, on an axis that holds both."""
+    references = [] if reference is None else [reference]
+    limit_across(ax, [*values.ravel(), *references, *(rope or ())])
+    backdrop(ax, reference, rope)
+    intervals(ax, values, markers)
+    if not len(markers):
+        nothing_to_draw(ax)
+
+
+def forest_rows(
+    table: pd.DataFrame, label: str, columns: tuple[str, str, str], group: str | None
+) -> Iterator[tuple[Hashable, tuple[float, ...] | None]]:
+    """Names from the top, each with its interval, or None for a heading."""
+    records = table.to_dict("records")
+    groups = dict.fromkeys(record[group] for record in records) if group else {None: None}
+    for heading in groups:
+        if group:
+            yield heading, None
+        for record in records:
+            if not group or record[group] == heading:
+                yield record[label], tuple(float(record[column]) for column in columns)
+
+
+def in_figures(values: Sequence[float]) -> str:
+    """Estimate and interval in figures."""
+    if np.isnan(values[0]):
+        return "no estimate"
+    estimate, lower, upper = (format_cell(value, ".2f") for value in values)
+    return f"{estimate}  [{lower}, {upper}]"
+
+
+def spoken(values: Sequence[float]) -> str:
+    """Estimate and interval in words."""
+    if np.isnan(values[0]):
+        return "no estimate"
+    estimate, lower, upper = (format_cell(float(value)) for value in values)
+    return f"{estimate}, interval {lower} to {upper}"
+
+
+def decision_axis(decisions: IntervalDecisions) -> str:
+    """Name the axis of decisions: the quantity and the kind of its intervals."""
+    kind = interval_kind(decisions.ci_kind)
+    corrected = f", corrected for {decisions.comparisons} comparisons"
+    many = corrected if decisions.comparisons > 1 else ""
+    is_contrast = "left" in decisions.table()
+    name = f"Difference in {symbol(decisions.quantity)}" if is_contrast else ""
+    said = f"{100 * decisions.ci_prob:g} % {kind} interval{many}"
+    return axis_name(decisions.quantity, said, name=name)

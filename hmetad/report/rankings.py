@@ -1,0 +1,110 @@
+"""Who is best, as far as the draws tell: ranks of the levels that decisions compare.
+
+Fit (DataTree) and Decisions → ranks (Dataset), and each stratum of them → Table.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+import xarray as xr
+
+from hmetad.compare.decisions import Decisions
+from hmetad.compare.ranking import rank, rank_table
+from hmetad.report.blocks import Table, table_from_frame
+from hmetad.report.names import symbol
+from hmetad.report.pairwise import Stratum, held_equal
+from hmetad.report.tables import codes_in_words
+
+__all__ = ["ranking_table", "ranks_of"]
+
+# Quantities of which more is better.
+RANKED = ("dprime", "meta_d", "m_ratio", "log_m")
+
+
+def ranks_of(fit: xr.DataTree, decisions: Decisions) -> xr.Dataset | None:
+    """Posterior of ranks of what decisions compare.
+
+    Parameters
+    ----------
+    fit : DataTree
+        The fit whose cells were compared.
+    decisions : Decisions
+        What `decide` returned for differences of all pairs.
+
+    Returns
+    -------
+    Dataset or None
+        What `hmetad.rank` returns, or None where the decisions are on another quantity than
+        sensitivity or efficiency, or not on the cells of this fit.
+    """
+    attrs, quantity = decisions.results.attrs, decisions.quantity
+    if attrs.get("kind") != "difference" or quantity not in RANKED:
+        return None
+    names = [attrs["over"], *held_equal(decisions)]
+    draws = fit["posterior"].to_dataset()[quantity]
+    own = [name for name in names if name in draws.coords and draws[name].dims == ("cell",)]
+    if own != names or set(draws.dims) != {"chain", "draw", "cell"}:
+        return None
+    if not are_differences(draws.mean(["chain", "draw"]), names, decisions):
+        return None
+    return rank(fit, var=quantity, over=names[0], within=names[1:])
+
+
+def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions) -> bool:
+    """Whether each mean that was judged is that of two cells."""
+    keys = list(zip(*(means[name].to_numpy().tolist() for name in names), strict=True))
+    known = dict(zip(keys, means.to_numpy().tolist(), strict=True))
+    rows = decisions.table().to_dict("records")
+    sides: list[list[tuple[Hashable, ...]]] = [
+        [(row[side], *(row[name] for name in names[1:])) for row in rows]
+        for side in ("left", "right")
+    ]
+    if len(known) < len(keys) or not {*sides[0], *sides[1]} <= set(known):
+        return False
+    expected = [known[a] - known[b] for a, b in zip(*sides, strict=True)]
+    judged = [row["mean"] for row in rows]
+    return bool(np.allclose(expected, judged, rtol=1e-6, atol=1e-9, equal_nan=True))
+
+
+def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
+    """Ranks of one stratum, the best first.
+
+    Parameters
+    ----------
+    ranks : Dataset
+        What `ranks_of` returned.
+    stratum : Stratum
+        One of `pair_strata`.
+    name : str
+        Stem of the table's file.
+
+    Returns
+    -------
+    Table
+    """
+    frame = rank_table(ranks)
+    for key, value in stratum.held.items():
+        frame = frame[frame[key] == value]
+    over = str(ranks.attrs["over"])
+    columns = {
+        over: over.replace("_", " ").capitalize(),
+        "mean_rank": "Mean rank",
+        "rank_lower": "Lower",
+        "rank_upper": "Upper",
+        "p_best": "P(best)",
+        "verdict": "Best?",
+    }
+    if (frame["withheld"] != "").any():
+        frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
+        columns["withheld"] = "Withheld for"
+    level = f"{100 * ranks.attrs['ci_prob']:.4g} %"
+    where = f", {stratum.name}" if stratum.name else ""
+    return table_from_frame(
+        frame,
+        f"Ranks by {symbol(str(ranks.attrs['quantity']))}{where}.",
+        columns=columns,
+        formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
+        note=f"Rank 1 is the largest value; {level} intervals of the rank. P(best): probability of "
+        f"rank 1; best from {level}, not best up to {100 * (1 - ranks.attrs['ci_prob']):.4g} %.",
+        name=name,
+    )

@@ -1,0 +1,288 @@
+"""Is the sampler right? Simulation-based calibration of the Bayesian fits.
+
+Model card and design → Dataset (simulation, parameter) of ranks. Parameters are drawn from the
+prior and counts from them; among the draws of a fit to those counts, the true value then has any
+rank with the same probability. Source: Talts et al. (2018); Modrák et al. (2023) for the
+likelihood as a further quantity; Säilynoja et al. (2022) for the test of the ranks.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from hmetad.bayes.fit import fit
+from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.bayes.prior_predictive import draw_prior
+from hmetad.bayes.spec import ModelSpec, load_model
+from hmetad.compare.monte_carlo import effective_draws, rank_rhat
+from hmetad.counts.checks import whole_number
+from hmetad.errors import InputError, nearest
+from hmetad.simulate.simulate import simulate_counts
+
+__all__ = ["calibrate_sampler", "uniformity"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+
+LOGLIK = "loglik"
+DERIVED = {"m_ratio", "meta_d", "meta_c", "log_m", "m", "s"}
+# Of one way to sample a group effect or a coefficient; the data choose between two.
+ENDS_OF_INTERNAL = ("_average", "_coefficient", "_offset", "_partial")
+NULL_SIMULATIONS = 4000
+SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
+# name → long_name
+VARIABLES = {
+    "rank": "draws of the posterior below the truth",
+    "truth": "value drawn from the prior",
+    "z_score": "posterior mean less the truth, in posterior SD",
+    "contraction": "1 - posterior variance / prior variance",
+    "ess": "effective draws",
+    "rhat": "rank-normalised R̂",
+    "statistic": "smallest pointwise tail probability of the ranks' distribution function",
+    "p_value": "probability of a statistic as small, if ranks are uniform",
+}
+
+
+def calibrate_sampler(
+    model: str | ModelSpec = "individual",
+    design: xr.DataArray | None = None,
+    *,
+    n: int = 200,
+    ranks: int = 99,
+    var: Sequence[str] | None = None,
+    fitted: str | ModelSpec | None = None,
+    seed: int | None = None,
+    **sample_kwargs: Any,
+) -> xr.Dataset:
+    r"""Ranks of true values among posterior draws, over data sets drawn from the prior.
+
+    Parameters
+    ----------
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned.
+    design : DataArray, optional
+        Count table whose cells, ratings and trials of each stimulus every data set has; by
+        default that of the card's example.
+    n : int
+        Data sets. Where the card has no formula its cells are independent, and all data sets are
+        cells of one fit, which takes seconds; else there are n fits, of which each is compiled.
+    ranks : int
+        Draws, evenly thinned, among which the truth is ranked: fewer than the effective ones.
+    var : sequence of str, optional
+        Variables; by default the parameters of the model and the coefficients, standard
+        deviations and effects of its formulas.
+    fitted : str or ModelSpec, optional
+        Model to fit with, where it is not the one that the data are drawn from: ranks then show
+        what a wrong prior or a wrong rule for κ does.
+    seed : int, optional
+        Of the data sets and of the fits.
+    **sample_kwargs
+        Passed on to `fit`; 2 chains of 500 draws by default.
+
+    Returns
+    -------
+    Dataset
+        Dims (simulation, parameter), parameter such as ``"log_m[a]"`` with coordinate
+        ``variable``: ``rank`` (0 to `ranks`), ``truth``, ``z_score``, ``contraction``, ``ess`` and
+        ``rhat``. Per parameter ``statistic`` and ``p_value`` of `uniformity`. The last parameter
+        is ``"loglik"``, the log-likelihood of the data set, which alone shows a posterior that
+        ignores the data. attrs: model, fitted (JSON), n, ranks, seed.
+
+    Raises
+    ------
+    InputError
+        If the card, the design or a variable is unknown, or there are fewer draws than `ranks`.
+
+    Notes
+    -----
+    The p-values are of single parameters: of twenty, one is below .05 by chance. Ranks heaped in
+    the middle are of posteriors too wide, those heaped at both ends of posteriors too narrow, or
+    of draws that are not as good as independent (`ess` below `ranks`).
+
+    Examples
+    --------
+    >>> found = calibrate_sampler("individual", n=40, seed=1, draws=200, tune=300)
+    >>> bool((found["p_value"] > 0.0001).all())
+    True
+    """
+    spec = load_model(model) if not isinstance(model, ModelSpec) else model
+    number, size = whole_number("n", n, 2), whole_number("ranks", ranks, 1)
+    options = {**SHORT_RUNS, **sample_kwargs}
+    if options["draws"] * options["chains"] < size:
+        got = f"{size} of {options['draws'] * options['chains']} draws"
+        raise InputError("ranks", got, "at most as many as there are draws")
+    if design is None:
+        design = simulate_counts(seed=0, **spec.example)
+    of_data, of_fits = np.random.SeedSequence(seed).spawn(2)
+    drawn = draw_prior(design, spec, draws=number, seed=np.random.default_rng(of_data))
+    prior = drawn["prior"].to_dataset()
+    tables = drawn["prior_predictive"].to_dataset()["counts"].isel(chain=0)
+    names = ranked_variables(prior, spec, var)
+    other = load_model(fitted) if isinstance(fitted, str) else fitted or spec
+    seeds = of_fits.generate_state(number).tolist()
+    found = []
+    for i, tree in enumerate(fits_of(tables, other, seeds, options)):
+        truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
+        true = parameter_values(xr.DataTree.from_dict(truth), names)
+        found.append(ranked(parameter_values(tree, names), true.isel(chain=0, draw=0), size))
+    result = summarised(xr.concat(found, "simulation"), size)
+    said = {"model": spec.name, "fitted": other.to_json(), "n": number, "ranks": size}
+    result.attrs = {**said, "seed": str(seed)}
+    return result
+
+
+def uniformity(ranks: Integers, number: int, *, seed: int = 0) -> tuple[Floats, Floats]:
+    r"""Test whether ranks are uniform, by their empirical distribution function.
+
+    Parameters
+    ----------
+    ranks : array of int, shape (n, quantities)
+        From 0 to `number`, of n simulations.
+    number : int
+        Draws among which the truths were ranked.
+    seed : int, optional
+        Of the simulated ranks that the p-value is read from.
+
+    Returns
+    -------
+    tuple of array, shape (quantities,)
+        Statistic γ and its p-value.
+
+    Notes
+    -----
+    With :math:`R_r` ranks of at most r, binomial with :math:`p_r = (r + 1)/(number + 1)`,
+
+    .. math:: \gamma = 2 \min_r \min\{P(X \le R_r), P(X \ge R_r)\}
+
+    that is, the level at which the first point of the function would touch its pointwise band.
+    Source: Säilynoja et al. (2022), eq. 12, for discrete ranks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> fair, heaped = rng.integers(0, 100, (200, 1)), rng.integers(20, 80, (200, 1))
+    >>> [bool(uniformity(one, 99)[1][0] > 0.05) for one in (fair, heaped)]
+    [True, False]
+    """
+    simulations = len(ranks)
+    shares = (np.arange(number) + 1) / (number + 1)
+    seen = np.arange(simulations + 1)[:, None]
+    tails = np.minimum(
+        binom.cdf(seen, simulations, shares), binom.sf(seen - 1, simulations, shares)
+    )
+    null = np.random.default_rng(seed).integers(0, number + 1, (simulations, NULL_SIMULATIONS))
+    statistic, under_null = (smallest_tail(x, number, tails) for x in (ranks, null))
+    as_small = np.searchsorted(np.sort(under_null), statistic, side="right")
+    return statistic, (as_small + 1) / (NULL_SIMULATIONS + 1)
+
+
+def smallest_tail(ranks: Integers, number: int, tails: Floats) -> Floats:
+    """γ of each column of ranks, by tail probabilities (count, rank)."""
+    columns = ranks.shape[1]
+    flat = ranks + (number + 1) * np.arange(columns)
+    histogram = np.bincount(flat.ravel(), minlength=columns * (number + 1))
+    at_most = histogram.reshape(columns, number + 1).cumsum(axis=1)[:, :-1]
+    return np.minimum(1.0, 2 * tails[at_most, np.arange(number)].min(axis=1))
+
+
+def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | None) -> list[str]:
+    """Variables to rank: those asked for, else all that do not follow from others."""
+    known = [str(name) for name in prior.data_vars]
+    if var is not None:
+        for name in var:
+            if name not in known:
+                raise InputError("var", repr(name), "variables of the model", nearest(name, known))
+        return list(var)
+    left_out = DERIVED - {spec.scale} | ({"criteria"} - set(spec.parameters))
+    return sorted(n for n in known if n not in left_out and not n.endswith(ENDS_OF_INTERNAL))
+
+
+def fits_of(
+    tables: xr.DataArray, spec: ModelSpec, seeds: Sequence[int], options: dict[str, Any]
+) -> Iterator[xr.DataTree]:
+    """Posterior and data of every table (draw, cell, ...), with the cells of the design."""
+    if spec.formula or spec.criteria == "group_sorted_normal":
+        for i, seed in enumerate(seeds):
+            yield fit(tables.isel(draw=i, drop=True), spec, random_seed=seed, **options)
+        return
+    # Cells without anything in common: those of all tables are fitted side by side.
+    shape, cells = tables.shape, tables["cell"].values
+    labels = [f"{i} | {cell}" for i in range(shape[0]) for cell in cells.tolist()]
+    levels = {name: tables[name].values for name in OUTCOME[1:]}
+    joined = xr.DataArray(
+        tables.to_numpy().reshape(-1, *shape[2:]), {"cell": labels, **levels}, OUTCOME
+    )
+    together = fit(joined, spec, random_seed=seeds[0], **options)
+    for i in range(shape[0]):
+        own = {"cell": slice(i * len(cells), (i + 1) * len(cells))}
+        groups = {
+            name: together[name].to_dataset().isel(own).assign_coords(cell=cells)
+            for name in ("posterior", "observed_data")
+        }
+        yield xr.DataTree.from_dict(groups)
+
+
+def parameter_values(tree: xr.DataTree, names: Sequence[str]) -> xr.DataArray:
+    """Draws (chain, draw, parameter) of variables, and last of the log-likelihood."""
+    posterior = tree["posterior"].to_dataset()
+    parts, labels, owners = [], [], []
+    for name in names:
+        dims = [str(dim) for dim in posterior[name].dims if dim not in ("chain", "draw")]
+        values = posterior[name].transpose("chain", "draw", *dims)
+        parts.append(values.to_numpy().reshape(*values.shape[:2], -1))
+        places = np.ndindex(*values.shape[2:])
+        levels = [values[dim].values.tolist() for dim in dims]
+        own = [", ".join(str(levels[i][j]) for i, j in enumerate(place)) for place in places]
+        labels += [f"{name}[{place}]" if place else name for place in own]
+        owners += [name] * len(own)
+    observed = tree["observed_data"]["counts"].transpose(*OUTCOME).to_numpy()
+    log_p = trial_log_likelihood(tree).to_numpy()
+    # An outcome that never came may be as improbable as it likes.
+    loglik = np.where(observed > 0, observed * log_p, 0.0).sum(axis=(2, 3, 4, 5))
+    return xr.DataArray(
+        np.concatenate([*parts, loglik[..., None]], axis=-1),
+        dims=("chain", "draw", "parameter"),
+        coords={"parameter": [*labels, LOGLIK], "variable": ("parameter", [*owners, LOGLIK])},
+    )
+
+
+def ranked(draws: xr.DataArray, truth: xr.DataArray, size: int) -> xr.Dataset:
+    """Ranks of one simulation, and how good its draws are."""
+    rows = draws.transpose("parameter", "chain", "draw").to_numpy()
+    flat, true = rows.reshape(len(rows), -1), truth.to_numpy()
+    # Evenly over all chains, and as far apart as they can be.
+    thinned = flat[:, np.linspace(0, flat.shape[1] - 1, size).astype(int)]
+    mean, sd = flat.mean(axis=1), flat.std(axis=1, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z_score = (mean - true) / sd
+    found = {
+        "rank": (thinned < true[:, None]).sum(axis=1),
+        "truth": true,
+        "z_score": z_score,
+        "sd": sd,
+        "ess": effective_draws(rows),
+        "rhat": rank_rhat(rows),
+    }
+    coords = {"parameter": draws["parameter"], "variable": draws["variable"]}
+    return xr.Dataset({name: ("parameter", values) for name, values in found.items()}, coords)
+
+
+def summarised(found: xr.Dataset, size: int) -> xr.Dataset:
+    """Ranks of all simulations with their test, without what is constant by definition."""
+    varies = found["truth"].std("simulation") > 0
+    found = found.isel(parameter=varies.to_numpy())
+    contraction = 1 - found["sd"] ** 2 / found["truth"].var("simulation", ddof=1)
+    statistic, p_value = uniformity(found["rank"].to_numpy(), size)
+    result = found.drop_vars("sd").assign(
+        # The log-likelihood is that of other data in every simulation.
+        contraction=contraction.where(found["variable"] != LOGLIK),
+        statistic=("parameter", statistic),
+        p_value=("parameter", p_value),
+    )
+    for name, long_name in VARIABLES.items():
+        result[name].attrs["long_name"] = long_name
+    return result

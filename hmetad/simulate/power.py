@@ -1,0 +1,404 @@
+"""How many trials a question about M needs.
+
+Truth, design and ROPE → Dataset (trials, verdict): how often studies of each size come to which
+verdict, and how wide their intervals are. And from that: the number of trials for a wanted share.
+Source: Kruschke (2013), on planning by the interval and the ROPE.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm, t
+
+from hmetad.compare.decisions import check_arguments, decide_normal, interval_words
+from hmetad.counts.checks import open_probability, whole_number
+from hmetad.errors import InputError
+from hmetad.mle.meta_d import fit_mle
+from hmetad.simulate.recovery import summaries
+from hmetad.simulate.simulate import simulate_counts
+
+__all__ = ["plan_trials", "trials_needed"]
+
+type Floats = NDArray[np.float64]
+
+VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
+FEWEST_SUBJECTS = 2
+# name → long_name
+VARIABLES = {
+    "probability": "share of studies that come to this verdict",
+    "probability_se": "Monte Carlo standard error of the share",
+    "half_width": "median half-width of the interval of what is judged",
+    "half_width_se": "Monte Carlo standard error of that median",
+    "log_m_half_width": "median half-width of the interval of log M of one cell",
+    "log_m_half_width_se": "Monte Carlo standard error of that median",
+    "bias": "mean of the estimates of M less the truth",
+    "bias_se": "Monte Carlo standard error of the bias",
+    "undefined": "share of cells without log M",
+    "undefined_se": "Monte Carlo standard error of that share",
+}
+
+
+def plan_trials(
+    *,
+    trials: Sequence[int] = (100, 200, 400, 800, 1600),
+    dprime: ArrayLike = 1.5,
+    m_ratio: ArrayLike = (1.0, 0.8),
+    c: ArrayLike = 0.0,
+    ratings: int = 4,
+    subjects: int = 1,
+    between_sd: float = 0.0,
+    correlation: float = 0.0,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float = 0.95,
+    comparisons: int = 1,
+    meta_criterion: str = "relative",
+    n: int = 1000,
+    seed: int | None = None,
+    **design: Any,
+) -> xr.Dataset:
+    r"""What studies of several sizes would find, by simulating and fitting them.
+
+    Parameters
+    ----------
+    trials : sequence of int, shape (sizes,)
+        Trials of a cell, that is of one subject in one condition; at least 2.
+    dprime, c : float or array, shape (conditions,)
+        True sensitivity (above 0) and criterion.
+    m_ratio : float or array, shape (1,) or (2,)
+        True M of one condition, or of two that are compared. Of several subjects it is the
+        median.
+    ratings : int
+        K.
+    subjects : int
+        Subjects in each condition. One stands for a study of single cells, as of two language
+        models; with more, their mean is judged.
+    between_sd : float
+        Standard deviation of log M between subjects.
+    correlation : float
+        Of a subject's log M in the two conditions; 0 where these have different subjects.
+    rope : tuple of float
+        Region of practical equivalence of the difference in log M, or of log M itself where there
+        is one condition. It may be left out there, and only precision is planned.
+    ci_prob, comparisons
+        As in `decide`.
+    meta_criterion : {"relative", "absolute"}
+        κ = M·c or κ = c, of the truth and of the fit.
+    n : int
+        Studies simulated for each number of trials.
+    seed : int, optional
+        The same seed gives the same plan.
+    **design
+        Further arguments of `simulate_counts`: ``gaps``.
+
+    Returns
+    -------
+    Dataset
+        By trials: ``half_width`` of the interval of what is judged, on the scale of log M. By
+        trials and verdict, with a ROPE: ``probability`` of "different", "negligible",
+        "inconclusive", and "unreliable", where a study has no log M to judge. By trials and
+        condition: ``log_m_half_width`` of a single cell, ``bias`` of M, and ``undefined``, the
+        share of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
+        Carlo error, ``*_se``. attrs: the arguments, and with a ROPE ``truth``, the verdict that
+        data without end would give.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or two conditions are given without a ROPE.
+
+    Notes
+    -----
+    Cells are fitted by maximum likelihood (`fit_mle`), and intervals are those of the delta
+    method, :math:`\log\hat M_1 - \log\hat M_2 \pm z\,(SE_1^2 + SE_2^2)^{1/2}`. Of several subjects
+    the mean of their estimates is judged, with the interval of the t-test (paired where there are
+    two conditions); subjects without log M are left out of it, which `undefined` and `bias` show.
+    A posterior of the same data gives much the same interval; in a hierarchical model it is
+    narrower, where subjects have few trials. Half-widths are medians, since a study with M̂ near 0
+    has an interval without bounds.
+
+    Examples
+    --------
+    >>> plan = plan_trials(trials=[200, 6400], rope=(-0.05, 0.05), n=200, seed=1)
+    >>> plan["probability"].sel(verdict="different").round(1).values.tolist()
+    [0.0, 0.8]
+    """
+    sizes = [whole_number("trials", number, 2) for number in np.atleast_1d(trials).tolist()]
+    truth = true_values(m_ratio, dprime, c)
+    check_study(truth, subjects, between_sd, correlation)
+    studies = whole_number("n", n, 2)
+    confidence = open_probability("ci_prob", ci_prob)
+    if rope is None and len(truth["m_ratio"]) > 1:
+        step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
+        raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)
+    check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
+    rng = np.random.default_rng(seed)
+    level = 1 - (1 - confidence) / comparisons
+    found = []
+    for number in sizes:
+        log_m = subjects_log_m(truth["m_ratio"], (studies, subjects), between_sd, correlation, rng)
+        cells = simulate_cells(
+            truth, log_m, number, rng, ratings=ratings, meta_criterion=meta_criterion, **design
+        )
+        found.append(study_results(cells, np.exp(log_m), rope, level))
+    result = assembled(found, sizes, truth["m_ratio"], rope)
+    result.attrs |= {
+        "judged": "log M" if len(truth["m_ratio"]) == 1 else "difference in log M",
+        **{name: values.tolist() for name, values in truth.items() if name != "m_ratio"},
+        **{"ratings": ratings, "subjects": subjects, "between_sd": between_sd},
+        **{"correlation": correlation, "ci_prob": confidence, "comparisons": comparisons},
+        **{"meta_criterion": meta_criterion, "n": studies, "seed": str(seed)},
+    }
+    return result
+
+
+def trials_needed(
+    plan: xr.Dataset,
+    *,
+    probability: float | None = None,
+    verdict: str | None = None,
+    half_width: float | None = None,
+) -> int:
+    """Trials of a cell with which a study decides as often, or measures as precisely, as wanted.
+
+    Parameters
+    ----------
+    plan : Dataset
+        What `plan_trials` returned.
+    probability : float, optional
+        Wanted probability of the verdict.
+    verdict : {"different", "negligible"}, optional
+        By default the true one.
+    half_width : float, optional
+        Wanted half-width of the interval, in place of `probability`.
+
+    Returns
+    -------
+    int
+        Interpolated on the logarithm of the number of trials (of a half-width, on both
+        logarithms), where the plan first reaches what is wanted; the first number of the plan,
+        where that suffices.
+
+    Raises
+    ------
+    InputError
+        If not one of `probability` and `half_width` is given, the plan has no ROPE, or none of its
+        numbers of trials suffices.
+
+    Examples
+    --------
+    >>> plan = plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=200, seed=1)
+    >>> 450 < trials_needed(plan, half_width=0.3) < 550
+    True
+    """
+    if (probability is None) == (half_width is None):
+        got = "neither" if probability is None else "both"
+        raise InputError("probability, half_width", got, "one of the two")
+    size = np.log(plan["trials"].to_numpy())
+    order = np.argsort(size)
+    if half_width is not None:
+        name, wanted, reached = "half_width", half_width, plan["half_width"].to_numpy()
+        if not half_width > 0:
+            raise InputError("half_width", repr(half_width), "a number above 0")
+        rising, goal = -np.log(reached), -np.log(half_width)
+    else:
+        name, wanted = "probability", open_probability("probability", probability)
+        reached = probability_of(plan, verdict)
+        rising, goal = reached, wanted
+    return number_reaching(size[order], rising[order], goal, (name, wanted, reached[order]))
+
+
+def probability_of(plan: xr.Dataset, verdict: str | None) -> Floats:
+    """Probability of a verdict, the true one by default, at each number of trials."""
+    if "probability" not in plan:
+        raise InputError("plan", "one without a ROPE", "one with `probability`", "Give a rope.")
+    wanted = plan.attrs["truth"] if verdict is None else verdict
+    if wanted not in VERDICTS[:2]:
+        raise InputError("verdict", repr(wanted), "'different' or 'negligible'")
+    return plan["probability"].sel(verdict=wanted).to_numpy()
+
+
+def number_reaching(
+    size: Floats, rising: Floats, goal: float, said: tuple[str, float, Floats]
+) -> int:
+    """Number of trials at which a curve first reaches the goal."""
+    enough = np.flatnonzero(rising >= goal)
+    if not len(enough):
+        name, wanted, reached = said
+        got = f"{wanted:g}, which {np.exp(size[-1]):.0f} trials miss ({reached[-1]:.3g})"
+        step = "Plan with larger numbers of trials, or more subjects."
+        raise InputError(name, got, "what the largest number of the plan reaches", step)
+    first = enough[0]
+    if first == 0:
+        return round(np.exp(size[0]))
+    low, high = rising[first - 1], rising[first]
+    # A size at which nothing could be estimated says nothing of the way up.
+    part = (goal - low) / (high - low) if np.isfinite(low) else 1.0
+    return int(np.ceil(np.exp(size[first - 1] + part * (size[first] - size[first - 1])) - 1e-6))
+
+
+def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str, Floats]:
+    """True M, d′ and c of each condition."""
+    ratios = np.atleast_1d(np.asarray(m_ratio, dtype=float))
+    if ratios.ndim != 1 or len(ratios) > 2 or not (ratios > 0).all():
+        raise InputError("m_ratio", repr(m_ratio), "one M above 0, or two to compare")
+    values = {"m_ratio": ratios}
+    for name, given in (("dprime", dprime), ("c", c)):
+        array = np.asarray(given, dtype=float)
+        if array.shape not in ((), ratios.shape):
+            allowed = f"one number, or {len(ratios)}: as many as there are M"
+            raise InputError(name, repr(given), allowed)
+        values[name] = np.broadcast_to(array, ratios.shape)
+    if not (values["dprime"] > 0).all():
+        raise InputError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
+    return values
+
+
+def check_study(
+    truth: dict[str, Floats], subjects: int, between_sd: float, correlation: float
+) -> None:
+    """Refuse studies that cannot be."""
+    whole_number("subjects", subjects, 1)
+    if not 0 <= between_sd < np.inf:
+        raise InputError("between_sd", repr(between_sd), "a number of at least 0")
+    if between_sd > 0 and subjects == 1:
+        step = "The mean of a population is not learnt from one subject."
+        raise InputError("between_sd", f"{between_sd:g} of one subject", "two subjects", step)
+    if not -1 <= correlation <= 1:
+        raise InputError("correlation", repr(correlation), "a number from -1 to 1")
+    if correlation and len(truth["m_ratio"]) == 1:
+        raise InputError("correlation", f"{correlation:g} of one condition", "two conditions")
+
+
+def subjects_log_m(
+    m_ratio: Floats,
+    shape: tuple[int, int],
+    between_sd: float,
+    correlation: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """True log M, (conditions, studies, subjects), normal between subjects."""
+    scores = rng.standard_normal((len(m_ratio), *shape))
+    if len(m_ratio) > 1:
+        scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
+    return np.log(m_ratio)[:, None, None] + between_sd * scores
+
+
+def simulate_cells(
+    truth: dict[str, Floats],
+    log_m: Floats,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    meta_criterion: str,
+    **design: Any,
+) -> dict[str, Floats]:
+    """Estimates from counts of every subject and condition, in the shape of `log_m`."""
+    d, c = (
+        np.broadcast_to(truth[name][:, None, None], log_m.shape).ravel() for name in ("dprime", "c")
+    )
+    counts = simulate_counts(
+        d,
+        c,
+        np.exp(log_m).ravel(),
+        trials=trials,
+        meta_criterion=meta_criterion,
+        seed=rng,
+        **design,
+    )
+    fitted = fit_mle(counts, meta_criterion=meta_criterion)
+    names = ("log_m", "log_m_se", "m_ratio")
+    return {name: fitted[name].to_numpy().reshape(log_m.shape) for name in names}
+
+
+def study_results(
+    cells: dict[str, Floats], m_ratio: Floats, rope: tuple[float, float] | None, level: float
+) -> dict[str, ArrayLike]:
+    """What studies of one size found; `level` is the probability of their intervals."""
+    z = norm.isf((1 - level) / 2)
+    is_defined = np.isfinite(cells["log_m"]) & np.isfinite(cells["log_m_se"])
+    estimate, half_width = judged_by_study(cells, is_defined, level)
+    widths = [middle(x[ok]) for x, ok in zip(z * cells["log_m_se"], is_defined, strict=True)]
+    errors = summaries((cells["m_ratio"] - m_ratio).reshape(len(m_ratio), -1))
+    undefined = 1 - is_defined.mean(axis=(1, 2))
+    width, width_se = middle(half_width[np.isfinite(half_width)])
+    found: dict[str, ArrayLike] = {
+        "half_width": width,
+        "half_width_se": width_se,
+        "log_m_half_width": [middle for middle, _ in widths],
+        "log_m_half_width_se": [se for _, se in widths],
+        "bias": errors["bias"],
+        "bias_se": errors["bias_se"],
+        "undefined": undefined,
+        "undefined_se": share_error(undefined, is_defined[0].size),
+    }
+    if rope is not None:
+        # The half-width may be that of a t-interval: as a normal one of the same width.
+        judged = decide_normal(estimate, half_width / z, rope=rope, ci_prob=level)
+        words = judged.results["verdict"].to_numpy()
+        share = np.array([np.mean(words == verdict) for verdict in VERDICTS])
+        found |= {"probability": share, "probability_se": share_error(share, len(words))}
+    return found
+
+
+def judged_by_study(
+    cells: dict[str, Floats], is_defined: NDArray[np.bool_], level: float
+) -> tuple[Floats, Floats]:
+    """Estimate and half-width of each study, NaN where there is none."""
+    weights = np.array([1.0, -1.0])[: len(is_defined), None, None]
+    usable = is_defined.all(axis=0)
+    values = (weights * np.where(usable, cells["log_m"], 0.0)).sum(axis=0)
+    variances = np.where(usable, cells["log_m_se"] ** 2, 0.0).sum(axis=0)
+    if usable.shape[1] == 1:
+        z = norm.isf((1 - level) / 2)
+        estimate = np.where(usable, values, np.nan)[:, 0]
+        return estimate, z * np.sqrt(np.where(usable, variances, np.nan))[:, 0]
+    number = usable.sum(axis=1)
+    number = np.where(number >= FEWEST_SUBJECTS, number, np.nan)
+    mean = values.sum(axis=1) / number
+    squares = (np.where(usable, values - mean[:, None], 0.0) ** 2).sum(axis=1)
+    return mean, t.isf((1 - level) / 2, number - 1) * np.sqrt(squares / (number - 1) / number)
+
+
+def middle(values: Floats) -> tuple[float, float]:
+    """Median, and its standard error by the order statistics one binomial error away."""
+    if len(values) < 2:
+        return np.nan, np.nan
+    reach = 0.5 / np.sqrt(len(values))
+    lower, upper = np.quantile(values, [0.5 - reach, 0.5 + reach])
+    return float(np.median(values)), float(upper - lower) / 2
+
+
+def share_error(share: Floats, number: int) -> Floats:
+    """Standard error of a share; one that is 0 or 1 gets that of half a case more or less."""
+    inner = np.clip(share, 0.5 / number, 1 - 0.5 / number)
+    return np.sqrt(inner * (1 - inner) / number)
+
+
+def assembled(
+    found: list[dict[str, ArrayLike]],
+    trials: list[int],
+    m_ratio: Floats,
+    rope: tuple[float, float] | None,
+) -> xr.Dataset:
+    """Results of all sizes, labelled."""
+    conditions = ["first", "second"][: len(m_ratio)]
+    coords: dict[str, Any] = {"trials": trials, "condition": conditions}
+    coords["true_m_ratio"] = ("condition", m_ratio)
+    if rope is not None:
+        coords["verdict"] = list(VERDICTS)
+    own = {"probability": "verdict", "half_width": ""}
+    data = {}
+    for name in found[0]:
+        further = own.get(name.removesuffix("_se"), "condition")
+        dims = ("trials", further) if further else ("trials",)
+        data[name] = (dims, np.array([one[name] for one in found], dtype=float))
+    result = xr.Dataset(data, coords)
+    for name in data:
+        result[name].attrs["long_name"] = VARIABLES[name]
+    if rope is not None:
+        true = np.atleast_1d(np.log(m_ratio) @ np.array([1.0, -1.0])[: len(m_ratio)])
+        result.attrs = {"rope": list(rope), "truth": str(interval_words(true, true, rope)[0])}
+    return result

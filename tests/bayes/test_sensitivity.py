@@ -1,0 +1,158 @@
+"""Refits differ in the one choice that they are named for, and agree with reweighted draws."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+
+from hmetad import (
+    InputError,
+    Prior,
+    decide,
+    fit,
+    load_model,
+    repeat_decisions,
+    sensitivity,
+    simulate_counts,
+)
+from hmetad.bayes.model import designs_of, priors_of
+from hmetad.bayes.sensitivity import other_choices, widened
+from hmetad.bayes.spec import ModelSpec
+
+QUIET = {"progressbar": False, "quiet": True}
+KAPPA, NARROW, WIDE = (
+    "κ = c instead of κ = M·c",
+    "priors of M half as wide",
+    "priors of M twice as wide",
+)
+
+
+@pytest.fixture(scope="module")
+def first():
+    """Few trials, so that the prior counts; a criterion away from 0, so that κ does."""
+    counts = simulate_counts([1.2], c=0.5, m_ratio=0.5, trials=120, seed=3)
+    return fit(counts, draws=3000, chains=2, random_seed=4, **QUIET)
+
+
+@pytest.fixture(scope="module")
+def refits(first):
+    return sensitivity(first, **QUIET)
+
+
+def spec_of(tree):
+    return ModelSpec.from_json(tree.attrs["spec"])
+
+
+def stated(name, counts):
+    """A fit as far as its record goes, without sampling."""
+    spec = load_model(name)
+    spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
+    return xr.DataTree(xr.Dataset(attrs={"spec": spec.to_json()}))
+
+
+def test_each_refit_differs_in_the_choice_it_is_named_for(first, refits):
+    assert list(refits) == [KAPPA, NARROW, WIDE]
+    base = spec_of(first)
+    assert spec_of(refits[KAPPA]) == replace(base, meta_criterion="absolute")
+    for name, sd in ((NARROW, 0.5), (WIDE, 2.0)):
+        priors = {**base.priors, "log_m": Prior("Normal", mu=0, sigma=sd)}
+        assert spec_of(refits[name]) == replace(base, priors=priors)
+    assert {name: tree.attrs["choice"] for name, tree in refits.items()} == {
+        name: name for name in refits
+    }
+
+
+def test_refits_have_the_counts_the_seed_and_the_draws_of_the_fit(first, refits):
+    for tree in refits.values():
+        xr.testing.assert_equal(tree["observed_data"]["counts"], first["observed_data"]["counts"])
+        assert tree.attrs["seed"] == "4"
+        assert tree["posterior"].sizes["draw"] == 3000
+        assert tree["posterior"].sizes["chain"] == 2
+
+
+@pytest.mark.parametrize(("name", "sd"), [(NARROW, 0.5), (WIDE, 2.0)])
+def test_other_priors_give_what_reweighting_the_draws_gives(first, refits, name, sd):
+    drawn = first["posterior"]["log_m"].to_numpy().ravel()
+    weights = stats.norm.pdf(drawn, 0, sd) / stats.norm.pdf(drawn, 0, 1)
+    expected = np.average(drawn, weights=weights)
+    spread = np.sqrt(np.average((drawn - expected) ** 2, weights=weights))
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    log_m = refits[name]["posterior"]["log_m"]
+    # Draws of log M are worth a third of independent ones, in either run.
+    error = spread * np.sqrt(3 / effective + 3 / log_m.size)
+    assert float(log_m.mean()) == pytest.approx(expected, abs=4 * error)
+
+
+def test_wider_priors_give_wider_posteriors(first, refits):
+    narrow, base, wide = (
+        float(tree["posterior"]["log_m"].std()) for tree in (refits[NARROW], first, refits[WIDE])
+    )
+    assert narrow < base < wide
+
+
+def test_verdicts_are_made_again_on_the_refits(first, refits):
+    made = decide(first["posterior"].to_dataset()["log_m"], rope=(-0.1, 0.1))
+    again = repeat_decisions(made, refits)
+    assert list(again) == list(refits)
+    for name, one in again.items():
+        expected = decide(refits[name]["posterior"].to_dataset()["log_m"], rope=(-0.1, 0.1))
+        pd.testing.assert_frame_equal(one.table(), expected.table())
+
+
+def test_the_rule_for_kappa_shows_in_the_posterior(refits):
+    posterior = refits[KAPPA]["posterior"]
+    np.testing.assert_array_equal(posterior["meta_c"], posterior["c"])
+
+
+def test_priors_of_a_group_card_are_scaled_for_m_alone():
+    counts = simulate_counts(seed=1, **load_model("group").example)
+    tree = stated("group", counts)
+    base, wide = spec_of(tree).priors, other_choices(tree)[WIDE].priors
+    changed = {name for name in base if base[name] != wide[name]}
+    assert changed == {"log_m_Intercept", "log_m_1|subject_sigma"}
+    assert wide["log_m_1|subject_sigma"] == Prior("HalfNormal", sigma=2)
+
+
+def test_hmetad_cards_keep_their_criterion_and_have_their_names_scaled():
+    counts = simulate_counts(seed=1, **load_model("hmetad_group").example)
+    tree = stated("hmetad_group", counts)
+    assert list(other_choices(tree)) == [NARROW, WIDE]
+    base, narrow = spec_of(tree).priors, other_choices(tree)[NARROW].priors
+    assert {n for n in base if base[n] != narrow[n]} == {"mu_log_m", "sigma_log_m"}
+
+
+@pytest.mark.parametrize(
+    ("prior", "frozen"),
+    [
+        (Prior("Normal", mu=0.3, sigma=0.5), lambda f: stats.norm(0.3, 0.5 * f)),
+        (Prior("StudentT", nu=4, mu=0, sigma=0.5), lambda f: stats.t(4, 0, 0.5 * f)),
+        (Prior("HalfNormal", sigma=0.5), lambda f: stats.halfnorm(scale=0.5 * f)),
+        (Prior("Exponential", lam=2), lambda f: stats.expon(scale=f / 2)),
+        (Prior("Gamma", alpha=3, beta=2), lambda f: stats.gamma(3, scale=f / 2)),
+        (Prior("LogNormal", mu=0.2, sigma=0.5), lambda f: stats.lognorm(0.5, scale=f * np.e**0.2)),
+    ],
+    ids=lambda p: getattr(p, "dist", ""),
+)
+def test_a_widened_prior_has_its_scale_multiplied(prior, frozen):
+    got = widened(prior, 2.0)
+    scale = {
+        "Normal": lambda p: stats.norm(p["mu"], p["sigma"]),
+        "StudentT": lambda p: stats.t(p["nu"], p["mu"], p["sigma"]),
+        "HalfNormal": lambda p: stats.halfnorm(scale=p["sigma"]),
+        "Exponential": lambda p: stats.expon(scale=1 / p["lam"]),
+        "Gamma": lambda p: stats.gamma(p["alpha"], scale=1 / p["beta"]),
+        "LogNormal": lambda p: stats.lognorm(p["sigma"], scale=np.exp(p["mu"])),
+    }[prior.dist](got.parameters)
+    assert scale.std() == pytest.approx(frozen(2.0).std())
+    assert scale.std() == pytest.approx(2 * frozen(1.0).std())
+    assert widened(Prior("LKJ", eta=2), 2.0) == Prior("LKJ", eta=2)
+
+
+def test_what_cannot_be_chosen_is_refused(first):
+    with pytest.raises(InputError, match="Did you mean 'priors of M half as wide'"):
+        sensitivity(first, ["priors of M half wide"])
+    with pytest.raises(InputError, match="fit: got Dataset"):
+        sensitivity(xr.Dataset())

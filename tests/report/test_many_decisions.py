@@ -1,0 +1,159 @@
+"""33 models in 6 domains stay readable: rankings and matrices in place of 3168 rows."""
+
+import csv
+import html
+import json
+import re
+
+import numpy as np
+import pytest
+from report.made_fit import made_fit
+
+import hmetad
+from hmetad import InputError
+from hmetad.report.blocks import Matrix, Table
+from hmetad.report.decided import decided
+from hmetad.report.layout import SIGNS, VERDICTS
+from hmetad.report.pairwise import pair_matrix, pair_strata
+
+ROPE = (-0.05, 0.05)
+MODELS, DOMAINS = [f"model {i:02d}" for i in range(33)], list("ABCDEF")
+
+
+def judged(fit, **kwargs):
+    asked = {"var": "log_m", "over": "model", "within": "domain"} | kwargs
+    return hmetad.decide(hmetad.contrast(fit, **asked), rope=ROPE)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return made_fit(MODELS, DOMAINS)
+
+
+@pytest.fixture(scope="module")
+def decisions(fit):
+    return judged(fit)
+
+
+@pytest.fixture(scope="module")
+def report(fit, decisions):
+    return hmetad.fit_report(fit, decisions, title="Large")
+
+
+@pytest.fixture
+def small():
+    return made_fit(list("abcdefghij"), ["A"], seed=3)
+
+
+def test_every_domain_has_a_ranking_and_a_matrix_in_place_of_rows(report):
+    matrices = [block for block in report.blocks if isinstance(block, Matrix)]
+    rankings = [b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-ranks")]
+    assert len(matrices) == len(rankings) == 6
+    assert all(len(matrix.levels) == len(table.rows) == 33 for matrix, table in zip(
+        matrices, rankings, strict=True))  # fmt: skip
+    page = report.html()
+    assert page.count("<tr>") < 6 * (33 + 34) + 2 * 199 + 60
+    assert len(page.encode()) < 2e6
+
+
+def test_matrix_ranking_page_csv_and_record_say_the_same_of_every_pair(report, decisions, tmp_path):
+    table = decisions.table()
+    expected = {row["label"]: (row["verdict"], row["mean"]) for row in table.to_dict("records")}
+    in_matrix = {}
+    for block in report.blocks:
+        if isinstance(block, Matrix):
+            for row, level in zip(block.cells, block.levels, strict=True):
+                for cell, other in zip(row, block.levels, strict=False):
+                    label = cell[2].partition(":")[0]
+                    sign = 1 if label.startswith(f"{level} −") else -1
+                    assert {level, other} == set(label.partition(" | ")[0].split(" − "))
+                    in_matrix[label] = (cell[0], sign * cell[1])
+    assert in_matrix == expected
+    record = json.loads(report.save(tmp_path / "x.json").read_text())
+    [kept] = record["decisions"]
+    assert {r["label"]: (r["verdict"], r["mean"]) for r in kept["results"]} == expected
+    report.save(tmp_path / "x.md")
+    rows = {}
+    for path in (tmp_path / "x_tables").glob("decisions-log-m-?.csv"):
+        with path.open(encoding="utf-8") as file:
+            found = csv.DictReader(file)
+            rows |= {r["Contrast"]: (r["Verdict"], float(r["Mean"])) for r in found}
+    assert rows == expected
+    page = html.unescape(report.html())
+    for word in VERDICTS:
+        count = sum(verdict == word for verdict, _ in expected.values())
+        assert len(re.findall(rf'<td class="{word}"><abbr', page)) == count
+
+
+def test_matrix_reads_without_sight_or_colour(small):
+    decisions = judged(small, within=())
+    [stratum] = pair_strata(decisions)
+    page = hmetad.Report("R", (pair_matrix(decisions, stratum, "All.", name="all"),)).html()
+    assert page.count('scope="col"') == page.count('scope="row"') == 10
+    for label, verdict in zip(decisions.table()["label"], stratum.table["verdict"], strict=True):
+        sign = re.escape(SIGNS[verdict])
+        assert re.search(rf'title="{label}: [^"]*, {verdict}">{sign} <span>', page)
+    assert all(f"{sign} {word}" in page for word, sign in SIGNS.items())
+
+
+def test_levels_stand_from_the_largest_to_the_smallest(small):
+    [stratum] = pair_strata(judged(small, within=()))
+    means = small["posterior"]["log_m"].mean(["chain", "draw"])
+    assert list(stratum.levels) == [str(means["model"][i].item()) for i in np.argsort(-means)]
+
+
+def test_ranks_are_those_of_the_same_draws(fit, report):
+    ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
+    table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-1-ranks"))
+    part = hmetad.rank_table(ranks).query("domain == 'A'")
+    assert [row[0] for row in table.rows] == part["model"].tolist()
+    assert [row[4] for row in table.rows] == part["p_best"].tolist()
+
+
+def test_decisions_on_other_draws_have_no_ranking(small):
+    other = judged(made_fit(list("abcdefghij"), ["A"], seed=4), within=())
+    names = [getattr(block, "name", "") for block in decided(other, small)]
+    assert not any(name.endswith("-ranks") for name in names)
+    assert any(isinstance(block, Matrix) for block in decided(other, small))
+
+
+def test_more_is_not_better_of_a_criterion(small):
+    blocks = decided(judged(small, var="c", within=()), small)
+    assert not any(getattr(block, "name", "").endswith("-ranks") for block in blocks)
+
+
+def test_contrasts_against_one_level_stay_rows(fit):
+    blocks = decided(judged(fit, against="model 00"), fit)
+    assert [type(block).__name__ for block in blocks] == ["Prose", "Table"]
+    assert len(blocks[1].rows) == 32 * 6
+
+
+def test_few_decisions_stay_rows_with_a_figure():
+    few = made_fit(["a", "b", "c"], ["A", "B"])
+    kinds = [type(block).__name__ for block in decided(judged(few), few)]
+    assert kinds == ["Prose", "Table", "Figure"]
+
+
+def test_asymmetric_rope_is_judged_in_the_direction_that_is_written(small):
+    draws = hmetad.contrast(small, var="log_m", over="model")
+    decisions = hmetad.decide(draws, rope=(-0.5, 0.01))
+    [stratum] = pair_strata(decisions)
+    matrix = pair_matrix(decisions, stratum, "All.", name="all")
+    verdicts = dict(decisions.table()[["label", "verdict"]].to_numpy().tolist())
+    for row in matrix.cells:
+        for verdict, _, words in row:
+            assert verdicts[words.partition(":")[0]] == verdict
+
+
+def test_matrix_that_is_no_half_square_is_refused():
+    pairs = Table("P", ("a",), ())
+    with pytest.raises(InputError, match="rows of 0 to 1 cells"):
+        Matrix("M", ("a", "b"), ((), ()), pairs)
+
+
+def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
+    text = report.save(tmp_path / "x.md").read_text(encoding="utf-8")
+    assert "The first 60 of 198 rows; all are in estimates.csv." in text
+    assert (tmp_path / "x_tables" / "estimates.csv").read_text().count("\n") == 199
+    assert "The first 60 of 198 rows; all are in estimates.csv." in report.latex()
+    assert report.html().count('class="scroll long"') == 2

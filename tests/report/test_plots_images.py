@@ -1,0 +1,208 @@
+"""Every plot of a fixed input looks like its picture in `baseline/`.
+
+After a wanted change of a plot make the pictures again, look at them, and commit them:
+
+    uv run python tests/report/test_plots_images.py
+"""
+
+import io
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib import font_manager, rc_context, rcParamsDefault
+from matplotlib.testing.compare import compare_images
+from PIL import Image
+
+import hmetad
+
+BASELINE = Path(__file__).parent / "baseline"
+DPI = 50
+# Root mean square over all levels (0 to 255). The same matplotlib with the FreeType in it
+# gives 0 on one machine; rounding on another moves no edge by a visible part of a pixel. One letter
+# more on an axis gives 2.9, a reference line that is moved by 0.05 gives 3.9.
+TOLERANCE = 1.0
+# Of another version text has another width, and with it the axes another place.
+DRAWN_BY = "3.11."
+FONT = "hmetad pictures"
+
+MODELS = ("DeepSeek", "GPT", "Mistral")
+TASKS = ("A: sentiment", "B: oral or written", "C: removed")
+
+
+@dataclass(frozen=True)
+class SomeDecisions:
+    """As much of decisions as a figure shows."""
+
+    rows: pd.DataFrame
+    rope: tuple[float, float] = (-0.1, 0.1)
+    null: float = 0.0
+    ci_prob: float = 0.95
+    ci_kind: str = "eti"
+    comparisons: int = 3
+    quantity: str = "log_m"
+
+    def table(self):
+        return self.rows
+
+
+def estimates():
+    """M of three models in three tasks; one is missing."""
+    frame = pd.DataFrame(product(TASKS, MODELS), columns=["task", "model"])
+    frame["m_ratio"] = [0.86, 0.9, 0.55, 0.87, 1.1, np.nan, 0.95, 0.99, 0.7]
+    frame["m_ratio_lower"] = frame["m_ratio"] - 0.12
+    frame["m_ratio_upper"] = frame["m_ratio"] + 0.2
+    return frame
+
+
+def decisions():
+    """A decision of each kind, of which one interval is open at an end."""
+    verdicts = ["different", "negligible", "inconclusive", "unreliable"]
+    middle = np.array([0.5, 0.02, 0.1, -0.2])
+    columns = {"label": [f"{one} − other" for one in "ABCD"], "left": "x", "verdict": verdicts}
+    bounds = {"mean": middle, "lower": [0.3, -0.05, -0.2, -np.inf], "upper": middle + 0.1}
+    return SomeDecisions(pd.DataFrame(columns | bounds))
+
+
+def sensitivities():
+    """d′ and meta-d′ of three models, d′ with intervals."""
+    columns = {"dprime": [2.6, 2.0, 1.0], "meta_d": [2.2, 1.5, 1.3], "m_ratio": [0.85, 0.75, 1.3]}
+    frame = pd.DataFrame({"model": MODELS} | columns)
+    return frame.assign(dprime_lower=frame["dprime"] - 0.2, dprime_upper=frame["dprime"] + 0.3)
+
+
+def counts(cells=3):
+    """Counts of four ratings; the second cell never uses rating 3 for S1."""
+    first = [
+        [36, 24, 17, 20, 10, 12, 9, 2],
+        [60, 0, 20, 30, 12, 6, 0, 2],
+        [50, 9, 8, 7, 6, 5, 4, 3],
+    ]
+    second = [
+        [3, 7, 10, 16, 19, 25, 26, 40],
+        [2, 8, 9, 11, 12, 25, 0, 60],
+        [2, 4, 4, 5, 9, 6, 9, 40],
+    ]
+    return hmetad.from_nr(first[:cells], second[:cells], model=list(MODELS[:cells]))
+
+
+def calibrated():
+    """Two models whose confidence is too high."""
+    confidence = np.tile(np.linspace(0.51, 0.99, 25), 8)
+    correct = (np.arange(200) * 7) % 89 < 100 * confidence**2
+    model = np.repeat(MODELS[:2], 100)
+    trials = pd.DataFrame({"confidence": confidence, "correct": correct, "model": model})
+    return hmetad.calibration(trials, by="model", bins=5)
+
+
+def predicted():
+    """Counts and ROC curves beside predicted ones that are a little off."""
+    table = counts().astype(float)
+    mean = 0.9 * table + 3
+    roc = hmetad.type2_roc(counts())
+    found = {"counts": table, "mean": mean, "lower": 0.6 * mean, "upper": 1.4 * mean + 2}
+    for name, far in (("false_alarm_rate", 1.0), ("hit_rate", 0.95)):
+        found |= {name: roc[name], f"{name}_mean": far * roc[name]}
+    found |= {"hit_rate_lower": 0.9 * roc["hit_rate"], "hit_rate_upper": roc["hit_rate"]}
+    return xr.Dataset(found)
+
+
+def over_temperature():
+    """M of two models over temperature."""
+    frame = pd.DataFrame(
+        product((0.1, 0.5, 1.0, 2.0), MODELS[:2]), columns=["temperature", "model"]
+    )
+    frame["m_ratio"] = 1 - 0.2 * frame["temperature"] * (frame["model"] == MODELS[0])
+    frame["m_ratio_lower"] = frame["m_ratio"] - 0.1 - 0.1 * frame["temperature"]
+    return frame.assign(m_ratio_upper=frame["m_ratio"] + 0.1)
+
+
+def criteria():
+    """c of two models in two tasks under three risks."""
+    frame = pd.DataFrame(product(("none", "S1", "S2"), MODELS[:2], TASKS[:2]))
+    frame.columns = ["risk", "model", "task"]
+    frame["c"] = np.linspace(-0.5, 0.6, len(frame))
+    return frame.assign(lower=frame["c"] - 0.1, upper=frame["c"] + 0.15)
+
+
+def group_accuracy():
+    """Accuracy of groups of two kinds."""
+    coords = {"noise": ["uniform", "binary"], "size": [1, 3, 5]}
+    return xr.DataArray([[0.7, 0.89, 0.95], [0.7, 0.784, 0.84]], coords, ("noise", "size"))
+
+
+def forest():
+    bounds = {"estimate": "m_ratio", "lower": "m_ratio_lower", "upper": "m_ratio_upper"}
+    look = {"group": "task", "reference": 1.0, "rope": (0.9, 1.1), "xlabel": "M-ratio"}
+    return hmetad.plot_forest(estimates(), label="model", **bounds, **look)
+
+
+PICTURES = {
+    "accuracy_by_rating": lambda: hmetad.plot_accuracy_by_rating(counts()),
+    "by_name": lambda: hmetad.plot_by(estimates(), reference=1.0),
+    "by_number": lambda: hmetad.plot_by(over_temperature(), x="temperature"),
+    "calibration": lambda: hmetad.plot_calibration(calibrated()),
+    "calibration_of_one": lambda: hmetad.plot_calibration(calibrated().isel(cell=[0])),
+    "criterion": lambda: hmetad.plot_criterion(criteria(), xlabel="risk")[0],
+    "decisions": lambda: hmetad.plot_decisions(decisions()),
+    "fit_ratings": lambda: hmetad.plot_fit(predicted())[0],
+    "fit_roc": lambda: hmetad.plot_fit(predicted(), kind="roc")[0],
+    "forest": forest,
+    "group_accuracy": lambda: hmetad.plot_group_accuracy(group_accuracy()),
+    "information_plane": lambda: hmetad.plot_information_plane(hmetad.meta_information(counts())),
+    "sensitivity_bars": lambda: hmetad.plot_sensitivity_bars(sensitivities()),
+    "type1_roc": lambda: hmetad.plot_type1_roc(counts(1)),
+    "type2_roc": lambda: hmetad.plot_type2_roc(counts()),
+    "type2_roc_of_one": lambda: hmetad.plot_type2_roc(counts(1)),
+}
+
+
+def add_font():
+    """Make matplotlib's own DejaVu Sans known by a name that no installed font has."""
+    folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
+    for file, weight in (("DejaVuSans.ttf", 400), ("DejaVuSans-Bold.ttf", 700)):
+        entry = font_manager.FontEntry(fname=str(folder / file), name=FONT, weight=weight)
+        if entry not in font_manager.fontManager.ttflist:
+            font_manager.fontManager.ttflist.append(entry)
+
+
+def save_picture(name, path):
+    add_font()
+    settings = {k: v for k, v in rcParamsDefault.items() if not k.startswith("backend")}
+    with rc_context({**settings, "font.family": FONT, "text.hinting": "none"}):
+        content = io.BytesIO()
+        PICTURES[name]().figure.savefig(content, dpi=DPI)
+    Image.open(content).convert("RGB").save(path, optimize=True)
+
+
+@pytest.mark.skipif(
+    not mpl.__version__.startswith(DRAWN_BY), reason=f"pictures are of matplotlib {DRAWN_BY}x"
+)
+@pytest.mark.parametrize("name", PICTURES)
+def test_plot_looks_like_its_picture(name, tmp_path):
+    save_picture(name, tmp_path / f"{name}.png")
+    expected = BASELINE / f"{name}.png"
+    difference = compare_images(str(expected), str(tmp_path / f"{name}.png"), TOLERANCE)
+    assert difference is None, difference
+
+
+def test_every_public_plot_has_a_picture():
+    plots = {name.removeprefix("plot_") for name in hmetad.__all__ if name.startswith("plot_")}
+    missing = [plot for plot in plots if not any(name.startswith(plot) for name in PICTURES)]
+    assert missing == []
+
+
+def test_pictures_are_small_and_each_is_of_a_plot():
+    files = sorted(BASELINE.iterdir())
+    assert [file.stem for file in files] == sorted(PICTURES)
+    assert max(file.stat().st_size for file in files) < 30_000
+
+
+if __name__ == "__main__":
+    for picture in PICTURES:
+        save_picture(picture, BASELINE / f"{picture}.png")

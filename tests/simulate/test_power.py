@@ -1,0 +1,210 @@
+"""A plan says what studies of that size would find: its referees are theory and brute force."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hmetad import InputError, fit_mle, from_nr, plan_trials, trials_needed
+from hmetad.likelihood.information import expected_information
+from hmetad.simulate.power import VERDICTS
+
+ROPE = (-0.1, 0.1)
+
+
+def theoretical_se(trials, d, m_ratio, levels=4, gap=0.5):
+    """Standard error of log M at c = 0 by the expected information.
+
+    There d′ and meta-d′ are orthogonal to c and, by symmetry, d′ to meta-d′ and the gaps.
+    """
+    gaps = np.full((1, 2, levels - 1), gap)
+    m = d * m_ratio
+    full = expected_information(
+        np.full((1, 2), trials / 2), np.array([d]), np.zeros(1), np.full((1, 2), m),
+        np.zeros((1, 2)), gaps, np.ones(1),
+    )[0]  # fmt: skip
+    inner = 2 * (levels - 1)
+    # d; one m for both responses; the gaps. κ is given, as in the fit.
+    to_full = np.zeros((len(full), 2 + inner))
+    to_full[0, 0] = to_full[2, 1] = to_full[3, 1] = 1
+    to_full[6 : 6 + inner, 2:] = np.eye(inner)
+    covariance = np.linalg.inv(to_full.T @ full @ to_full)
+    return np.sqrt(covariance[0, 0] / d**2 + covariance[1, 1] / m**2)
+
+
+def test_half_widths_are_those_of_the_fisher_information_in_large_samples():
+    plan = plan_trials(trials=[50_000], m_ratio=(1.0, 0.6), rope=ROPE, n=2000, seed=1)
+    z = stats.norm.isf(0.025)
+    expected = np.array([theoretical_se(50_000, 1.5, m) for m in (1.0, 0.6)])
+    # An estimated error moves with M̂, by 2 % in a study of this size; the median of 2000 by .06 %.
+    found, error = (plan[f"log_m_half_width{end}"].squeeze().to_numpy() for end in ("", "_se"))
+    assert (abs(found - z * expected) < 4 * error).all()
+    assert (error < 0.001 * found).all()
+    both, error = (plan[f"half_width{end}"].item() for end in ("", "_se"))
+    assert abs(both - z * np.hypot(*expected)) < 4 * error
+
+
+def areas(m, edges):
+    """Shares of the ratings, given stimulus and response, with SciPy alone."""
+    cdf = stats.norm.cdf(edges, loc=m)
+    return np.diff(cdf) / (cdf[-1] - cdf[0])
+
+
+def brute_counts(rng, d, m_ratio, trials, levels=4):
+    """One study's nR_S1 and nR_S2 at c = 0, drawn response by response."""
+    outward = np.append(0.5 * np.arange(levels), np.inf)
+    rows = []
+    for sign in (-1, 1):
+        right = rng.binomial(trials // 2, stats.norm.cdf(d / 2))
+        n = {sign: right, -sign: trials // 2 - right}
+        low = rng.multinomial(n[-1], areas(sign * m_ratio * d / 2, -outward[::-1]))
+        high = rng.multinomial(n[1], areas(sign * m_ratio * d / 2, outward))
+        rows.append([*low, *high])
+    return rows
+
+
+def word(estimates, errors):
+    """Verdict on a difference, in plain arithmetic."""
+    half = 1.959964 * np.hypot(*errors)
+    middle = estimates[0] - estimates[1]
+    if not np.isfinite(half + middle):
+        return "unreliable"
+    if middle - half > ROPE[1] or middle + half < ROPE[0]:
+        return "different"
+    return "negligible" if ROPE[0] <= middle - half and middle + half <= ROPE[1] else "inconclusive"
+
+
+def test_probabilities_agree_with_brute_force():
+    rng, n = np.random.default_rng(7), 2000
+    studies = [brute_counts(rng, 1.5, m, 400) for _ in range(n) for m in (1.6, 0.7)]
+    fitted = fit_mle(from_nr(*zip(*studies, strict=True)))
+    pairs = (fitted[name].to_numpy().reshape(n, 2) for name in ("log_m", "log_m_se"))
+    words = [word(*pair) for pair in zip(*pairs, strict=True)]
+    brute = np.array([words.count(v) / n for v in VERDICTS])
+    plan = plan_trials(trials=[400], m_ratio=(1.6, 0.7), rope=ROPE, n=4000, seed=2)
+    found = plan["probability"].sel(trials=400).to_numpy()
+    assert 0.2 < brute[0] < 0.95
+    error = np.sqrt(brute * (1 - brute) / n) + plan["probability_se"].sel(trials=400).to_numpy()
+    assert (abs(found - brute) < 4 * error).all()
+
+
+def test_probability_of_different_is_that_of_the_normal_approximation():
+    trials, ratios = 6400, (1.0, 0.75)
+    plan = plan_trials(trials=[trials], m_ratio=ratios, rope=ROPE, n=4000, seed=3)
+    se = np.hypot(*(theoretical_se(trials, 1.5, m) for m in ratios))
+    effect = np.log(ratios[0] / ratios[1])
+    z = stats.norm.isf(0.025)
+    expected = stats.norm.sf((ROPE[1] + z * se - effect) / se)
+    found = plan["probability"].sel(verdict="different").item()
+    assert found == pytest.approx(expected, abs=4 * plan["probability_se"].max().item() + 0.01)
+    assert plan.attrs["truth"] == "different"
+
+
+def test_mean_of_subjects_has_the_interval_of_the_t_test():
+    sd, rho, subjects = 0.4, 0.5, 12
+    plan = plan_trials(
+        trials=[10_000], m_ratio=(1.0, 1.0), subjects=subjects, between_sd=sd, correlation=rho,
+        rope=(-0.3, 0.3), n=500, seed=4,
+    )  # fmt: skip
+    own = 2 * theoretical_se(10_000, 1.5, 1.0) ** 2
+    spread = np.sqrt((2 * sd**2 * (1 - rho) + own) / subjects)
+    # The SD of twelve values has the median √(χ²₁₁ median / 11).
+    median = spread * np.sqrt(stats.chi2.median(subjects - 1) / (subjects - 1))
+    expected = stats.t.isf(0.025, subjects - 1) * median
+    found, error = (plan[name].item() for name in ("half_width", "half_width_se"))
+    assert found == pytest.approx(expected, abs=4 * error + 0.01 * expected)
+    assert plan.attrs["truth"] == "negligible"
+
+
+def test_subjects_without_differences_pool_their_trials():
+    alone = plan_trials(trials=[8000], m_ratio=0.8, n=300, seed=5)
+    group = plan_trials(trials=[400], m_ratio=0.8, subjects=20, n=300, seed=5)
+    # t with 19 degrees of freedom, and 400 trials are few: a little wider, never narrower.
+    ratio = (group["half_width"].item() / alone["half_width"].item()) * (
+        stats.norm.isf(0.025) / stats.t.isf(0.025, 19)
+    )
+    assert 0.97 < ratio < 1.1
+
+
+def test_cells_without_log_m_are_counted_and_their_studies_unreliable():
+    plan = plan_trials(trials=[40], dprime=1.0, m_ratio=(0.3, 0.3), rope=ROPE, n=1000, seed=6)
+    undefined = plan["undefined"].sel(trials=40)
+    unreliable = plan["probability"].sel(trials=40, verdict="unreliable").item()
+    assert (undefined > 0.1).all()
+    # Both cells are needed, and they are independent.
+    expected = 1 - np.prod(1 - undefined.to_numpy())
+    assert unreliable == pytest.approx(expected, abs=0.04)
+    np.testing.assert_allclose(plan["probability"].sum("verdict"), 1)
+
+
+def test_one_condition_is_planned_for_precision_and_judged_if_there_is_a_rope():
+    only = plan_trials(trials=[200, 800], m_ratio=0.8, n=200, seed=8)
+    assert "probability" not in only
+    assert only["condition"].size == 1
+    assert only.attrs["judged"] == "log M"
+    np.testing.assert_allclose(only["half_width"], only["log_m_half_width"].squeeze())
+    judged = plan_trials(trials=[200, 800], m_ratio=0.8, rope=ROPE, n=200, seed=8)
+    assert judged.drop_dims("verdict").equals(only)
+
+
+def test_several_comparisons_widen_the_intervals():
+    one, nine = (plan_trials(trials=[400], rope=ROPE, comparisons=m, n=100, seed=9) for m in (1, 9))
+    ratio = stats.norm.isf(0.025 / 9) / stats.norm.isf(0.025)
+    np.testing.assert_allclose(nine["half_width"], one["half_width"] * ratio)
+
+
+def test_the_same_seed_gives_the_same_plan():
+    first, second = (plan_trials(trials=[100], rope=ROPE, n=50, seed=1) for _ in range(2))
+    assert first.identical(second)
+
+
+def test_needed_trials_reach_what_is_wanted():
+    plan = plan_trials(trials=[100, 1600, 25_600], m_ratio=0.8, rope=ROPE, n=500, seed=10)
+    wanted = 0.8
+    needed = trials_needed(plan, probability=wanted, verdict="different")
+    assert 1600 < needed < 25_600
+    precise = trials_needed(plan, half_width=0.15)
+    again = plan_trials(trials=[precise], m_ratio=0.8, n=500, seed=11)
+    # Half-widths fall as 1/√trials, so that interpolation is near exact.
+    assert again["half_width"].item() == pytest.approx(0.15, rel=0.05)
+    assert trials_needed(plan, half_width=10) == 100
+
+
+def test_the_default_verdict_is_the_true_one():
+    plan = plan_trials(trials=[800, 12_800], m_ratio=(0.8, 0.8), rope=(-0.2, 0.2), n=200, seed=12)
+    by_default = trials_needed(plan, probability=0.5)
+    assert by_default == trials_needed(plan, probability=0.5, verdict="negligible")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"m_ratio": (1.0, 0.8)}, "rope: got none"),
+        ({"m_ratio": (1.0, 0.8), "rope": (0.1, -0.1)}, "rope: got"),
+        ({"m_ratio": (1.0, 0.8, 0.6), "rope": ROPE}, "m_ratio: got"),
+        ({"m_ratio": -0.5}, "m_ratio: got -0.5"),
+        ({"m_ratio": 1.0, "dprime": 0.0}, "d′ above 0"),
+        ({"m_ratio": 1.0, "dprime": (1.0, 2.0)}, "dprime: got"),
+        ({"m_ratio": 1.0, "trials": [1]}, "trials: got 1"),
+        ({"m_ratio": 1.0, "subjects": 0}, "subjects: got 0"),
+        ({"m_ratio": 1.0, "between_sd": 0.2}, "two subjects"),
+        ({"m_ratio": 1.0, "correlation": 0.5}, "two conditions"),
+        ({"m_ratio": 1.0, "ci_prob": 95}, "ci_prob: got 95"),
+        ({"m_ratio": 1.0, "n": 1}, "n: got 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        plan_trials(**wrong)
+
+
+def test_wishes_that_a_plan_cannot_answer_are_refused():
+    plan = plan_trials(trials=[100, 200], m_ratio=0.8, n=20, seed=1)
+    with pytest.raises(InputError, match="200 trials miss"):
+        trials_needed(plan, half_width=0.01)
+    with pytest.raises(InputError, match="without a ROPE"):
+        trials_needed(plan, probability=0.8)
+    with pytest.raises(InputError, match="got neither"):
+        trials_needed(plan)
+    judged = plan_trials(trials=[100, 200], m_ratio=0.8, rope=ROPE, n=20, seed=1)
+    with pytest.raises(InputError, match="verdict: got 'unsure'"):
+        trials_needed(judged, probability=0.8, verdict="unsure")

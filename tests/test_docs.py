@@ -1,0 +1,149 @@
+"""The site builds without a warning, its code runs, and its tables are as long as the package."""
+
+import ast
+import doctest
+import html
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import hmetad
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PACKAGE = Path(hmetad.__file__).parent
+if not DOCS.is_dir():
+    pytest.skip("no documentation beside the tests", allow_module_level=True)
+PAGES = sorted(DOCS.glob("*.md"))
+SEVERITIES = {"info", "warning", "error"}
+# Code in a page that is executed: ```python and ```pycon. {code-block} needs data or minutes.
+EXECUTED = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+# What a page would fetch from elsewhere to be shown.
+FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*\s(?:src|href)="https?:[^"]*"[^>]*>')
+
+
+def test_the_site_is_built_without_a_warning_and_holds_together(tmp_path):
+    """One test, so that tests in parallel build it once."""
+    if find_spec("sphinx") is None:
+        pytest.skip("Sphinx is not installed: uv sync --group docs")
+    site = tmp_path / "html"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(site)]
+    built = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert built.returncode == 0, built.stderr[-6000:]
+    pages = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    assert {path.stem for path in PAGES} <= {path.stem for path in pages if path.parent == site}
+    for name in hmetad.__all__:
+        assert f'id="hmetad.{name}"' in pages[site / "api" / f"hmetad.{name}.html"]
+    assert {"auroc2", "rope", "diverg", "hmeta", "metadpi"} <= searchable_terms(site)
+    assert list(broken_links(pages)) == []
+    assert [link for text in pages.values() for link in FETCHED.findall(text)] == []
+
+
+def searchable_terms(site):
+    """Stems of words that the search finds."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    return set(json.loads(text[text.index("(") + 1 : text.rindex(")")])["terms"])
+
+
+def broken_links(pages):
+    """Links between pages that lead to no file, or to no place in it."""
+    places = {path: set(re.findall(r'\sid="([^"]+)"', text)) for path, text in pages.items()}
+    for path, text in pages.items():
+        for link in re.findall(r'<a[^>]*\shref="([^"]+)"', text):
+            address, _, place = unquote(html.unescape(link)).partition("#")
+            if re.match(r"[a-z]+:", address):
+                continue
+            target = (path.parent / address.split("?")[0]).resolve() if address else path
+            is_known = target in pages and (not place or place in places[target])
+            if not is_known and (place or not target.is_file()):
+                yield f"{path.name}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(page):
+    space = {}
+    for kind, code in EXECUTED.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec(compile(code, page.name, "exec"), space)
+            continue
+        example = doctest.DocTestParser().get_doctest(code, space, page.name, page.name, 0)
+        said = []
+        runner = doctest.DocTestRunner(verbose=False)
+        runner.run(example, out=said.append, clear_globs=False)
+        space |= example.globs
+        assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda path: path.stem)
+def test_names_that_a_page_mentions_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"\bhmetad\.([a-z_A-Z]\w*)\b(?!\.(?:toml|py|nc))", text))
+    rooms = {path.stem for path in PACKAGE.iterdir()}
+    assert named - set(hmetad.__all__) - rooms == set()
+
+
+def test_the_report_page_shows_every_section_of_a_report():
+    report = (DOCS / "example" / "report.md").read_text(encoding="utf-8")
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    headings = [line[3:].split(":")[0] for line in report.splitlines() if line.startswith("## ")]
+    assert "Notices" in headings
+    for heading in headings:
+        assert f"\n## {heading}\n" in page
+
+
+def test_every_card_is_in_the_table_of_choices():
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    for card in (ROOT / "models").glob("*.toml"):
+        assert f"(#card-{card.stem})" in page
+
+
+def test_every_code_of_a_notice_is_explained_and_none_that_does_not_exist():
+    explained = tomllib.loads((DOCS / "notices.toml").read_text(encoding="utf-8"))
+    raised = set().union(*map(codes_raised, PACKAGE.rglob("*.py")))
+    assert {"few-trials", "rhat", "undefined-gamma", "meta-d-zero"} <= raised
+    assert set(explained) == raised
+
+
+def test_explanations_of_notices_are_whole():
+    explained = tomllib.loads((DOCS / "notices.toml").read_text(encoding="utf-8"))
+    for entry in explained.values():
+        assert set(entry) == {"traps", "means", "do"}
+        assert entry["means"].endswith((".", "!", "?"))
+        assert set(entry["traps"]) <= set(range(1, 13))
+
+
+def codes_raised(path):
+    """Codes of notices in a file: before a severity in a call, keys of its MESSAGES, or made."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from codes_of_call(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(t, ast.Name) and "MESSAGES" in t.id for t in targets):
+                yield from (key.value for key in node.value.keys)
+    if path.parts[-2:] == ("counts", "cuts.py"):
+        yield "correctness-as-stimulus"
+
+
+def codes_of_call(call):
+    """Codes in a call of Notice, notice_where or a helper of theirs."""
+    name = getattr(call.func, "id", "")
+    texts = [getattr(argument, "value", None) for argument in call.args]
+    for code, severity in pairwise(texts):
+        if severity in SEVERITIES and isinstance(code, str):
+            yield code
+    if name == "undefined" and len(texts) > 2:
+        yield f"undefined-{texts[2]}"
+    if name == "threshold_notice":
+        yield texts[1]
