@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from hmetad.mle.uvsdt import uvsdt
     from hmetad.report.compose import combine_reports, fit_report
     from hmetad.report.compose_fits import fits_report
+    from hmetad.report.estimates import convergence_record, estimate_frame, measure_frame
     from hmetad.report.measures_report import measures_report
     from hmetad.report.plots_bars import plot_sensitivity_bars
     from hmetad.report.plots_by import plot_by, plot_criterion
@@ -88,7 +89,6 @@ if TYPE_CHECKING:
     from hmetad.report.plots_ratings import plot_accuracy_by_rating
     from hmetad.report.records import decisions_record
     from hmetad.report.report import Report
-    from hmetad.report.tables import convergence_record, estimate_frame, measure_frame
     from hmetad.simulate.calibration import calibrate_sampler
     from hmetad.simulate.power import plan_trials, trials_needed
     from hmetad.simulate.recovery import recover
@@ -293,6 +293,7 @@ HOMES = {
     "mle.uvsdt": ("uvsdt",),
     "report.compose": ("combine_reports", "fit_report"),
     "report.compose_fits": ("fits_report",),
+    "report.estimates": ("convergence_record", "estimate_frame", "measure_frame"),
     "report.measures_report": ("measures_report",),
     "report.plots_bars": ("plot_sensitivity_bars",),
     "report.plots_by": ("plot_by", "plot_criterion"),
@@ -308,7 +309,6 @@ HOMES = {
     "report.plots_ratings": ("plot_accuracy_by_rating",),
     "report.records": ("decisions_record",),
     "report.report": ("Report",),
-    "report.tables": ("convergence_record", "estimate_frame", "measure_frame"),
     "simulate.calibration": ("calibrate_sampler",),
     "simulate.power": ("plan_trials", "trials_needed"),
     "simulate.recovery": ("recover",),

@@ -107,6 +107,12 @@ def test_every_card_is_in_the_table_of_choices():
         assert f"(#card-{card.stem})" in page
 
 
+def test_every_room_is_in_the_table_of_rooms():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for room in PACKAGE.glob("*/__init__.py"):
+        assert f"`{room.parent.name}`" in page
+
+
 def test_every_code_of_a_notice_is_explained_and_none_that_does_not_exist():
     explained = tomllib.loads((DOCS / "notices.toml").read_text(encoding="utf-8"))
     raised = set().union(*map(codes_raised, PACKAGE.rglob("*.py")))

@@ -22,7 +22,7 @@ def folder(shared, tmp_path_factory):
 def test_from_a_csv_to_verdicts(folder):
     fit = ["fit", "trials.csv", "--by", "llm,task", "--confidence", "rating", "--ratings", "4"]
     done = run(folder, *fit, "-o", "fit.nc", "--seed", "1", "--json")
-    estimates = {row["cell"]: row for row in json.loads(done.stdout)}
+    estimates = {row["cell"]: row for row in json.loads(done.stdout)["rows"]}
     assert len(estimates) == 22
     usual = [row for cell, row in estimates.items() if cell != BELOW_CHANCE]
     # Maximum likelihood on padded counts, computed elsewhere: M .41 to .82 and .57 to .99.
@@ -33,7 +33,7 @@ def test_from_a_csv_to_verdicts(folder):
 
     compare = ["compare", "fit.nc", "--over", "llm", "--within", "task", "--rope=-0.1,0.1"]
     done = run(folder, *compare, "-o", "report.html", "--json")
-    assert len(json.loads(done.stdout)) == 2 * 55
+    assert len(json.loads(done.stdout)["rows"]) == 2 * 55
     assert BELOW_CHANCE in (folder / "report.html").read_text(encoding="utf-8")
 
 

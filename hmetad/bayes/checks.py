@@ -1,4 +1,4 @@
-"""Can a fit be trusted? Divergences, R̂, effective draws, and signs that M cannot have.
+"""Can a fit be trusted? Divergences, R̂ and effective draws.
 
 Fit (DataTree) → list of Notice. R̂ is the rank-normalised one, and it is read for d′ and c as
 well as for M: the classic one passes while chains drift together.
@@ -9,17 +9,13 @@ import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
-from hmetad.counts.notices import Notice, notice_where
-from hmetad.measures.sdt import sdt
+from hmetad.counts.notices import Notice
 
-__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables", "sign_notices"]
+__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables"]
 
 MAX_RHAT = 1.01
 MIN_ESS = 400
-NEGLIGIBLE_SHARE = 0.01
-CLEAR_Z = 1.96
 SOURCE = "Vehtari et al. 2021"
-FLEMING = "Fleming 2017"
 NAMED = 5
 
 
@@ -45,77 +41,6 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
         if sampled.sizes["chain"] > 1:
             found += threshold_notice(sampled, "rhat")
         return found + threshold_notice(sampled, "ess")
-
-
-def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
-    """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
-
-    Parameters
-    ----------
-    counts : DataArray
-        The count table that was fitted: responses alone may say what the posterior cannot, for
-        on the scale of log M meta-d′ takes the sign of d′, and the ratings then bend d′.
-    fit : DataTree
-        Its fit.
-
-    Returns
-    -------
-    list of Notice
-        ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning);
-        ``"meta-d-sign"`` (error where confidence is no higher for right answers, else warning);
-        ``"confidence-sign"`` (warning where it is not clearly higher).
-    """
-    posterior = fit["posterior"].to_dataset()
-    alone = sdt(counts, correction="cell")
-    negative = alone["dprime"] <= 0
-    unclear = alone["dprime"] < CLEAR_Z * alone["dprime_se"]
-    unclear = (unclear | may_be_negative(posterior["dprime"])) & ~negative
-    step = (
-        "Leave the cell out, or fit it by itself with meta-d′ as the scale (card hmetad_single) "
-        "and compare meta_d."
-    )
-    below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there."
-    near = (
-        "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing, and its mean "
-        "is not the ratio of the means."
-    )
-    meta = "meta-d′ may be negative, and then log M does not exist."
-    z = confidence_z(counts)
-    backward = (
-        "Confidence is no higher for right answers than for wrong ones, so meta-d′ is at or below "
-        "0, which log M cannot represent: M is then only close to 0."
-    )
-    faint = "Confidence is not clearly higher for right answers than for wrong ones."
-    is_faint, may_be = (z > 0) & (z < CLEAR_Z), may_be_negative(posterior["meta_d"])
-    near_source, other_scale = "Guggenmos 2021", "Compare meta_d, on the scale of meta-d′."
-    return [
-        *notice_where(z <= 0, "meta-d-sign", "error", backward, FLEMING, step),
-        *notice_where(is_faint, "confidence-sign", "warning", faint, FLEMING, other_scale),
-        *notice_where(negative, "dprime-sign", "error", below, FLEMING, step),
-        *notice_where(unclear, "dprime-sign", "warning", near, near_source, step),
-        *notice_where(may_be, "meta-d-sign", "warning", meta, FLEMING, other_scale),
-    ]
-
-
-def confidence_z(counts: xr.DataArray) -> xr.DataArray:
-    """Rank test, per cell, of whether right answers are held with more confidence than wrong ones.
-
-    Mann & Whitney's U of the ratings, within each response, summed over responses and divided by
-    its standard deviation without ties; NaN where there are only right or only wrong answers.
-    """
-    right = xr.concat([counts.sel(stimulus=s, response=s, drop=True) for s in ("S1", "S2")], "of")
-    wrong = counts.sum("stimulus").transpose("response", ...).rename(response="of") - right
-    below = wrong.cumsum("rating") - wrong
-    pairs = right.sum("rating") * wrong.sum("rating")
-    excess = (right * (below + wrong / 2)).sum("rating") - pairs / 2
-    variance = pairs * (right.sum("rating") + wrong.sum("rating") + 1) / 12
-    total = variance.sum("of")
-    return excess.sum("of") / np.sqrt(total.where(total > 0))
-
-
-def may_be_negative(draws: xr.DataArray) -> xr.DataArray:
-    """Whether more than one draw in a hundred is at or below zero, per cell."""
-    return (draws <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
 
 
 def sampled_variables(posterior: xr.Dataset) -> xr.Dataset:
@@ -150,7 +75,8 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
     number = int(fit["sample_stats"]["diverging"].sum())
     if number == 0:
         return []
-    text = f"{number} divergent transitions: the posterior was not explored fully."
+    transitions = "transition" if number == 1 else "transitions"
+    text = f"{number} divergent {transitions}: the posterior was not explored fully."
     step = "Raise target_accept or change a prior."
     return [Notice("divergences", "error", text, (), "Betancourt 2017", step)]
 

@@ -79,7 +79,7 @@ def sample_to_folder(
         chains=options["chains"],
         cores=options["cores"],
         seed=options["random_seed"],
-        progress_bar=options.get("progressbar", True),
+        progress_bar=options.get("progressbar", True) and not options.get("quiet", False),
         save_warmup=False,
         zarr_store=nutpie.zarr_store.LocalStore(str(folder / DRAWS)),
         **tuning,

@@ -4,8 +4,10 @@ Count table and model card → DataTree with labelled cells, checked.
 """
 
 import json
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,11 +17,12 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.bayes.checks import convergence_notices, sign_notices
+from hmetad.bayes.checks import convergence_notices
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.pooling import pooled_over
+from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
 
@@ -69,7 +72,8 @@ def fit(
     **sample_kwargs
         Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
         progressbar, nuts_sampler (nutpie unless named), and so on. ``"numpyro"`` and
-        ``"blackjax"`` need ``pip install "hmetad[jax]"``.
+        ``"blackjax"`` need ``pip install "hmetad[jax]"``. ``progressbar=False`` is silent but
+        for warnings; ``quiet=True`` silences PyMC altogether. Notices are raised all the same.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def fit(
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(spec, options["random_seed"], packages)
     if store is None:
-        with bayesian_model:
+        with bayesian_model, remarks_hidden(options.get("progressbar") is False):
             tree = pm.sample(**{"initvals": start, **options})
     else:
         tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
@@ -123,6 +127,19 @@ def finished(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) 
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in SAID and k != "notices"}
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))
+
+
+@contextmanager
+def remarks_hidden(is_hidden: bool) -> Iterator[None]:
+    """PyMC says no more than its warnings: who wants no progress wants no list of variables."""
+    log = logging.getLogger("pymc")
+    level = log.level
+    if is_hidden:
+        log.setLevel(max(level, logging.WARNING))
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def recorded_seed(given: Any) -> Any:
@@ -151,7 +168,7 @@ def refuse_truncated(tree: xr.DataTree, draws: int) -> None:
 
 
 def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
-    """Copy of the fit, with the cells' coordinates in every group that has cells."""
+    """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
     per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
     groups = {
         name: group.to_dataset().assign_coords(per_cell)
@@ -159,6 +176,10 @@ def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
         else group.to_dataset()
         for name, group in tree.children.items()
     }
+    # Who fits the counts again has to be told what was said of them.
+    said = {name: counts.attrs[name] for name in SAID if name in counts.attrs}
+    observed = groups["observed_data"]
+    groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
     return xr.DataTree.from_dict(groups)
 
 

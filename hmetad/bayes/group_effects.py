@@ -35,12 +35,16 @@ __all__ = [
     "averaging_weights",
     "centred_columns",
     "label_dim",
+    "remaining_columns",
 ]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 type PriorOf = Callable[[str], Prior]
 type NameOf = Callable[[str], str]
+
+# A fitted share of a column below this is rounding.
+TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -216,23 +220,45 @@ def averaging_weights(design: Design, block: Block, is_centred: Flags, taken: se
 
 
 def absorbed_columns(
-    design: Design, block: Block, is_centred: Mapping[str, bool | Flags], taken: set[int]
+    columns: Floats, block: Block, is_centred: Mapping[str, bool | Flags]
 ) -> Floats:
-    """Which common columns are the mean of a centred effect, (groups, effects, coefficients).
+    """What of the common columns is the mean of centred effects, (groups, effects, coefficients).
 
     Common column X belongs to effect E of a group if X = a_group · E in all cells: the intercept
     to an intercept per group, a covariate of subjects to their intercepts, and a condition to the
-    effect of the condition. Then the group's own coefficient has mean Σ a·β, and X leaves the
-    predictor: nothing is said twice, and the sampler has no ridge to follow.
+    effect of the condition. What of X belongs to no single one is the least-squares fit of all
+    within each group, X ≈ Σ a_group,E · E: a covariate of subjects where each of their tasks has an
+    effect, or half of each of two tasks where they have an intercept. The group's own coefficients
+    then have means Σ a·β, and the predictor keeps of X only what `remaining_columns` leaves:
+    nothing is said twice, and the sampler has no ridge to follow.
     """
-    columns, groups = design.columns, len(block.groups)
-    weights = np.zeros((groups, block.columns.shape[1], columns.shape[1]))
-    for effect in np.flatnonzero(centred_columns(block, is_centred)):
-        for j in range(columns.shape[1]):
-            ratio = ratio_by_group(columns[:, j], block.columns[:, effect], block.index, groups)
-            if ratio is not None and j not in taken and not weights[:, :, j].any():
+    weights = np.zeros((len(block.groups), block.columns.shape[1], columns.shape[1]))
+    centred = np.flatnonzero(centred_columns(block, is_centred))
+    for j, column in enumerate(columns.T):
+        for effect in centred:
+            ratio = ratio_by_group(column, block.columns[:, effect], block.index, len(weights))
+            if ratio is not None:
                 weights[:, effect, j] = ratio
+                break
+        else:
+            weights[:, centred, j] = fitted_by_group(column, block, centred)
     return weights
+
+
+def remaining_columns(columns: Floats, block: Block, weights: Floats) -> Floats:
+    """Common columns, (cells, coefficients), without what the block's effects have for a mean."""
+    held = (block.columns[:, :, None] * weights[block.index]).sum(axis=1)
+    left = columns - held
+    return np.where(np.isclose(columns, held, rtol=1e-9, atol=1e-12), 0.0, left)
+
+
+def fitted_by_group(column: Floats, block: Block, chosen: NDArray[np.int64]) -> Floats:
+    """Least-squares fit of a column by effects within each group, (groups, effects)."""
+    ratios = np.zeros((len(block.groups), len(chosen)))
+    for group in range(len(ratios)):
+        own = block.index == group
+        ratios[group] = np.linalg.lstsq(block.columns[own][:, chosen], column[own])[0]
+    return np.where(abs(ratios) > TINY, ratios, 0.0)
 
 
 def ratio_by_group(

@@ -23,6 +23,7 @@ from hmetad.bayes.group_effects import (
     absorbed_columns,
     average_deviations,
     label_dim,
+    remaining_columns,
 )
 from hmetad.bayes.spec import (
     CORRELATION,
@@ -72,19 +73,19 @@ def linear_predictor(predictor: Predictor, prior_of: PriorOf, named: NameOf) -> 
     tensor, shape (cells, *extra)
     """
     design, extra = predictor.design, predictor.extra
-    taken: set[int] = set()
-    parts = []
+    left, parts = design.columns, []
     for block in design.blocks:
-        weights = absorbed_columns(design, block, predictor.is_centred, taken)
-        taken |= set(np.flatnonzero(weights.any(axis=(0, 1))).tolist())
+        weights = absorbed_columns(left, block, predictor.is_centred)
+        left = remaining_columns(left, block, weights)
         parts.append(BlockPart(predictor, block, weights, prior_of, named))
-    common = common_coefficients(design, extra, average_deviations(parts, taken), prior_of, named)
+    used = left.any(axis=0)
+    averages = average_deviations(parts, set(np.flatnonzero(~used).tolist()))
+    common = common_coefficients(design, extra, averages, prior_of, named)
     total: TensorVariable | float = 0.0
     for part in parts:
         total = total + part.effects(common)
-    left = [j for j in range(design.columns.shape[1]) if j not in taken]
-    if left and common is not None:
-        total = total + weighted_sum(design.columns[:, left], common[left])
+    if used.any() and common is not None:
+        total = total + weighted_sum(left[:, used], common[np.flatnonzero(used)])
     cells = len(design.blocks[0].index) if design.blocks else len(design.columns)
     sizes = [len(pm.modelcontext(None).coords[dim]) for dim in extra]
     return pt.broadcast_to(total, (cells, *sizes))

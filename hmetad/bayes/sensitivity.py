@@ -58,10 +58,9 @@ def sensitivity(
     >>> list(sensitivity(draws, ["priors of M twice as wide"], **quiet))
     ['priors of M twice as wide']
     """
-    counts = fit["observed_data"].to_dataset()["counts"] if is_fit(fit) else None
-    if counts is None:
+    if not is_fit(fit):
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
-    posterior = fit["posterior"]
+    counts, posterior = fit["observed_data"].to_dataset()["counts"], fit["posterior"]
     options: dict[str, Any] = {
         "draws": posterior.sizes["draw"],
         "chains": posterior.sizes["chain"],
@@ -143,7 +142,8 @@ def chosen(
     models = other_choices(fit)
     if choices is None:
         return models
-    for name in [choices] if isinstance(choices, str) else choices:
+    names = [choices] if isinstance(choices, str) else choices
+    for name in names:
         if name not in models:
             raise InputError("choices", repr(name), "other choices", nearest(name, models))
-    return {name: models[name] for name in ([choices] if isinstance(choices, str) else choices)}
+    return {name: models[name] for name in names}

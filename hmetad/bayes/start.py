@@ -21,6 +21,7 @@ from hmetad.bayes.group_effects import (
     averaging_weights,
     centred_columns,
     centred_elements,
+    remaining_columns,
 )
 from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
 from hmetad.mle.scoring import CellModes, Layout, penalised_modes
@@ -123,7 +124,7 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     average = common.copy()
     values: dict[str, Floats] = {}
     centred: dict[str, Flags] = {}
-    taken: set[int] = set()
+    left = design.columns
     all_effects = []
     for b, block in enumerate(design.blocks):
         parts = [fit.blocks[b] for fit in fits]
@@ -132,10 +133,11 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         sigmas = np.stack([part.sigmas for part in parts], axis=-1)
         clarity = np.stack([part.clarity for part in parts], axis=-1)
         centred |= centred_effects(block, unflattened(clarity, extra))
-        weights = absorbed_columns(design, block, centred, taken)
-        taken |= set(np.flatnonzero(weights.any(axis=(0, 1))).tolist())
+        weights = absorbed_columns(left, block, centred)
+        left = remaining_columns(left, block, weights)
         own = effects + np.tensordot(weights, common, axes=1)
         values |= block_values(parameter, block, effects, own, sigmas, centred, extra)
+    taken = set(np.flatnonzero(~left.any(axis=0)).tolist())
     for block, effects in zip(design.blocks, all_effects, strict=True):
         flags = centred_columns(block, centred)
         average += np.tensordot(averaging_weights(design, block, flags, taken), effects, axes=2)

@@ -211,11 +211,7 @@ def write(
     """Write the rows, or a page about the decisions, by the suffix of the path."""
     if decisions is None or path.suffix in DATA_FILES:
         write_answer(answer, path)
-    elif len(fits) == 1:
-        page = hmetad.fit_report(
-            one_or_all(fits), decisions, sensitivity=others, command=command_line()
-        )
-        page.save(path)
-    else:
-        page = hmetad.fits_report(fits, decisions, sensitivity=others, command=command_line())
-        page.save(path)
+        return
+    write_page = hmetad.fit_report if len(fits) == 1 else hmetad.fits_report
+    page = write_page(one_or_all(fits), decisions, sensitivity=others, command=command_line())
+    page.save(path)

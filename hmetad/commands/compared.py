@@ -3,7 +3,8 @@
 Decisions, or draws of superiority, with ranks and other choices → Answer.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ RANKS = {
     "p_best": "P(best)",
     "verdict": "verdict",
 }
-WHY = {"withheld": "withheld for"}
+WHY = {"withheld": "withheld for", "unsettled": "MC error could turn"}
 type Fits = Mapping[str, "xr.DataTree"]
 
 
@@ -50,7 +51,7 @@ def judged(decisions: "Decisions") -> Answer:
     low, high = decisions.rope
     kind = record.get("kind", "value").replace("_", " ")
     of = "" if kind == "value" else " in"
-    shown = {**DECISIONS, **(WHY if any(row.get("withheld") for row in rows) else {})}
+    shown = {**DECISIONS, **reasons_in(rows)}
     title = f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{paired(record)}"
     found = hmetad.notices(decisions.results)
     return Answer((Listing(rows, shown, title),), found, more=record)
@@ -60,15 +61,16 @@ def superiorities(draws: "xr.DataArray") -> Answer:
     """Probabilities of superiority as an answer; no verdict comes of them."""
     rows = rows_of(hmetad.superiority_table(draws))
     said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
-    shown = {**SUPERIORITY, **(WHY if any(row["withheld"] for row in rows) else {})}
+    shown = {**SUPERIORITY, **reasons_in(rows)}
     title = f"probability that {draws.name} is larger{paired(said)}"
     return Answer((Listing(rows, shown, title),), hmetad.notices(draws), more=said)
 
 
 def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     """Answer with a table of ranks after its first."""
-    rows = rows_of(hmetad.rank_table(ranks))
-    listing = Listing(rows, RANKS, f"Ranks in {ranks.attrs['quantity']}, the largest first")
+    rows = [with_whole_ranks(row) for row in rows_of(hmetad.rank_table(ranks))]
+    title = f"Ranks in {ranks.attrs['quantity']}, the largest first"
+    listing = Listing(rows, {**RANKS, **reasons_in(rows)}, title)
     found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
     more = {**answer.more, "ranks": rows}
     return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
@@ -90,6 +92,17 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
 def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
     """Answer that says which fits it comes of."""
     return replace(answer, more={**answer.more, **about_fits(fits, paths)})
+
+
+def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Columns that say why there is no verdict, where one is missing."""
+    return {name: heading for name, heading in WHY.items() if any(row.get(name) for row in rows)}
+
+
+def with_whole_ranks(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Row whose limits of a rank are whole numbers, or None where they are undefined."""
+    ends = {name: row[name] for name in ("rank_lower", "rank_upper")}
+    return {**row, **{k: None if math.isnan(x) else int(x) for k, x in ends.items()}}
 
 
 def paired(said: Mapping[str, Any]) -> str:

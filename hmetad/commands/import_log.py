@@ -41,6 +41,8 @@ hmetad import dataset michael2026 -o trials.csv
 # Those of `read_log`; by hand, since to ask it would take a second.
 KINDS = ("lm-eval", "inspect", "table")
 REMARKS = ("rejected", "duplicates", "unfinished", "examples")
+# Options of `read_log` that are typed by another name, since PATH is the command's source.
+TYPED = {"source": "--confidence-from"}
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 
 
@@ -150,13 +152,25 @@ def import_log(
 def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
     """Trials of a log, or of a public data set."""
     if kind in KINDS:
-        return hmetad.read_log(kind, source, **options)
+        return read_named(kind, source, options)
     kinds = [*KINDS, "dataset"]
     if kind != "dataset":
         raise InputError("kind", repr(kind), f"one of {', '.join(kinds)}", nearest(kind, kinds))
     for name in options:
-        raise InputError(f"--{name.replace('_', '-')}", "an option", "none for a data set")
+        typed = TYPED.get(name, f"--{name.replace('_', '-')}")
+        raise InputError(typed, "an option", "none for a data set")
     return hmetad.datasets.load_trials(str(source))
+
+
+def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
+    """Trials of a log; an error names the option as it was typed."""
+    try:
+        return hmetad.read_log(kind, source, **options)
+    except InputError as error:
+        if error.argument not in TYPED:
+            raise
+        typed = TYPED[error.argument]
+        raise InputError(typed, error.got, error.allowed, error.next_step) from error
 
 
 def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -103,7 +104,7 @@ def contrast(
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
         or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
         given the same items, and ``"type1-differs"`` with the pairs whose M is compared though
-        the 95 % interval of the difference in d′ or c excludes 0 (Guggenmos 2021).
+        they clearly differ in d′ or c (Guggenmos 2021).
 
     Raises
     ------
@@ -143,29 +144,22 @@ def contrast(
         pairs = pair_cells(values, over=over, within=held, against=against)
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
         data = paired(numbers, left, right, kind, independent)
-        concerned = flags[:, left] | flags[:, right]
-        compared = pair_weights(left, right, values.sizes["cell"])
+        weights = pair_weights(left, right, values.sizes["cell"])
         missing = strata_without(pairs, values, over, held)
     else:
-        pairs, weights, missing = weighted_cells(values, matrix, over=over, within=held)
-        data = weighted(numbers, weights, kind, independent)
-        concerned = flags.astype(float) @ (weights != 0).T > 0
-        compared = csr_array(weights)
+        pairs, dense, missing = weighted_cells(values, matrix, over=over, within=held)
+        data, weights = weighted(numbers, dense, kind, independent), csr_array(dense)
+    names, labels = (over, *held), pairs["label"].tolist()
     found = [
         *said_of(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
         *left_out(missing),
         *dependence(draws, values, over, held, independent),
-        *type1_differences(
-            draws, values, (over, *held), compared, pairs["label"].tolist(), independent=independent
-        ),
+        *type1_differences(draws, values, names, weights, labels, independent=independent),
     ]
     result = labelled(data, values, pairs, held, kind, over, independent)
+    concerned = flags.astype(float) @ abs(weights).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
-    said = carried(found)
-    if matrix is not None:
-        table = as_table(matrix, over).astype(float)
-        said["matrix"] = table.to_json(orient="split", double_precision=15)
-    return result.assign_attrs(said)
+    return result.assign_attrs(carried(found) | matrix_record(matrix, over))
 
 
 def pair_cells(
@@ -363,6 +357,14 @@ def left_out(missing: Sequence[str]) -> list[Record]:
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
     text = f"Left out, since cells are missing: {'; '.join(missing[:NAMED])}{more}."
     return [record("left-out", "warning", text)]
+
+
+def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict[str, str]:
+    """Attrs with the weights that contrasts were made by, if they were."""
+    if matrix is None:
+        return {}
+    table = as_table(matrix, over).astype(float)
+    return {"matrix": json.dumps(table.to_dict("split"), ensure_ascii=False)}
 
 
 def pair_weights(left: NDArray[np.intp], right: NDArray[np.intp], cells: int) -> csr_array:

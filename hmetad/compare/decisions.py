@@ -6,8 +6,9 @@ region of practical equivalence?).
 Source: Kruschke (2018); Makowski et al. (2019).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,6 +39,13 @@ SAID = (
     *("pairing", "pairing_rule", "units", "notices"),
 )
 ANSWERS = ("statistical", "verdict", "full_verdict")
+# What a reader of the draws needs; `Decisions.table` has the rest.
+SHOWN = (
+    *("label", "mean", "lower", "upper", "p_direction", "in_rope"),
+    *("statistical", "verdict", "withheld", "unsettled"),
+)
+WHERE_ANY = ("withheld", "unsettled")
+MOST_ROWS = 60
 REPORTED = (
     "mean",
     "sd",
@@ -56,7 +64,8 @@ REPORTED = (
 class Decisions:
     """Verdicts on a set of quantities, with all that they rest on.
 
-    Tables, text and figures render this one object, so that they cannot disagree.
+    Tables, text and figures render this one object, so that they cannot disagree. It shows itself
+    as a short table; `table` has everything, and `hmetad.notices` what else to know.
 
     Parameters
     ----------
@@ -103,8 +112,22 @@ class Decisions:
         results = [str(name) for name in self.results.data_vars]
         return frame[[c for c in frame.columns if c not in results] + results]
 
+    @property
+    def attrs(self) -> Mapping[Any, Any]:
+        """What the draws or estimates say of themselves; `notices` reads what to know from it."""
+        return self.results.attrs
+
+    def __repr__(self) -> str:
+        shown = shown_columns(self.table())
+        text = shown.to_string(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
+        return f"{headline(self)}\n{text}"
+
     def _repr_html_(self) -> str:
-        return self.table().to_html(index=False)
+        shown = shown_columns(self.table())
+        # A label that is cut short may be that of another.
+        with pd.option_context("display.max_colwidth", None):
+            table = shown.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
+        return f"<p>{escape(headline(self))}</p>\n{table}"
 
 
 def decide(
@@ -143,6 +166,7 @@ def decide(
         of the contrast itself) or ``"few-draws"`` (fewer than four a chain). Where the draws are
         good but not enough of them, `unsettled` names the answers that 2 Monte Carlo errors could
         change; verdict and full_verdict are then "unreliable", and more draws settle them.
+        `notices` reads what the draws carry.
 
     Raises
     ------
@@ -227,36 +251,38 @@ def decide_normal(
     errors = values.copy(data=np.broadcast_to(np.asarray(se, dtype=float), values.shape))
     if bool((errors <= 0).any()):
         raise InputError("se", f"{float(errors.min())}", "standard errors above 0")
-    half_width = norm.isf((1 - ci_prob) / comparisons / 2) * errors
-    lower, upper = values - half_width, values + half_width
-    z = abs(values - null) / errors
-    below_upper, below_lower = (norm.cdf(edge, values, errors) for edge in reversed(rope))
-    inside = values.copy(data=below_upper - below_lower)
     is_defined = np.isfinite(values.values) & np.isfinite(errors.values)
     own = ["" if holds else "undefined" for holds in is_defined]
     withheld = both_codes(withheld_codes(values), own)
-    is_withheld = withheld != ""
-    words = interval_words(lower.values, upper.values, rope), share_words(inside.values)
-    answers = {
-        "statistical": excludes(lower.values, upper.values, null) & ~is_withheld,
-        "verdict": np.where(is_withheld, "unreliable", words[0]),
-        "full_verdict": np.where(is_withheld, "unreliable", words[1]),
-    }
-    results = xr.Dataset(
-        {
-            "mean": values,
-            "sd": errors,
-            "lower": lower,
-            "upper": upper,
-            "p_value": np.minimum(1.0, comparisons * 2 * values.copy(data=norm.sf(z))),
-            "p_direction": values.copy(data=norm.cdf(z)),
-            "in_rope": inside,
-            **{name: (dim, answer) for name, answer in answers.items()},
-        }
+    z = norm.isf((1 - ci_prob) / comparisons / 2)
+    found = normal_summary(values.values, errors.values, z, rope, null, comparisons)
+    answers = normal_answers(found, rope, null, withheld != "")
+    results = xr.Dataset({"mean": values, "sd": errors}).assign(
+        {name: (dim, x) for name, x in (found | answers).items()}
     )
     said = carried([*said_of(values), *shrunken(values)])
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
+
+
+def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of a table of decisions that are shown unasked; reasons where there are any."""
+    columns = [name for name in SHOWN if name in table]
+    empty = [name for name in WHERE_ANY if name in table and (table[name] == "").all()]
+    return table[[name for name in columns if name not in empty]]
+
+
+def headline(decisions: Decisions) -> str:
+    """What is judged, against which region, with which intervals."""
+    low, high = decisions.rope
+    level = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
+    parts = (
+        f"{len(decisions.table())} of {decisions.quantity}",
+        f"ROPE {low:g} to {high:g}",
+        f"null {decisions.null:g}",
+        f"{level:.4g} % intervals ({decisions.ci_kind})",
+    )
+    return f"Decisions: {'; '.join(parts)}"
 
 
 def check_arguments(
@@ -339,6 +365,41 @@ def judged(
         "verdict": np.where(is_withheld | flags[1], "unreliable", verdict),
         "full_verdict": np.where(is_withheld | flags[2], "unreliable", full),
         "unsettled": np.array(joined_codes(list(unsure), flags), dtype=str),
+    }
+
+
+def normal_summary(
+    mean: Floats,
+    sd: Floats,
+    z: float,
+    rope: tuple[float, float],
+    null: float,
+    comparisons: int,
+) -> dict[str, Floats]:
+    """Interval, p-value, and shares of normal distributions."""
+    distance = abs(mean - null) / sd
+    return {
+        "lower": mean - z * sd,
+        "upper": mean + z * sd,
+        "p_value": np.minimum(1.0, comparisons * 2 * norm.sf(distance)),
+        "p_direction": norm.cdf(distance),
+        "in_rope": np.asarray(norm.cdf(rope[1], mean, sd) - norm.cdf(rope[0], mean, sd)),
+    }
+
+
+def normal_answers(
+    found: dict[str, Floats],
+    rope: tuple[float, float],
+    null: float,
+    is_withheld: NDArray[np.bool_],
+) -> dict[str, NDArray[Any]]:
+    """The answers, none where they are withheld."""
+    lower, upper = found["lower"], found["upper"]
+    verdict, full = interval_words(lower, upper, rope), share_words(found["in_rope"])
+    return {
+        "statistical": excludes(lower, upper, null) & ~is_withheld,
+        "verdict": np.where(is_withheld, "unreliable", verdict),
+        "full_verdict": np.where(is_withheld, "unreliable", full),
     }
 
 

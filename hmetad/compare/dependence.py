@@ -1,7 +1,7 @@
 """What is taken for independent and may be paired: separate fits, and cells of the same items.
 
 Draws and their cells (chain, draw, cell) → records of notices.
-Source: Boehm et al. (2018) for separate fits; Wang et al. (2025) for items.
+Source: Boehm et al. (2018) for separate fits; Miller (2024) for items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def paired_data(
         "paired, and this interval ignores it."
     )
     cells = labels[is_paired].tolist()
-    return [record("paired-data", "warning", text, cells, "Wang et al. 2025", TOGETHER)]
+    return [record("paired-data", "warning", text, cells, "Miller 2024", TOGETHER)]
 
 
 def is_repeated(levels: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -175,7 +175,7 @@ def row_quantile(ordered: Floats, prob: Floats) -> Floats:
     array([0.5])
     """
     place = np.asarray(prob) * (ordered.shape[1] - 1)
-    below = np.minimum(place.astype(int), ordered.shape[1] - 1)
+    below = place.astype(int)
     above = np.minimum(below + 1, ordered.shape[1] - 1)
     number, part = np.arange(len(ordered)), place - below
     lower, upper = ordered[number, below], ordered[number, above]

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.compare.remarks import said_of
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -195,6 +196,6 @@ def errors_on(draws: xr.DataArray) -> list[dict[str, Any]]:
     of_m = str(draws.name) in M_QUANTITIES
     return [
         notice
-        for notice in json.loads(draws.attrs.get("notices", "[]"))
+        for notice in said_of(draws)
         if notice["severity"] == "error" and (of_m or not notice["code"].endswith("-sign"))
     ]

@@ -5,7 +5,6 @@ one, so that what levels have in common, and what is uncertain in each, is in th
 Source: Goldstein & Spiegelhalter (1996).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from hmetad.compare.monte_carlo import (
     share_interval,
 )
 from hmetad.compare.quantities import Draws, error_flags, joined_codes
+from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.strata import design_of, strata_of
 from hmetad.errors import InputError
 
@@ -128,9 +128,7 @@ def rank(
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    found = json.loads(values.attrs.get("notices", "[]"))
-    found += dependence(draws, values, over, held, independent)
-    attrs |= {"notices": json.dumps(found, ensure_ascii=False)} if found else {}
+    attrs |= carried([*said_of(values), *dependence(draws, values, over, held, independent)])
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 

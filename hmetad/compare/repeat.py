@@ -4,7 +4,7 @@ Decisions and fits by name → Decisions by name. What was compared, and by whic
 the first decisions, so that nothing can be asked otherwise by mistake.
 """
 
-import io
+import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -88,7 +88,7 @@ def repeated(decisions: Decisions, fit: Draws | Mapping[str, Draws], name: str) 
 def contrasted(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.DataArray:
     """Contrasts of a fit, formed as those that were judged."""
     results, said = decisions.results, decisions.results.attrs
-    matrix = pd.read_json(io.StringIO(said["matrix"]), orient="split") if "matrix" in said else None
+    matrix = recorded_matrix(said["matrix"]) if "matrix" in said else None
     return contrast(
         fit,
         var=None if isinstance(fit, xr.DataArray) else said["quantity"],
@@ -99,6 +99,11 @@ def contrasted(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.Dat
         kind=said["kind"],
         independent=said["pairing"] == "independent",
     )
+
+
+def recorded_matrix(text: str) -> pd.DataFrame:
+    """Weights of contrasts, with names as they were: "01" is no number, "2020-01" no date."""
+    return pd.DataFrame(**json.loads(text))
 
 
 def reference(results: xr.Dataset) -> str | float | bool | None:

@@ -3,7 +3,6 @@
 Mapping of fits → DataArray (chain, draw, cell) of one quantity, with all their cells.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from hmetad.compare.quantities import (
     named_as_asked,
     one_variable,
 )
+from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.strata import per_cell_coordinates
 from hmetad.errors import InputError
 
@@ -61,13 +61,12 @@ def separate_cells(
     kept = []
     for values in parts.values():
         cells = values["cell"].values.tolist()
-        for notice in json.loads(values.attrs.get("notices", "[]")):
+        for notice in said_of(values):
             found.append({**notice, "cells": notice["cells"] or cells})
         dropped = [name for name in values.coords if name not in {*shared, "cell"}]
         kept.append(values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()}))
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
-    said = {"notices": json.dumps(found, ensure_ascii=False)} if found else {}
-    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(said)
+    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(carried(found))
 
 
 def one_fit(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.DataArray:
@@ -86,11 +85,10 @@ def relabelled(values: xr.DataArray, name: str) -> xr.DataArray:
     """Cells, and notices about them, with the name of their fit in front."""
     found = [
         {**notice, "cells": [f"{name} | {cell}" for cell in notice["cells"]]}
-        for notice in json.loads(values.attrs.get("notices", "[]"))
+        for notice in said_of(values)
     ]
     labels = [f"{name} | {cell}" for cell in values["cell"].values.tolist()]
-    said = {"notices": json.dumps(found, ensure_ascii=False)} if found else {}
-    return values.assign_coords(cell=labels).assign_attrs(said)
+    return values.assign_coords(cell=labels).assign_attrs(carried(found))
 
 
 def shared_groups(fits: Mapping[str, Draws]) -> list[str]:

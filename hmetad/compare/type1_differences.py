@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.stats import norm
 
 from hmetad.compare.quantities import (
     M_QUANTITIES,
@@ -26,8 +27,8 @@ __all__ = ["type1_differences"]
 type Floats = NDArray[np.float64]
 
 TYPE1 = ("dprime", "c")
-# Half of a 95 % interval, in SDs.
-CLEAR_Z = 1.96
+# Of finding a difference in d′ or c in any of the contrasts, where there is none.
+FALSE_ALARM = 0.05
 CHUNK = 2**20
 # As many give a mean and an SD well enough, and cost little beside the contrasts themselves.
 DRAWS = 1000
@@ -62,8 +63,9 @@ def type1_differences(
     Returns
     -------
     list of record
-        ``"type1-differs"`` (warning) with the contrasts of whose d′ or c the 95 % interval,
-        mean ± 1.96 SD, excludes 0; or none.
+        ``"type1-differs"`` (warning) with the contrasts of whose d′ or c the interval, mean ± z·SD,
+        excludes 0; or none. Its probability is 95 %, Bonferroni-corrected for all contrasts and
+        both of them.
 
     Examples
     --------
@@ -142,4 +144,5 @@ def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArr
         variance = np.concatenate(
             [np.square(weights[i : i + step] @ centred.T).mean(axis=1) for i in starts]
         )
-    return np.abs(weights @ mean) > CLEAR_Z * np.sqrt(variance)
+    clear_z = norm.isf(FALSE_ALARM / 2 / max(1, len(TYPE1) * weights.shape[0]))
+    return np.abs(weights @ mean) > clear_z * np.sqrt(variance)

@@ -206,9 +206,9 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     Traceback (most recent call last):
     hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
 count table with dims stimulus, response and rating. sdt needs the stimulus, which right and wrong \
-answers do not hold. With correctness in its place M-ratio is near 1 by construction. To this \
-table apply measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), \
-gamma, phi, mean_confidence and meta_information.
+answers do not hold. With correctness in its place M-ratio is mostly near 1, whatever the truth. \
+To this table apply measures of correctness and confidence alone: auroc2 (the area under the \
+type-2 ROC), gamma, phi, mean_confidence and meta_information.
     """
     allowed = "a count table with dims stimulus, response and rating"
     start = "Make one with count_trials or from_nr."
@@ -218,8 +218,8 @@ gamma, phi, mean_confidence and meta_information.
     if "correct" in counts.dims:
         step = (
             f"{used_by} needs the stimulus, which right and wrong answers do not hold. With "
-            "correctness in its place M-ratio is near 1 by construction. To this table apply "
-            f"{TYPE2_MEASURES}."
+            "correctness in its place M-ratio is mostly near 1, whatever the truth. To this table "
+            f"apply {TYPE2_MEASURES}."
         )
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):
@@ -312,7 +312,8 @@ def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> No
             got = f"column {stimulus!r}, which goes with {name!r} in every row"
             step = (
                 f"Where only correctness is known use {TYPE2_MEASURES}; count_correct makes their "
-                "table. With correctness as the stimulus M-ratio is near 1 by construction."
+                "table. With correctness as the stimulus M-ratio is mostly near 1, whatever the "
+                "truth."
             )
             raise InputError("stimulus", got, "what was shown, in two labels", step)
 

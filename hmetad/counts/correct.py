@@ -28,7 +28,7 @@ from hmetad.counts.checks import (
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.table import cell_labels, cells_of, complete_rows, tally
-from hmetad.counts.table_notices import FEW_TRIALS, MESSAGES
+from hmetad.counts.table_notices import FEW_TRIALS, MESSAGES, items_together
 from hmetad.errors import InputError
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
@@ -183,7 +183,7 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     list of Notice
         ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"few-trials"`` (fewer
         than 100, Rahnev 2025), ``"no-errors"`` and ``"no-rights"`` (warnings); each once, with
-        its cells.
+        its cells. Cells of single items are judged together, as in `count_notices`.
 
     Examples
     --------
@@ -191,6 +191,7 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     >>> [notice.code for notice in type2_notices(table)]
     ['no-errors']
     """
+    table = items_together(table)
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
     alone = "confidence cannot tell right from wrong, and measures of how well it does are missing."

@@ -20,7 +20,7 @@ CODE = "response-is-confidence-cut"
 SOURCE = "Cacioli 2026, withdrawn"
 BY_CONSTRUCTION = (
     "The rating alone determines the response: d′ and meta-d′ are then functions of one table and "
-    "M-ratio is near 1 by construction."
+    "M-ratio is mostly near 1, whatever the truth."
 )
 INSTEAD = f"Use {TYPE2_MEASURES}."
 STEP = (

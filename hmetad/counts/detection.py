@@ -22,8 +22,8 @@ ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
 SOURCE = "Cacioli 2026, withdrawn"
 MEANING = (
     "Correctness is the stimulus and a cut of confidence the response: d′ and meta-d′ are "
-    "functions of one table, and M-ratio is near 1 by construction. It says nothing of "
-    "metacognition."
+    "functions of one table, and M-ratio is nearly the same whatever the truth, mostly near 1. It "
+    "says nothing of metacognition."
 )
 INSTEAD = f"Use {TYPE2_MEASURES}."
 

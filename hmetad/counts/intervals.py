@@ -105,7 +105,7 @@ def resample_interval(
         if not np.issubdtype(estimate.dtype, np.floating):
             result[name] = estimate
             continue
-        values = draws[name].transpose(*estimate.dims, "draw").to_numpy()
+        values = defined_only(draws[name].transpose(*estimate.dims, "draw").to_numpy())
         levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
         if left_out is not None:
             acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
@@ -120,6 +120,11 @@ def resample_interval(
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
     return with_notices(result, [*notices(draws), *notices(estimates), *beside])
+
+
+def defined_only(values: Floats) -> Floats:
+    """Draws with NaN where a variable is undefined or infinite, which both count as no draw."""
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[Notice]:

@@ -88,14 +88,15 @@ def rows_in_cells(
     """
     values = trials[column]
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    rows = trials[[*by]].assign(
-        stimulus=trials[stimulus], value=abs(values) if is_number else values
-    )
+    # Grouping columns are numbered, since one may be named "value".
+    numbers = list(range(len(by)))
+    rows = trials[[*by]].set_axis(numbers, axis=1)
+    rows = rows.assign(stimulus=trials[stimulus], value=abs(values) if is_number else values)
     distinct = rows.drop_duplicates().dropna()
     if not by:
         return distinct.assign(cell=0)[["cell", "stimulus", "value"]]
-    numbered = cells[[*by]].assign(cell=np.arange(len(cells)))
-    return distinct.merge(numbered, on=[*by])[["cell", "stimulus", "value"]]
+    numbered = cells[[*by]].set_axis(numbers, axis=1).assign(cell=np.arange(len(cells)))
+    return distinct.merge(numbered, on=numbers)[["cell", "stimulus", "value"]]
 
 
 def mixture_notices(
@@ -126,8 +127,8 @@ def mixture_notices(
     -------
     list of Notice
         ``"mixed-difficulty"`` (warning: columns named like difficulty, contrast, coherence or a
-        staircase's level) and ``"mixed-items"`` (info: columns named like items or questions),
-        each with its cells.
+        staircase's level) and ``"mixed-items"`` (info: columns named like items or questions, but
+        not numbers that no two trials share), each with its cells.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def cells_of_the_same_items(
 
     Notes
     -----
-    Of more than 2000 items every so manyth is looked at; more than 3000 cells are not.
+    Of more than 2000 items some 2000 are looked at; of more than 3000 cells, none.
 
     Examples
     --------
@@ -236,8 +237,17 @@ def difficulty_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:
 
 
 def item_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:
-    """Columns that are not in use, hold plain values and are named like items."""
-    return [name for name in plain_columns(trials, used) if is_item_name(name)]
+    """Columns that are not in use, hold plain values and are named like items.
+
+    Numbers that no two trials share number the trials.
+    """
+    named_so = [name for name in plain_columns(trials, used) if is_item_name(name)]
+    return [name for name in named_so if not numbers_the_trials(trials[name])]
+
+
+def numbers_the_trials(values: pd.Series) -> bool:
+    """Whether these are numbers, each another one."""
+    return pd.api.types.is_numeric_dtype(values) and values.is_unique
 
 
 def plain_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:

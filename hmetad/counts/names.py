@@ -66,7 +66,7 @@ def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) 
     >>> column_names("by", ["model", "dprime"])
     Traceback (most recent call last):
     hmetad.errors.InputError: by: got 'dprime', allowed is a name without '/' that is no dim and \
-no result of hmetad. Rename the column.
+no result of hmetad. The name is taken, by a dim or a result. Rename the column, say 'my_dprime'.
     """
     if not isinstance(given, Iterable):
         raise InputError(argument, repr(given), "names of columns, as text")
@@ -74,8 +74,11 @@ no result of hmetad. Rename the column.
     for name in names:
         if not isinstance(name, str):
             raise InputError(argument, repr(name), "the name of a column, as text")
-        if name in RESERVED_NAMES or name.endswith("_se") or "/" in name:
-            allowed = "a name without '/' that is no dim and no result of hmetad"
+        allowed = "a name without '/' that is no dim and no result of hmetad"
+        if name in RESERVED_NAMES or name.endswith("_se"):
+            step = f"The name is taken, by a dim or a result. Rename the column, say 'my_{name}'."
+            raise InputError(argument, repr(name), allowed, step)
+        if "/" in name:
             raise InputError(argument, repr(name), allowed, "Rename the column.")
     return names
 

@@ -7,8 +7,9 @@ The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and z
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
+import pandas as pd
 import xarray as xr
 
 from hmetad.errors import InputError
@@ -20,6 +21,15 @@ Severity = Literal["info", "warning", "error"]
 NAMED_CELLS = 5
 # What travels in the attrs: notices, and which groups of cells were given the same items.
 SAID = ("notices", "same_items")
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """What says things about itself in its attrs: objects of xarray, and `Decisions`."""
+
+    @property
+    def attrs(self) -> Mapping[Any, Any]:
+        """Texts and numbers by name."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +85,12 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-def notices(counts_or_fit: xr.DataArray | xr.Dataset | xr.DataTree) -> list[Notice]:
+def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 
     Parameters
     ----------
-    counts_or_fit : DataArray, Dataset or DataTree
+    counts_or_fit : DataArray, Dataset, DataTree or Decisions
         Any object of this package; any shape.
 
     Returns
@@ -103,9 +113,9 @@ def notices(counts_or_fit: xr.DataArray | xr.Dataset | xr.DataTree) -> list[Noti
     return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in json.loads(text)]
 
 
-def with_notices[Labelled: (xr.DataArray, xr.Dataset, xr.DataTree)](
-    obj: Labelled, new: Iterable[Notice]
-) -> Labelled:
+def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](
+    obj: Result, new: Iterable[Notice]
+) -> Result:
     """Shallow copy of the object that carries the new notices after its own.
 
     Parameters
@@ -225,7 +235,8 @@ def first_few(cells: Sequence[str]) -> str:
 
 def attributes(obj: object) -> Mapping[Any, Any]:
     """Attrs of a labelled object, or an error that says what came."""
-    if not isinstance(obj, xr.DataArray | xr.Dataset | xr.DataTree):
-        allowed = "a count table or a result (DataArray, Dataset or DataTree)"
+    # A data frame has attrs as well, but no room of the package writes notices there.
+    if isinstance(obj, pd.DataFrame | pd.Series) or not isinstance(obj, Labelled):
+        allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
         raise InputError("counts_or_fit", type(obj).__name__, allowed)
     return obj.attrs

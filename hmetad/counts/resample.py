@@ -389,14 +389,21 @@ def assembled(
 
 
 def undefined_draws(result: xr.Dataset) -> list[Notice]:
-    """Notice of cells where some draws left a variable undefined."""
-    found: list[Notice] = []
-    for name, values in result.data_vars.items():
-        if not np.issubdtype(values.dtype, np.floating):
-            continue
-        share = values.isnull().mean("draw")
-        some = (share > 0) & (share < 1)
-        worst = float(share.where(some).max()) if some.any() else 0.0
-        text = f"{name} is undefined in some draws, in up to {worst:.1%} of them in a cell."
-        found += notice_where(some, "undefined-draws", "warning", text)
-    return found
+    """Notice of the variables that some draws left undefined, and of the cells."""
+    shares = {
+        str(name): values.isnull().mean("draw")
+        for name, values in result.data_vars.items()
+        if np.issubdtype(values.dtype, np.floating)
+    }
+    some = {name: x.where((x > 0) & (x < 1)) for name, x in shares.items()}
+    some = {name: x for name, x in some.items() if x.notnull().any()}
+    if not some:
+        return []
+    # What is undefined has no standard error either.
+    named = [name for name in some if name.removesuffix("_se") not in {*some} - {name}]
+    worst = ", ".join(f"{name} ({float(some[name].max()):.1%})" for name in named)
+    text = f"Undefined in some draws, with the largest share of a cell: {worst}."
+    by_cell = [x.notnull().any(inner_dims(x)) for x in some.values()]
+    where = xr.concat(by_cell, "variable", join="exact", coords="minimal", compat="override")
+    step = "Read intervals as given that the measure exists, and say how often it does not."
+    return notice_where(where.any("variable"), "undefined-draws", "warning", text, "", step)

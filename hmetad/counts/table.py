@@ -93,15 +93,19 @@ def count_trials(
     Notes
     -----
     n[s, r, k] is the number of trials with stimulus s, response r and rating k. Where responses are
-    a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is near 1 by
-    construction: they are refused where, of all trials, of a level of one grouping column or of a
-    cell, each response has ten trials and two ratings and every rating of the one is below every
-    rating of the other. Allowed, they carry the notice ``"response-is-confidence-cut"`` of
-    severity "error".
+    a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
+    near 1, whatever the truth: they are refused where, of all trials, of a level of one grouping
+    column or of a cell, each response has ten trials and two ratings and every rating of the one is
+    below every rating of the other. Allowed, they carry the notice
+    ``"response-is-confidence-cut"`` of severity "error".
 
     Columns that are not in use are looked at by their names: where difficulty (contrast,
     coherence, a staircase's level) or the item varies within a cell, M-ratio is inflated, and the
     notices ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019).
+
+    Few trials, ceiling and empty ratings are told of each cell. Where `by` has a column that is
+    named like items they are told of the items together: a single item of a crossed design has a
+    handful of trials by nature. A subject with a handful is told.
 
     Examples
     --------
@@ -177,7 +181,7 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     names = column_names("coords", list(coords))
     size = len(first)
     cells = pd.DataFrame(
-        {name: cell_values(name, value, size) for name, value in coords.items()},
+        {name: cell_values(f"coords {name!r}", value, size) for name, value in coords.items()},
         index=range(size),
     )
     numbered = not names and size > 1
@@ -339,12 +343,12 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
     return np.atleast_2d(numbers).astype(np.int64)
 
 
-def cell_values(name: str, value: object, size: int) -> list[object]:
-    """Values of a coordinate, one per cell."""
+def cell_values(argument: str, value: object, size: int) -> list[object]:
+    """Values of a coordinate or covariate, one per cell."""
     array = np.asarray(value)
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):
         got = f"shape {array.shape}"
-        raise InputError(f"coords {name!r}", got, f"a scalar or one value for each of {size} cells")
+        raise InputError(argument, got, f"a scalar or one value for each of {size} cells")
     return list(value)  # type: ignore[call-overload]

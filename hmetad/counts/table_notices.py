@@ -4,12 +4,17 @@ Count table (cell, stimulus, response, rating) → list of Notice.
 Source: Rahnev (2025) for how many trials it takes.
 """
 
+import json
+
+import numpy as np
+import pandas as pd
 import xarray as xr
 
 from hmetad.counts.checks import require_stimulus
+from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, Severity, notice_where
 
-__all__ = ["FEW_TRIALS", "MESSAGES", "STIMULI", "count_notices"]
+__all__ = ["FEW_TRIALS", "MESSAGES", "STIMULI", "count_notices", "items_together"]
 
 STIMULI = ("S1", "S2")
 FEW_TRIALS = 100
@@ -45,7 +50,7 @@ MESSAGES: dict[str, tuple[Severity, str, str, str]] = {
         "warning",
         f"Fewer than {FEW_ERRORS} trials were wrong: what confidence does with errors rests on a "
         "handful.",
-        "Guggenmos 2021",
+        "Fleming & Lau 2014",
         "Harder trials tell more; read the interval of M-ratio, not its estimate.",
     ),
     "ceiling": (
@@ -72,7 +77,8 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"sparse-ratings"`` (more
         than half of them), ``"one-stimulus"``, ``"few-trials"`` (fewer than 100, Rahnev 2025),
         ``"few-errors"`` (fewer than 10 where there are trials enough) and ``"ceiling"`` (hit or
-        false-alarm rate of 0 or 1), all warnings; each once, with its cells.
+        false-alarm rate of 0 or 1), all warnings; each once, with its cells. Cells of single items
+        are judged by all the items that go with their other grouping columns.
 
     Raises
     ------
@@ -88,6 +94,7 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     ['few-trials', 'ceiling']
     """
     require_stimulus(counts, "count_notices")
+    counts = items_together(counts)
     shown = counts.sum(["response", "rating"])
     one_sided = ((counts.sum("rating") == 0).any("response") & (shown > 0)).any("stimulus")
     empty = counts.sum(["stimulus", "response"]) == 0
@@ -109,3 +116,42 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         for code, (severity, *words) in MESSAGES.items()
         for notice in notice_where(where[code], code, severity, *words)
     ]
+
+
+def items_together(counts: xr.DataArray) -> xr.DataArray:
+    """Count table in which each cell of an item has the counts of all items that go with it.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count or type-2 table with dim cell. An item is a grouping column that is named like one:
+        item, question_id, image, ... A subject is none.
+
+    Returns
+    -------
+    DataArray
+        The same cells, each with the sum over those that differ from it in the item alone; the
+        table itself where no grouping column is an item.
+
+    Examples
+    --------
+    >>> coords = {"cell": ["m | 1", "m | 2"], "model": ("cell", ["m", "m"])}
+    >>> coords["item"] = "cell", [1, 2]
+    >>> by = {"by": '["model", "item"]'}
+    >>> table = xr.DataArray([[1, 0], [2, 3]], coords, ["cell", "rating"], attrs=by)
+    >>> items_together(table).values
+    array([[3, 3],
+           [3, 3]])
+    """
+    by = json.loads(counts.attrs.get("by", "[]"))
+    items = [name for name in by if is_item_name(name)]
+    if not items or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
+        return counts
+    others = {name: counts[name].to_numpy() for name in by if name not in items}
+    index = np.zeros(counts.sizes["cell"], dtype=np.int64)
+    if others:
+        index = pd.DataFrame(others).groupby(list(others)).ngroup().to_numpy().astype(np.int64)
+    values = counts.transpose("cell", ...).to_numpy()
+    sums = np.zeros((index.max(initial=0) + 1, *values.shape[1:]), dtype=values.dtype)
+    np.add.at(sums, index, values)
+    return counts.transpose("cell", ...).copy(data=sums[index])

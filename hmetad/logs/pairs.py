@@ -146,7 +146,8 @@ def count_pairs(
     DataArray
         Integer ``counts`` (trials) with dims (cell, stimulus, response, rating); S1 is "A", S2 is
         "B". Beside the notices of `count_trials` it has two warnings: ``"paired-options"`` (how
-        many pairs an item has) and ``"confidence-of-the-choice"``.
+        many pairs an item has) and ``"confidence-of-the-choice"``; the former stands for
+        ``"mixed-items"`` too.
 
     Raises
     ------
@@ -173,9 +174,11 @@ def count_pairs(
     check_roles(pairs, [("pairs", "item")])
     counts = count_trials(pairs, by=by, covariates=covariates, ratings=ratings, labels=POSITIONS)
     before = notices(xr.Dataset(attrs=dict(pairs.attrs)))
-    return with_notices(
-        counts, [*before, *dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))]
-    )
+    # What items of unequal difficulty do to pairs is said by "paired-options", with its own remedy.
+    found = [notice for notice in notices(counts) if notice.code != "mixed-items"]
+    bare = counts.assign_attrs(notices="[]")
+    shared = dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))
+    return with_notices(bare, [*found, *before, *shared])
 
 
 def dependence(number: int, items: int) -> list[Notice]:
@@ -183,7 +186,8 @@ def dependence(number: int, items: int) -> list[Notice]:
     shared = (
         f"{number} pairs of {items} items, {number / items:.1f} an item: pairs of an item share "
         "its right option, and two orders of a pair are one answer. Standard errors as of "
-        "independent trials are too small; count by item and resample with cluster='item'."
+        "independent trials are too small; count by item and resample with cluster='item'. Items "
+        "differ in difficulty, and their mixture inflates M-ratio."
     )
     one = (
         "Response and confidence are sign and size of one quantity, the log odds of two options: "

@@ -57,8 +57,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     -------
     DataFrame
         One row per trial; logs have at least ``task``, ``model``, ``item``, ``target``,
-        ``correct`` and ``confidence`` (probability). Attrs: ``files``, ``rejected`` (values left
-        missing, per reason).
+        ``correct`` and ``confidence`` (probability). Attrs: ``files``, ``rejected`` (dict of
+        reason to number of values left missing).
 
     Raises
     ------
@@ -74,6 +74,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     ...     file = Path(folder, "trials.csv")
     ...     _ = file.write_text("correct,sure\n1,85%\n0,20%\n1,60%\n0,70%\n")
     ...     trials = read_log("table", file, columns={"confidence": "sure"}, scale="percent")
+    >>> trials.attrs["rejected"]
+    {}
     >>> trials["confidence"] = bin_confidence(trials["confidence"], 2)
     >>> count_correct(trials).sel(cell="all").values
     array([[1, 1],

@@ -23,7 +23,10 @@ type Truths = NDArray[np.bool_]
 
 ON_M = ("m_ratio", "log_m", "meta_d")
 TYPE1 = ("dprime", "c")
-CLEAR_Z = float(ndtri(0.975))
+# Of finding a difference in d′ or c in any of the pairs, where there is none.
+FALSE_ALARM = 0.05
+# Trials of a rating that are expected in a cell, and are not missing by chance.
+EXPECTED = 10
 
 
 def unequal_ratings(table: xr.DataArray) -> list[Notice]:
@@ -38,8 +41,9 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
     Returns
     -------
     list of Notice
-        ``"unequal-ratings"`` (warning), or none. A cell with fewer than 100 trials may miss a
-        rating by chance, and is left to the notices of few trials and empty ratings.
+        ``"unequal-ratings"`` (warning), or none. A cell that may miss a rating by chance is left
+        to the notices of few trials and empty ratings: one with fewer than 100 trials, or with
+        fewer than 10 expected by the shares of the ratings in all cells.
 
     Examples
     --------
@@ -53,8 +57,11 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
         return []
     by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
     used = (by_rating > 0).sum("rating")
-    has_enough = by_rating.sum("rating") >= FEW_TRIALS
-    fewer = has_enough & (used < used.where(has_enough, 0).max())
+    trials = by_rating.sum("rating")
+    expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
+    has_enough = trials >= FEW_TRIALS
+    is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
+    fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
     text = (
         "Cells use fewer ratings than others. AUROC2 and measures of information grow with the "
         "number of ratings and depend on where they are cut: these cells are not comparable by "
@@ -83,8 +90,8 @@ def pair_notices(
     -------
     list of Notice
         ``"paired-data"`` where both cells were given the same items, and ``"type1-differs"``
-        where `var` is M or meta-d′ and d′ or c differ too (95 % intervals of the difference);
-        warnings, which name the pairs.
+        where `var` is M or meta-d′ and d′ or c differ too (z-tests at .05, Bonferroni-corrected
+        for all pairs and both of them); warnings, which name the pairs.
 
     Examples
     --------
@@ -105,10 +112,11 @@ def pair_notices(
         "a difference in M need not be one of metacognition."
     )
     alike = "Match the cells in difficulty, or say that d′ and c differ beside the result."
-    sources = "Wang et al. 2025", "Guggenmos 2021; Rausch et al. 2023"
+    sources = "Miller 2024", "Guggenmos 2021; Rausch et al. 2023"
     shared = have_the_same_items(estimates, left, right)
-    is_of_m = var in ON_M and set(TYPE1) <= set(estimates)
-    apart = type1_differs(estimates, left, right) if is_of_m else np.zeros_like(shared)
+    is_known = {*TYPE1, *(f"{name}_se" for name in TYPE1)} <= set(estimates)
+    may_tell = var in ON_M and is_known
+    apart = type1_differs(estimates, left, right) if may_tell else np.zeros_like(shared)
     return [
         *of_pairs(shared, names, "paired-data", paired, sources[0], together),
         *of_pairs(apart, names, "type1-differs", differs, sources[1], alike),
@@ -131,9 +139,10 @@ def have_the_same_items(estimates: xr.Dataset, left: Positions, right: Positions
 def type1_differs(estimates: xr.Dataset, left: Positions, right: Positions) -> Truths:
     """Which pairs differ in d′ or c by more than their standard errors allow for."""
     found = np.zeros(len(left), dtype=bool)
+    clear_z = -ndtri(FALSE_ALARM / 2 / max(1, len(TYPE1) * len(left)))
     for name in TYPE1:
         value, se = (estimates[x].to_numpy() for x in (name, f"{name}_se"))
-        bound = CLEAR_Z * np.hypot(se[left], se[right])
+        bound = clear_z * np.hypot(se[left], se[right])
         found |= np.abs(value[left] - value[right]) > bound
     return found
 

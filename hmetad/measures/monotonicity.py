@@ -34,7 +34,7 @@ from hmetad.measures.forecasts import (
     share,
 )
 
-__all__ = ["accuracy_by_confidence"]
+__all__ = ["accuracy_by_confidence", "share_limits"]
 
 Interval = Literal["wilson", "exact"]
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def accuracy_by_confidence(
     forecasts = count_forecasts(judged)
     n, right, total = binned_sums(forecasts, mass_bins(forecasts, bins), bins)
     table = bin_table(n, right, total)
-    table["lower"], table["upper"] = limits(right, n, interval, ci_prob)
+    table["lower"], table["upper"] = share_limits(right, n, interval, ci_prob)
     over_cells = rise(table["bin_accuracy"]) | {
         "bins_used": (n > 0).sum(axis=1),
         "trials": n.sum(axis=1).astype(np.int64),
@@ -165,7 +165,9 @@ def correlation(
     return np.where(varies, (dx * dy).sum(axis=1) / np.where(varies, both, 1.0), np.nan)
 
 
-def limits(right: Floats, n: Floats, interval: Interval, ci_prob: float) -> tuple[Floats, Floats]:
+def share_limits(
+    right: Floats, n: Floats, interval: Interval, ci_prob: float
+) -> tuple[Floats, Floats]:
     """Limits of the share of right trials, NaN where there are none."""
     wrong = n - right
     if interval == "exact":

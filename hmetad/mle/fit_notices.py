@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 
 from hmetad.counts.notices import Notice, Severity, notice_where
+from hmetad.measures.confidence_sign import CLEAR_Z
 
-__all__ = ["moved_by_correction", "near_zero", "problems"]
+__all__ = ["moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
 
 SOURCE = "Maniscalco & Lau 2012"
-CLEAR_Z = 1.96
 # Of M: what shows in its second decimal.
 VISIBLE = 0.005
 # Of the standard error of M: a shift as large says as much as the data.
@@ -40,7 +40,7 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
         "undefined-dprime": ~has_d,
         "meta-d-unbounded": has_d & missing,
         "not-converged": ~fitted["converged"] & ~missing,
-        "negative-meta-d": (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0),
+        "negative-meta-d": said_to_be_negative(fitted),
     }
     found = [
         notice
@@ -51,6 +51,19 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
     labels = "Look whether the labels of stimuli or responses were exchanged."
     backward = notice_where(fitted["dprime"] < 0, "dprime-sign", "warning", below, SOURCE, labels)
     return [*found, *backward, *near_zero(fitted["dprime"], fitted["dprime_se"])]
+
+
+def said_to_be_negative(fitted: xr.Dataset) -> xr.DataArray:
+    """Cells whose d′ is above 0 and whose meta-d′, of one response at least, is not.
+
+    Examples
+    --------
+    >>> ratio = xr.DataArray([-0.5, 0.8], {"cell": ["a", "b"]})
+    >>> said_to_be_negative(xr.Dataset({"m_ratio": ratio, "dprime": abs(ratio)})).values
+    array([ True, False])
+    """
+    others = [dim for dim in fitted["m_ratio"].dims if dim == "response"]
+    return (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0)
 
 
 def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import handed_on
+from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
+from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.fit_notices import moved_by_correction, problems
+from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_negative
 from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
@@ -108,11 +110,7 @@ def fit_mle(
     >>> fitted["meta_d"].round(6).item(), fitted["m_ratio"].round(6).item()
     (1.460669, 0.971153)
     """
-    check_arguments(counts, meta_criterion, s)
-    if not isinstance(response_conditional, bool):
-        raise InputError("response_conditional", repr(response_conditional), "True or False")
-    if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
-        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
+    check_arguments(counts, meta_criterion, s, response_conditional)
     ordered = counts.transpose(..., *TYPE1_DIMS)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
     z = zs_of(table, correction)
@@ -136,8 +134,11 @@ def fit_mle(
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     found = problems(result)
-    # Resampled tables are not asked how far the correction moves each.
-    if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
+    # Resampled tables are not asked for the sign of confidence, nor how far the correction moves.
+    is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
+    if is_as_counted:
+        found += faint_confidence(items_together(counts), said_to_be_negative(result))
+    if correction != "none" and is_as_counted:
         raw = fit_mle(
             counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
         )
@@ -145,7 +146,12 @@ def fit_mle(
     return handed_on(result, counts, found)
 
 
-def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float | str) -> None:
+def check_arguments(
+    counts: xr.DataArray,
+    meta_criterion: str,
+    s: float | str,
+    response_conditional: bool = False,
+) -> None:
     """Refuse what cannot be fitted, with the reason."""
     require_stimulus(counts, "The meta-d′ model")
     if counts.sizes["rating"] < 2:
@@ -154,6 +160,10 @@ def check_arguments(counts: xr.DataArray, meta_criterion: str, s: float | str) -
         raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
     if s != "estimate" and (isinstance(s, bool | str) or not 0 < s < np.inf):
         raise InputError("s", repr(s), "a number above 0, or 'estimate'")
+    if not isinstance(response_conditional, bool):
+        raise InputError("response_conditional", repr(response_conditional), "True or False")
+    if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
+        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
 
 
 def assemble(fitted: Fitted) -> dict[str, Floats]:

@@ -8,10 +8,9 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from typing import Any
 
-import numpy as np
-
-__all__ = ["csv_text", "csv_value", "format_cell", "is_number"]
+__all__ = ["csv_text", "csv_value", "format_cell", "is_number", "present"]
 
 MISSING = "–"
 LARGE = 1e7
@@ -25,10 +24,10 @@ def is_number(value: object) -> bool:
     >>> is_number(3), is_number(True), is_number("3")
     (True, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def format_cell(value: object, spec: str = "") -> str:
+def format_cell(value: Any, spec: str = "") -> str:
     """Text of a cell for a reader: true minus sign, en dash for no value.
 
     Parameters
@@ -55,9 +54,11 @@ def format_cell(value: object, spec: str = "") -> str:
     >>> format_cell(0.85634, ".1%")
     '85.6%'
     """
+    # Of a NumPy scalar, Python's own value.
+    value = value.item() if hasattr(value, "item") else value
     if value is None:
         return MISSING
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, Real):
         return str(value)
@@ -76,11 +77,21 @@ def csv_value(value: object) -> object:
     >>> csv_value(0.1), csv_value(None), csv_value("=HYPERLINK(0)"), csv_value("−")
     (0.1, '', "'=HYPERLINK(0)", '−')
     """
-    if value is None or (is_number(value) and math.isnan(value)):  # type: ignore[arg-type]
-        return ""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
-    return value
+    return present(value)
+
+
+def present(value: object) -> object:
+    """The value, or an empty text where there is none.
+
+    Examples
+    --------
+    >>> present(0), present(float("nan")), present(None)
+    (0, '', '')
+    """
+    is_missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if is_missing else value
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:

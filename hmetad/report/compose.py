@@ -5,6 +5,7 @@ Fit (DataTree) and Decisions → Report.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 import xarray as xr
@@ -13,8 +14,8 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
 from hmetad.errors import InputError
-from hmetad.report.blocks import Block, Prose, table_from_frame
-from hmetad.report.decided import changed_verdicts, decided
+from hmetad.report.blocks import Alerts, Block, Prose, table_from_frame
+from hmetad.report.decided import asked, changed_verdicts, decided
 from hmetad.report.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.names import symbol
 from hmetad.report.report import Report
@@ -84,7 +85,7 @@ def fit_report(
     predicted = predicted_counts(fit)
     said = [notice for one in made for notice in notices(one.results)]
     blocks: list[Block] = [
-        Prose("Question", (question or asked(made, spec),)),
+        Prose("Question", (question or (asked(made[0]) if made else spec["question"]),)),
         *(block for one in made for block in decided(one, fit)),
         *changed_verdicts(made, sensitivity or {}),
         *notice_block(with_notices(predicted, said)),
@@ -99,7 +100,7 @@ def fit_report(
 
 
 def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
-    """One report of several, each under its name.
+    """One report of several, each under its name, which begins all of its headings.
 
     Parameters
     ----------
@@ -122,15 +123,16 @@ def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
     blocks: list[Block] = []
     for name, report in reports.items():
         used = "; ".join(f"{key} {value}" for key, value in report.meta)
-        blocks += [Prose(f"{name}: {report.title}", (used,) if used else ()), *report.blocks]
+        blocks.append(Prose(f"{name}: {report.title}", (used,) if used else ()))
+        blocks += [headed_by(name, block) for block in report.blocks]
     return Report(title, tuple(blocks))
 
 
-def asked(made: list[Decisions], spec: Mapping[str, str]) -> str:
-    """Question of the first decisions, or of the model card."""
-    if not made:
-        return spec["question"]
-    return f"Which differences in {symbol(made[0].quantity)} are more than negligible?"
+def headed_by(name: str, block: Block) -> Block:
+    """Block whose heading, if it has one, begins with a name."""
+    if isinstance(block, Prose | Alerts) and block.heading:
+        return replace(block, heading=f"{name}: {block.heading}")
+    return block
 
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:

@@ -12,11 +12,10 @@ from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.report.blocks import Block, Prose
 from hmetad.report.compose import combine_reports, fit_report
-from hmetad.report.decided import changed_verdicts, rule
+from hmetad.report.decided import asked, changed_verdicts, decided
 from hmetad.report.names import symbol
-from hmetad.report.pairwise import is_many
 from hmetad.report.report import Report
-from hmetad.report.tables import decision_figure, decision_table, notice_block
+from hmetad.report.tables import notice_block
 
 __all__ = ["fits_report"]
 
@@ -42,7 +41,7 @@ def fits_report(
     fits : mapping of str to DataTree
         What was compared, by name, as given to `contrast`.
     decisions : Decisions
-        What `decide` returned for contrasts between them.
+        What `decide` returned for contrasts between them; many are shown as in `fit_report`.
     title, question : str, optional
         Of the page; by default of the decisions.
     sensitivity : mapping of str to Decisions, optional
@@ -63,21 +62,16 @@ def fits_report(
     if len(fits) < 2:
         step = "For one fit use fit_report."
         raise InputError("fits", f"{len(fits)}", "two fits or more, by name", step)
-    quantity = symbol(decisions.quantity)
-    asked = question or f"Which differences in {quantity} are more than negligible?"
-    caption, name = f"Differences in {quantity}", f"decisions-{decisions.quantity}"
-    blocks: list[Block] = [
-        Prose("Question", (asked,)),
-        Prose(f"Decisions: {quantity}", (rule(decisions), SEPARATE)),
-        decision_table(decisions, f"{caption}.", name=name),
-    ]
-    if not is_many(decisions):
-        shown = f"{caption}, against the ROPE (band)."
-        blocks.append(decision_figure(decisions, shown, name=name))
-    blocks += changed_verdicts([decisions], sensitivity or {})
-    blocks += notice_block(decisions.results)
     each = combine_reports("", {label: fit_report(fit) for label, fit in fits.items()})
     again = (Prose("Session", (f"To run it again: {command}",)),) if command else ()
+    blocks: list[Block] = [
+        Prose("Question", (question or asked(decisions),)),
+        *decided(decisions, fits, SEPARATE),
+        *changed_verdicts([decisions], sensitivity or {}),
+        *notice_block(decisions.results),
+        *each.blocks,
+        *again,
+    ]
     meta = (("Fits", ", ".join(fits)), ("hmetad", version("hmetad")))
-    heading = title or f"Comparison of {quantity}"
-    return Report(heading, (*blocks, *each.blocks, *again), meta=meta)
+    heading = title or f"Comparison of {symbol(decisions.quantity)}"
+    return Report(heading, tuple(blocks), meta=meta)

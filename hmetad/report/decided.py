@@ -1,6 +1,6 @@
 """What a report says of decisions: the rule, then each verdict, however many there are.
 
-Decisions, with the fit they are on → blocks.
+Decisions, with the fits they are on → blocks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,15 @@ import xarray as xr
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.report.blocks import Block, Prose, table_from_frame
-from hmetad.report.names import symbol
+from hmetad.report.cells import format_cell
+from hmetad.report.names import judged_name, symbol
 from hmetad.report.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
 from hmetad.report.rankings import ranking_table, ranks_of
-from hmetad.report.tables import decision_figure, decision_table
+from hmetad.report.tables import decision_figure, decision_table, rope_in_words
 
-__all__ = ["changed_verdicts", "decided"]
+__all__ = ["asked", "changed_verdicts", "decided"]
+
+type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
 RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
@@ -25,37 +28,46 @@ RULE = (
 )
 
 
-def decided(decisions: Decisions, fit: xr.DataTree | None = None) -> list[Block]:
-    """Rule, then a table and figure, or of many pairs a matrix of each stratum.
+def decided(decisions: Decisions, fits: Fits | None = None, remark: str = "") -> list[Block]:
+    """Rule, with a remark after it, then a table and figure, or of many pairs matrices.
 
-    With the fit whose cells were compared, each stratum has its ranking too.
+    With the fits whose cells were compared, each stratum of pairs has its ranking too.
     """
-    strata = pair_strata(decisions) if is_many(decisions) else []
-    quantity = symbol(decisions.quantity)
-    opening = Prose(f"Decisions: {quantity}", (rule(decisions),))
-    caption, name = f"Differences in {quantity}", f"decisions-{decisions.quantity}"
+    quantity, name = symbol(decisions.quantity), f"decisions-{decisions.quantity}"
+    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, (rule(decisions), remark))))
+    caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
+    many = is_many(decisions)
+    strata = pair_strata(decisions) if many else []
     if strata:
-        return [opening, *decided_by_stratum(decisions, strata, fit, caption, name)]
-    blocks: list[Block] = [opening, decision_table(decisions, f"{caption}.", name=name)]
-    if not is_many(decisions):
-        shown = f"{caption}, against the ROPE (band)."
-        blocks.append(decision_figure(decisions, shown, name=name))
-    return blocks
+        return [opening, *decided_by_stratum(decisions, strata, fits, caption, name)]
+    table = decision_table(decisions, f"{caption}.", name=name)
+    if many:
+        return [opening, table]
+    shown = f"{caption}, against the ROPE (band)."
+    return [opening, table, decision_figure(decisions, shown, name=name)]
+
+
+def asked(decisions: Decisions) -> str:
+    """Question that decisions answer."""
+    quantity = symbol(decisions.quantity)
+    if "kind" not in decisions.results.attrs:
+        return f"Is {quantity} more than negligibly other than {decisions.null:g}?"
+    return f"Which differences in {quantity} are more than negligible?"
 
 
 def decided_by_stratum(
     decisions: Decisions,
     strata: Sequence[Stratum],
-    fit: xr.DataTree | None,
+    fits: Fits | None,
     caption: str,
     name: str,
 ) -> list[Block]:
     """Verdicts counted, then ranks and a matrix for each stratum."""
-    ranks = None if fit is None else ranks_of(fit, decisions)
+    ranks = None if fits is None else ranks_of(fits, decisions)
     counted = f"{caption}: pairs by verdict."
     blocks: list[Block] = [counts_table(strata, counted, name=f"{name}-counted")]
     for place, stratum in enumerate(strata, start=1):
-        where, stem = f": {stratum.name}" if stratum.name else "", f"{name}-{place}"
+        where, stem = f", {stratum.name}" if stratum.name else "", f"{name}-{place}"
         if stratum.name:
             blocks.append(Prose(f"Decisions: {symbol(decisions.quantity)}{where}", ()))
         if ranks is not None:
@@ -66,8 +78,7 @@ def decided_by_stratum(
 
 def rule(decisions: Decisions) -> str:
     """How verdicts come about, with the numbers used."""
-    rope = " to ".join(f"{limit:g}".replace("-", "−") for limit in decisions.rope)
-    return RULE.format(null=f"{decisions.null:g}", rope=rope)
+    return RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
 
 
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:

@@ -19,7 +19,6 @@ from hmetad.report.blocks import Figure
 __all__ = ["figure_pdf", "figure_svg", "inline_svg"]
 
 SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
 DRAWN = {
     *("svg", "g", "defs", "path", "use", "clipPath", "mask", "text", "tspan", "title", "desc"),
     *("rect", "circle", "ellipse", "line", "polyline", "polygon", "pattern", "marker", "symbol"),

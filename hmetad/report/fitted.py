@@ -12,10 +12,12 @@ import xarray as xr
 
 from hmetad.measures.catalogue import measure
 from hmetad.report.blocks import Block, Figure, Prose, Table, table_from_frame
+from hmetad.report.cells import format_cell
+from hmetad.report.estimates import estimate_frame
 from hmetad.report.names import symbol
 from hmetad.report.plots_fit import Kind, describe_fit, plot_fit
 from hmetad.report.plots_intervals import describe_intervals, plot_forest
-from hmetad.report.tables import convergence_table, estimate_frame
+from hmetad.report.tables import convergence_table
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 
@@ -146,6 +148,6 @@ def prior_table(spec: Mapping[str, object]) -> Table:
     assert isinstance(priors, dict)
     rows = []
     for name, prior in priors.items():
-        inside = ", ".join(f"{k} {v:.4g}" for k, v in prior.items() if k != "dist")
+        inside = ", ".join(f"{k} {format_cell(v, '.4g')}" for k, v in prior.items() if k != "dist")
         rows.append((name, f"{prior['dist']}({inside})"))
     return Table("Priors.", ("Variable", "Prior"), tuple(rows), name="priors")

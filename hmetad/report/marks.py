@@ -4,12 +4,13 @@ Numbers and raw labels → bars, points, whiskers, bands and words on given axes
 """
 
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
+from hmetad.measures.forecasts import share
+from hmetad.measures.monotonicity import share_limits
 from hmetad.report.style import (
     BAND,
     COLORS,
@@ -195,8 +196,6 @@ def line_with_band(ax: Axes, x: np.ndarray, values: np.ndarray, place: int, lege
 def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.ndarray:
     """Proportion and its Wilson interval (rows: estimate, lower, upper); NaN without trials.
 
-    Source: Wilson (1927).
-
     Examples
     --------
     >>> wilson(np.array([8, 0]), np.array([10, 0])).round(3)
@@ -204,12 +203,8 @@ def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.
            [0.49 ,   nan],
            [0.943,   nan]])
     """
-    z = NormalDist().inv_cdf((1 + prob) / 2)
-    n = np.where(trials > 0, trials, np.nan)
-    p = successes / n
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return np.vstack([p, np.minimum(centre - half, p), np.maximum(centre + half, p)])
+    limits = share_limits(successes, trials, "wilson", prob)
+    return np.vstack([share(successes, trials), *limits])
 
 
 def name_columns(ax: Axes, names: Sequence[object]) -> None:

@@ -11,6 +11,8 @@ import xarray as xr
 
 from hmetad.errors import InputError
 from hmetad.report.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.estimates import measure_frame
+from hmetad.report.names import in_percent
 from hmetad.report.plots_measures import (
     MOST_CELLS,
     plot_information_plane,
@@ -18,7 +20,7 @@ from hmetad.report.plots_measures import (
     plot_type2_roc,
 )
 from hmetad.report.report import Report
-from hmetad.report.tables import measure_frame, notice_block
+from hmetad.report.tables import notice_block
 
 __all__ = ["measures_report"]
 
@@ -117,7 +119,7 @@ def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     """What to know before reading: no stimulus, and what the intervals are."""
     said = [] if "stimulus" in counts.dims else [NO_STIMULUS]
     if "summary" in measures.dims:
-        level = f"{100 * measures.attrs['ci_prob']:.4g} %"
+        level = in_percent(measures.attrs["ci_prob"])
         kind, draws = measures.attrs["kind"], measures.attrs["n"]
         said.append(f"Intervals: {level}, {kind} of {draws:,} draws, {measures.attrs['method']}.")
     if "correction" in measures.attrs:

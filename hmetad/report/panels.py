@@ -108,12 +108,20 @@ def is_left_of(one: SubplotSpec, other: SubplotSpec) -> bool:
     return one.rowspan == other.rowspan and one.colspan.start < other.colspan.start
 
 
+def width_from(axes: NDArray[Any]) -> int:
+    """How many signs fit between the left of the first axes and the right of the furthest."""
+    places = [ax.get_position(original=True) for ax in axes]
+    share = max(place.x1 for place in places) - places[0].x0
+    inches = share * axes[0].figure.get_figure(root=True).get_figwidth()
+    return max(int(inches * SIGNS_PER_INCH), 1)
+
+
 def share_legend(axes: NDArray[Any]) -> None:
     """One legend for all panels: above a figure of their own, else above the first panel."""
     handles, labels = axes[0].get_legend_handles_labels()
     figure = axes[0].figure
     if figure.get_layout_engine() is None or len(figure.axes) != len(axes):
-        put_legend(axes[0])
+        put_legend(axes[0], width_from(axes))
         return
     figure.legend(
         handles,

@@ -61,6 +61,7 @@ def plot_sensitivity_bars(
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------

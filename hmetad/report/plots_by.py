@@ -15,7 +15,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 from hmetad.errors import InputError, nearest
 from hmetad.report.frames import need, number_rows
 from hmetad.report.marks import line_with_band, line_with_whiskers, name_columns
-from hmetad.report.names import axis_name
+from hmetad.report.names import axis_name, in_percent
 from hmetad.report.panels import AxesLike, name_panel, panel_axes, share_legend
 from hmetad.report.style import (
     dress,
@@ -76,6 +76,7 @@ def plot_by(
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
@@ -142,6 +143,7 @@ def plot_criterion(
     Returns
     -------
     numpy.ndarray of Axes
+        Of a figure outside pyplot: in a notebook ``axes[0].figure`` as the last line shows it.
 
     Raises
     ------
@@ -195,7 +197,7 @@ def drawn_frame(
     summary = xr.Dataset({var: values.mean(sampled, skipna=False)})
     for place, side in enumerate(("lower", "upper")):
         summary[f"{var}_{side}"] = bounds.isel(quantile=place, drop=True)
-    said = f"{100 * ci_prob:g} % equal-tailed interval"
+    said = f"{in_percent(ci_prob)} equal-tailed interval"
     return summary.to_dataframe().reset_index(), (said,)
 
 

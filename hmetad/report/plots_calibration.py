@@ -52,6 +52,7 @@ def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------

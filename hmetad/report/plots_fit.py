@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
+from hmetad.report.names import in_percent
 from hmetad.report.panels import (
     AxesLike,
     name_outer_axes,
@@ -71,6 +72,7 @@ def plot_fit(
     Returns
     -------
     numpy.ndarray of Axes
+        Of a figure outside pyplot: in a notebook ``axes[0].figure`` as the last line shows it.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def describe_fit(predicted: xr.Dataset) -> str:
     predicted : Dataset
         What `predicted_counts` returned.
     """
-    level = f"{100 * predicted.attrs['ci_prob']:.4g} %"
+    level = in_percent(predicted.attrs["ci_prob"])
     said = [
         f"{cell}: {100 * share:.0f} %"
         for cell, share in zip(

@@ -14,7 +14,7 @@ from hmetad.report.cells import format_cell
 from hmetad.report.escape import shorten
 from hmetad.report.frames import need, number_rows
 from hmetad.report.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.report.names import axis_name, interval_kind, symbol
+from hmetad.report.names import axis_name, in_percent, interval_kind, judged_name
 from hmetad.report.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
 
 __all__ = ["IntervalDecisions", "describe_intervals", "plot_decisions", "plot_forest"]
@@ -94,6 +94,7 @@ def plot_forest(
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
@@ -133,6 +134,7 @@ def plot_decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> A
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
     """
     table = decisions.table()
     need(table, "label", "mean", "lower", "upper", "verdict")
@@ -248,7 +250,6 @@ def decision_axis(decisions: IntervalDecisions) -> str:
     kind = interval_kind(decisions.ci_kind)
     corrected = f", corrected for {decisions.comparisons} comparisons"
     many = corrected if decisions.comparisons > 1 else ""
-    is_contrast = "left" in decisions.table()
-    name = f"Difference in {symbol(decisions.quantity)}" if is_contrast else ""
-    said = f"{100 * decisions.ci_prob:g} % {kind} interval{many}"
+    name = judged_name(decisions.quantity, is_contrast="left" in decisions.table())
+    said = f"{in_percent(decisions.ci_prob)} {kind} interval{many}"
     return axis_name(decisions.quantity, said, name=name)

@@ -58,6 +58,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
@@ -98,6 +99,7 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
@@ -148,6 +150,7 @@ def plot_information_plane(
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------
@@ -205,6 +208,7 @@ def plot_group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Ax
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------

@@ -38,6 +38,7 @@ def plot_accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> 
     Returns
     -------
     matplotlib.axes.Axes
+        Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
 
     Raises
     ------

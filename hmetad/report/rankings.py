@@ -1,17 +1,18 @@
 """Who is best, as far as the draws tell: ranks of the levels that decisions compare.
 
-Fit (DataTree) and Decisions → ranks (Dataset), and each stratum of them → Table.
+Fits and Decisions → ranks (Dataset), and each stratum of them → Table.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 import xarray as xr
 
+from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.report.blocks import Table, table_from_frame
-from hmetad.report.names import symbol
+from hmetad.report.names import in_percent, symbol
 from hmetad.report.pairwise import Stratum, held_equal
 from hmetad.report.tables import codes_in_words
 
@@ -21,13 +22,15 @@ __all__ = ["ranking_table", "ranks_of"]
 RANKED = ("dprime", "meta_d", "m_ratio", "log_m")
 
 
-def ranks_of(fit: xr.DataTree, decisions: Decisions) -> xr.Dataset | None:
+def ranks_of(
+    fits: xr.DataTree | Mapping[str, xr.DataTree], decisions: Decisions
+) -> xr.Dataset | None:
     """Posterior of ranks of what decisions compare.
 
     Parameters
     ----------
-    fit : DataTree
-        The fit whose cells were compared.
+    fits : DataTree or mapping of str to DataTree
+        The fit whose cells were compared, or separate fits by name.
     decisions : Decisions
         What `decide` returned for differences of all pairs.
 
@@ -35,19 +38,19 @@ def ranks_of(fit: xr.DataTree, decisions: Decisions) -> xr.Dataset | None:
     -------
     Dataset or None
         What `hmetad.rank` returns, or None where the decisions are on another quantity than
-        sensitivity or efficiency, or not on the cells of this fit.
+        sensitivity or efficiency, or not on the cells of these fits.
     """
     attrs, quantity = decisions.results.attrs, decisions.quantity
     if attrs.get("kind") != "difference" or quantity not in RANKED:
         return None
     names = [attrs["over"], *held_equal(decisions)]
-    draws = fit["posterior"].to_dataset()[quantity]
-    own = [name for name in names if name in draws.coords and draws[name].dims == ("cell",)]
-    if own != names or set(draws.dims) != {"chain", "draw", "cell"}:
+    draws = cells_of(fits, quantity, names)
+    if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
     if not are_differences(draws.mean(["chain", "draw"]), names, decisions):
         return None
-    return rank(fit, var=quantity, over=names[0], within=names[1:])
+    asked = {"var": quantity, "over": names[0], "within": names[1:]}
+    return rank(fits, **asked, independent=not isinstance(fits, xr.DataTree))
 
 
 def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions) -> bool:
@@ -97,7 +100,7 @@ def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
     if (frame["withheld"] != "").any():
         frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
         columns["withheld"] = "Withheld for"
-    level = f"{100 * ranks.attrs['ci_prob']:.4g} %"
+    level, rest = in_percent(ranks.attrs["ci_prob"]), in_percent(1 - ranks.attrs["ci_prob"])
     where = f", {stratum.name}" if stratum.name else ""
     return table_from_frame(
         frame,
@@ -105,6 +108,6 @@ def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
         columns=columns,
         formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
         note=f"Rank 1 is the largest value; {level} intervals of the rank. P(best): probability of "
-        f"rank 1; best from {level}, not best up to {100 * (1 - ranks.attrs['ci_prob']):.4g} %.",
+        f"rank 1; best from {level}, not best up to {rest}.",
         name=name,
     )

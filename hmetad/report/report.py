@@ -98,6 +98,14 @@ class Report:
                     "For a data frame, use table_from_frame.",
                 )
 
+    def __repr__(self) -> str:
+        """One line: a notebook keeps it beside the page."""
+        tables = sum(isinstance(block, (Table, Matrix)) for block in self.blocks)
+        figures = sum(isinstance(block, Figure) for block in self.blocks)
+        found = sum(len(block.items) for block in self.blocks if isinstance(block, Alerts))
+        parts = (_counted(tables, "table"), _counted(figures, "figure"), _counted(found, "notice"))
+        return f"Report({self.title!r}: {', '.join(parts)})"
+
     def html(self) -> str:
         """HTML page that needs nothing from outside: figures and styles are in it."""
         return render_html(self)
@@ -163,6 +171,11 @@ class Report:
             )
         write_together(files(self, path))
         return path
+
+
+def _counted(number: int, noun: str) -> str:
+    """Number and noun, in the plural where it is not one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _formats() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:

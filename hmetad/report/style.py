@@ -17,6 +17,7 @@ from matplotlib import font_manager, rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.transforms import Transform, offset_copy
 
 from hmetad.errors import InputError
 from hmetad.report.escape import visible
@@ -126,23 +127,37 @@ def room(ax: Axes, *, upright: bool = False) -> int:
     return max(int(inches * SIGNS_PER_INCH), 1)
 
 
-def put_legend(ax: Axes) -> None:
-    """Legend without a frame: above the axes, or beside them where it would take half of them."""
+def put_legend(ax: Axes, width: int | None = None) -> None:
+    """Legend without a frame: above the axes, or beside them where it would take half of them.
+
+    `width`, in signs, is that of the axes unless others beside leave it more.
+    """
     handles, labels = ax.get_legend_handles_labels()
     if not handles:
         return
-    columns = legend_columns(labels, room(ax))
+    columns = legend_columns(labels, room(ax) if width is None else width)
     lines = math.ceil(len(handles) / columns)
     # A line of the legend is about as high as two and a half signs are wide.
     is_tall = lines > 4 and 2.5 * lines > 0.5 * room(ax, upright=True)
-    place = (
+    place: dict[str, Any] = (
         {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": 1}
         if is_tall
         else {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
     )
+    if not is_tall:
+        place["bbox_transform"] = above_title(ax)
     spaces = {"borderaxespad": 0.3, "handletextpad": 0.5, "columnspacing": 1.6, "borderpad": 0.2}
     size = SMALL if is_tall else SIZE
     ax.legend(handles, labels, frameon=False, fontsize=size, labelcolor=INK, **place, **spaces)
+
+
+def above_title(ax: Axes) -> Transform:
+    """Places of the axes, moved up by the height of a title that is there."""
+    titles = [text for loc in ("left", "center", "right") if (text := ax.get_title(loc))]
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    points = rcParams["axes.titlepad"] + 1.2 * (SIZE + 1) * lines if lines else 0.0
+    figure = ax.figure.get_figure(root=True)
+    return offset_copy(ax.transAxes, figure, y=points, units="points")
 
 
 def legend_columns(labels: Sequence[str], width: int) -> int:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["is_numeric", "print_table", "say", "shown"]
+__all__ = ["is_numeric", "print_table", "say"]
 
 PIPED_WIDTH = 200
 
@@ -64,5 +64,5 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.3f}"
+        return f"{value:z.3f}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))

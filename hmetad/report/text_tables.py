@@ -3,14 +3,12 @@
 Records → text. Labels come from outside: nothing in them is read as markup.
 """
 
-import csv
-import io
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hmetad.report.cells import csv_text, format_cell, present
 from hmetad.report.escape import latex, markdown
-from hmetad.report.terminal import is_numeric, shown
+from hmetad.report.terminal import is_numeric
 
 __all__ = ["csv_table", "latex_table", "markdown_table"]
 
@@ -22,19 +20,16 @@ def csv_table(records: Records) -> str:
 
     Examples
     --------
-    >>> csv_table([{"cell": "a, b", "m_ratio": 0.8563}, {"cell": "c", "m_ratio": math.nan}])
+    >>> csv_table([{"cell": "a, b", "m_ratio": 0.8563}, {"cell": "c", "m_ratio": None}])
     'cell,m_ratio\n"a, b",0.8563\nc,\n'
     """
     names = list(dict.fromkeys(name for record in records for name in record))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([[present(record.get(name)) for name in names] for record in records])
-    return text.getvalue()
+    rows = ([present(record.get(name)) for name in names] for record in records)
+    return csv_text([names, *rows])
 
 
 def markdown_table(records: Records, columns: Mapping[str, str], title: str = "") -> str:
-    r"""Table in Markdown, as a terminal shows it.
+    r"""Table in Markdown, with the minus signs of print.
 
     Examples
     --------
@@ -50,7 +45,7 @@ def markdown_table(records: Records, columns: Mapping[str, str], title: str = ""
 
 
 def latex_table(records: Records, columns: Mapping[str, str], title: str = "") -> str:
-    r"""Table in LaTeX with the rules of booktabs, as a terminal shows it.
+    r"""Table in LaTeX with the rules of booktabs, and the minus signs of print.
 
     Examples
     --------
@@ -77,9 +72,4 @@ def texts(
     records: Records, columns: Mapping[str, str], escape: Callable[[object], str]
 ) -> list[list[str]]:
     """Cells of the columns in the language of a format."""
-    return [[escape(shown(record.get(name))) for name in columns] for record in records]
-
-
-def present(value: Any) -> Any:
-    """Value of a cell; nothing where there is none."""
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+    return [[escape(format_cell(record.get(name))) for name in columns] for record in records]

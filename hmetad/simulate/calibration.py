@@ -159,7 +159,7 @@ def uniformity(ranks: Integers, number: int, *, seed: int = 0) -> tuple[Floats, 
     .. math:: \gamma = 2 \min_r \min\{P(X \le R_r), P(X \ge R_r)\}
 
     that is, the level at which the first point of the function would touch its pointwise band.
-    Source: Säilynoja et al. (2022), eq. 12, for discrete ranks.
+    Source: Säilynoja et al. (2022), for discrete ranks.
 
     Examples
     --------

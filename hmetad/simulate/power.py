@@ -5,6 +5,7 @@ verdict, and how wide their intervals are. And from that: the number of trials f
 Source: Kruschke (2013), on planning by the interval and the ROPE.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,10 +55,10 @@ def plan_trials(
     rope: tuple[float, float] | None = None,
     ci_prob: float = 0.95,
     comparisons: int = 1,
+    gaps: ArrayLike | None = None,
     meta_criterion: str = "relative",
     n: int = 1000,
     seed: int | None = None,
-    **design: Any,
 ) -> xr.Dataset:
     r"""What studies of several sizes would find, by simulating and fitting them.
 
@@ -84,14 +85,14 @@ def plan_trials(
         is one condition. It may be left out there, and only precision is planned.
     ci_prob, comparisons
         As in `decide`.
+    gaps : array, optional
+        Distances of the criteria, as in `simulate_counts`.
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c, of the truth and of the fit.
     n : int
         Studies simulated for each number of trials.
     seed : int, optional
         The same seed gives the same plan.
-    **design
-        Further arguments of `simulate_counts`: ``gaps``.
 
     Returns
     -------
@@ -101,8 +102,8 @@ def plan_trials(
         "inconclusive", and "unreliable", where a study has no log M to judge. By trials and
         condition: ``log_m_half_width`` of a single cell, ``bias`` of M, and ``undefined``, the
         share of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
-        Carlo error, ``*_se``. attrs: the arguments, and with a ROPE ``truth``, the verdict that
-        data without end would give.
+        Carlo error, ``*_se``. attrs: the arguments (``gaps`` as JSON, where given), and with a
+        ROPE ``truth``, the verdict that data without end would give.
 
     Raises
     ------
@@ -127,12 +128,9 @@ def plan_trials(
     """
     sizes = [whole_number("trials", number, 2) for number in np.atleast_1d(trials).tolist()]
     truth = true_values(m_ratio, dprime, c)
-    check_study(truth, subjects, between_sd, correlation)
+    check_study(truth, subjects, between_sd, correlation, rope)
     studies = whole_number("n", n, 2)
     confidence = open_probability("ci_prob", ci_prob)
-    if rope is None and len(truth["m_ratio"]) > 1:
-        step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
-        raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)
     check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
     rng = np.random.default_rng(seed)
     level = 1 - (1 - confidence) / comparisons
@@ -140,7 +138,7 @@ def plan_trials(
     for number in sizes:
         log_m = subjects_log_m(truth["m_ratio"], (studies, subjects), between_sd, correlation, rng)
         cells = simulate_cells(
-            truth, log_m, number, rng, ratings=ratings, meta_criterion=meta_criterion, **design
+            truth, log_m, number, rng, ratings=ratings, gaps=gaps, meta_criterion=meta_criterion
         )
         found.append(study_results(cells, np.exp(log_m), rope, level))
     result = assembled(found, sizes, truth["m_ratio"], rope)
@@ -150,6 +148,7 @@ def plan_trials(
         **{"ratings": ratings, "subjects": subjects, "between_sd": between_sd},
         **{"correlation": correlation, "ci_prob": confidence, "comparisons": comparisons},
         **{"meta_criterion": meta_criterion, "n": studies, "seed": str(seed)},
+        **({} if gaps is None else {"gaps": json.dumps(np.asarray(gaps).tolist())}),
     }
     return result
 
@@ -257,9 +256,13 @@ def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str
 
 
 def check_study(
-    truth: dict[str, Floats], subjects: int, between_sd: float, correlation: float
+    truth: dict[str, Floats],
+    subjects: int,
+    between_sd: float,
+    correlation: float,
+    rope: tuple[float, float] | None,
 ) -> None:
-    """Refuse studies that cannot be."""
+    """Refuse studies that cannot be, or not be judged."""
     whole_number("subjects", subjects, 1)
     if not 0 <= between_sd < np.inf:
         raise InputError("between_sd", repr(between_sd), "a number of at least 0")
@@ -270,6 +273,9 @@ def check_study(
         raise InputError("correlation", repr(correlation), "a number from -1 to 1")
     if correlation and len(truth["m_ratio"]) == 1:
         raise InputError("correlation", f"{correlation:g} of one condition", "two conditions")
+    if rope is None and len(truth["m_ratio"]) > 1:
+        step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
+        raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)
 
 
 def subjects_log_m(

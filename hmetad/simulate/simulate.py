@@ -4,6 +4,7 @@ Parameters → count table (cell, stimulus, response, rating), or → trials (pa
 Source: the model of `hmetad.likelihood.theory`.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.counts.table import from_nr
+from hmetad.counts.checks import plain_array
+from hmetad.counts.names import column_names
+from hmetad.counts.table import cell_values, from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
 
@@ -30,6 +33,7 @@ def simulate_counts(
     meta_criterion: str = "relative",
     s: ArrayLike = 1.0,
     coords: Mapping[str, Sequence[Any]] | None = None,
+    covariates: Mapping[str, Sequence[Any]] | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> xr.DataArray:
     """Draw a count table from the meta-d′ model, one cell for each parameter set.
@@ -48,7 +52,10 @@ def simulate_counts(
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c.
     coords : mapping of str to sequence, optional
-        Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``.
+        Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
+    covariates : mapping of str to sequence, optional
+        Coordinates that are no part of the labels, such as ``{"age": [31, 24, 58]}``, as in
+        `count_trials`.
     seed : int or Generator, optional
         The same seed gives the same table.
 
@@ -60,7 +67,8 @@ def simulate_counts(
     Raises
     ------
     InputError
-        If gaps are not positive, K < 1, or trials are negative or not whole.
+        If gaps are not positive, K < 1, or trials are negative or not whole; if a coordinate or
+        covariate has the wrong length, or a name that is taken.
 
     Examples
     --------
@@ -81,7 +89,8 @@ def simulate_counts(
     log_p = log_joint_probabilities(d, c, ratio * d[:, None], kappa, gaps, s)
     outcomes = log_p.reshape(*log_p.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
-    return from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
+    counts = from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
+    return with_covariates(counts, dict(covariates or {}))
 
 
 def simulate_trials(
@@ -90,6 +99,7 @@ def simulate_trials(
     m_ratio: ArrayLike = 1.0,
     *,
     coords: Mapping[str, Sequence[Any]] | None = None,
+    covariates: Mapping[str, Sequence[Any]] | None = None,
     seed: int | np.random.Generator | None = None,
     **design: Any,
 ) -> pd.DataFrame:
@@ -97,7 +107,7 @@ def simulate_trials(
 
     Parameters
     ----------
-    dprime, c, m_ratio, coords, seed
+    dprime, c, m_ratio, coords, covariates, seed
         As in `simulate_counts`.
     **design
         The other arguments of `simulate_counts`.
@@ -106,7 +116,7 @@ def simulate_trials(
     -------
     DataFrame
         One row per trial: the columns of `coords` ("cell" if there are none and several
-        cells), then stimulus and response ("S1", "S2") and confidence (1..K).
+        cells) and of `covariates`, then stimulus and response ("S1", "S2") and confidence (1..K).
 
     Examples
     --------
@@ -115,14 +125,31 @@ def simulate_trials(
     (['stimulus', 'response', 'confidence'], 100)
     """
     rng = np.random.default_rng(seed)
-    counts = simulate_counts(dprime, c, m_ratio, coords=coords, seed=rng, **design)
+    counts = simulate_counts(
+        dprime, c, m_ratio, coords=coords, covariates=covariates, seed=rng, **design
+    )
     outcomes = counts.to_series().reset_index()
-    names = list(coords or ([] if counts.sizes["cell"] == 1 else ["cell"]))
-    for name in coords or ():
+    added = [*(coords or ()), *(covariates or ())]
+    names = [] if coords or counts.sizes["cell"] == 1 else ["cell"]
+    for name in added:
         outcomes[name] = counts[name].sel(cell=outcomes["cell"].to_numpy()).to_numpy()
     rows = np.repeat(np.arange(len(outcomes)), outcomes["counts"])
     trials = outcomes.iloc[rng.permutation(rows)].rename(columns={"rating": "confidence"})
-    return trials[[*names, "stimulus", "response", "confidence"]].reset_index(drop=True)
+    return trials[[*names, *added, "stimulus", "response", "confidence"]].reset_index(drop=True)
+
+
+def with_covariates(counts: xr.DataArray, covariates: Mapping[str, Sequence[Any]]) -> xr.DataArray:
+    """Count table whose cells carry covariates beside what their labels are made of."""
+    names = column_names("covariates", list(covariates))
+    for name in names:
+        if name in counts.coords:
+            raise InputError("covariates", repr(name), "names other than those of coords")
+    size = counts.sizes["cell"]
+    added = {
+        name: ("cell", plain_array(name, cell_values(f"covariates {name!r}", value, size)))
+        for name, value in covariates.items()
+    }
+    return counts.assign_coords(added).assign_attrs(covariates=json.dumps(names))
 
 
 def default_gaps(ratings: int) -> NDArray[np.float64]:

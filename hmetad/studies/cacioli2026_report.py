@@ -8,12 +8,9 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from hmetad.counts.notices import notices
-from hmetad.report.report import Alerts, Block, Prose, Report
-from hmetad.studies.cacioli2026 import (
-    Study,
-    printed_equivalence,
-)
+from hmetad.report.report import Block, Prose, Report
+from hmetad.report.tables import notice_block
+from hmetad.studies.cacioli2026 import Study, printed_equivalence
 from hmetad.studies.cacioli2026_deposit import Deposit
 from hmetad.studies.cacioli2026_figures import (
     ANALYSES,
@@ -118,13 +115,10 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
     -------
     Report
     """
-    said = tuple(
-        (notice.severity, notice.message, notice.cells) for notice in notices(study.quartiles)
-    )
     found = agreement(comparison), simulation_said(study.simulation)
     *differing, everything = comparison_blocks(comparison)
     blocks: list[Block] = [
-        Alerts("Withdrawn", said),
+        *notice_block(study.quartiles, "Withdrawn"),
         Prose("", (WITHDRAWN, INSTEAD)),
         Prose("In brief", found),
         *differing,

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
+from hmetad.report.estimates import estimate_frame
 from hmetad.report.names import symbol
 from hmetad.report.plots_bars import plot_sensitivity_bars
 from hmetad.report.plots_by import plot_criterion
@@ -22,7 +23,6 @@ from hmetad.report.tables import (
     convergence_table,
     decision_figure,
     decision_table,
-    estimate_frame,
     notice_block,
 )
 from hmetad.studies.servajean2026 import Study, interval_half_width

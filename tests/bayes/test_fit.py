@@ -1,13 +1,14 @@
 """Posteriors agree with JAGS, carry their labels, and say what is wrong with them."""
 
 import json
+import logging
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad.bayes.fit import fit, refuse_truncated
+from hmetad.bayes.fit import fit, refuse_truncated, remarks_hidden
 from hmetad.bayes.predict import predict
 from hmetad.bayes.spec import Prior, load_model
 from hmetad.counts.notices import notices
@@ -167,3 +168,20 @@ def test_a_second_subject_is_that_of_jags_too(shared):
     for name, mean, sd in (("meta_d", 1.67518, 0.15417), ("m_ratio", 0.78408, 0.07216)):
         assert float(draws[name].mean()) == pytest.approx(mean, abs=0.1 * sd), name
         assert float(draws[name].std()) == pytest.approx(sd, rel=0.05), name
+
+
+def test_without_progress_a_fit_is_silent_but_for_warnings(caplog):
+    log = logging.getLogger("pymc")
+    before = log.level
+    with caplog.at_level(logging.INFO), remarks_hidden(True):
+        logging.getLogger("pymc.sampling.mcmc").info("NUTS[nutpie]: [d]")
+        logging.getLogger("pymc.sampling.mcmc").warning("Only 5 samples per chain.")
+    assert caplog.messages == ["Only 5 samples per chain."]
+    assert log.level == before
+
+
+def test_progressbar_false_says_nothing(capfd, caplog):
+    with caplog.at_level(logging.INFO):
+        fit(from_nr(*A), draws=100, tune=100, chains=2, random_seed=1, progressbar=False)
+    assert caplog.messages == []
+    assert capfd.readouterr() == ("", "")

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ks_2samp, kstest, norm, t
 
 from hmetad.bayes.design import parse_design
-from hmetad.bayes.group_effects import Predictor
+from hmetad.bayes.group_effects import Predictor, absorbed_columns, remaining_columns
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.spec import CORRELATION, Prior
 
@@ -20,12 +20,16 @@ CELLS = pd.DataFrame(
         "age": np.repeat([20.0, 25, 31, 33, 40, 52, 70], 2),
     }
 )
+# No common column of it is a multiple of the groups' intercept.
+NO_AVERAGE = "0 + task + (1|subject)"
 COMMON = Prior("Normal", mu=0.3, sigma=0.7)
 FORMULAS = {
     "1 + (1|subject)": ["1|subject"],
     "1 + scale(age) + (1|subject)": ["1|subject"],
     "1 + (1|subject) + (1|item)": ["1|subject", "1|item"],
     "0 + task + (0 + task|subject)": ["task|subject"],
+    NO_AVERAGE: ["1|subject"],
+    "0 + task + scale(age) + (0 + task|subject)": ["task|subject"],
     "1 + S(task) + (1 + S(task)||subject)": ["1|subject", "S(task)|subject"],
 }
 
@@ -47,7 +51,7 @@ def prior_draws(formula, is_centred=None, draws=4000, prior_of=prior_of, seed=1,
     return {str(name): prior[name].values[0] for name in prior.data_vars}
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("formula", [name for name in FORMULAS if name != NO_AVERAGE])
 def test_a_coefficient_derived_from_the_average_has_its_own_prior(formula):
     prior = prior_draws(formula)
     averages = [name for name in prior if name.endswith("_average")]
@@ -87,6 +91,18 @@ def test_centred_or_not_the_prior_is_the_same(formula, effects):
                     x["value"][:, first] + sign * x["value"][:, second] for x in (ours, theirs)
                 )
                 assert ks_2samp(mine, other).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("formula", list(FORMULAS))
+def test_what_common_columns_and_centred_effects_share_is_in_the_effects_alone(formula):
+    design = parse_design("log_m", formula, CELLS)
+    left = design.columns
+    for block in design.blocks:
+        weights = absorbed_columns(left, block, dict.fromkeys(FORMULAS[formula], True))
+        left = remaining_columns(left, block, weights)
+        for group in range(len(block.groups)):
+            own = block.index == group
+            np.testing.assert_allclose(block.columns[own].T @ left[own], 0, atol=1e-9)
 
 
 def test_a_prior_that_is_no_location_family_stays_with_the_coefficient():

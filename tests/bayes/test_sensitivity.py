@@ -10,10 +10,12 @@ from scipy import stats
 
 from hmetad import (
     InputError,
+    Notice,
     Prior,
     decide,
     fit,
     load_model,
+    notices,
     repeat_decisions,
     sensitivity,
     simulate_counts,
@@ -21,6 +23,7 @@ from hmetad import (
 from hmetad.bayes.model import designs_of, priors_of
 from hmetad.bayes.sensitivity import other_choices, widened
 from hmetad.bayes.spec import ModelSpec
+from hmetad.counts.notices import with_notices
 
 QUIET = {"progressbar": False, "quiet": True}
 KAPPA, NARROW, WIDE = (
@@ -71,6 +74,20 @@ def test_refits_have_the_counts_the_seed_and_the_draws_of_the_fit(first, refits)
         assert tree.attrs["seed"] == "4"
         assert tree["posterior"].sizes["draw"] == 3000
         assert tree["posterior"].sizes["chain"] == 2
+
+
+def test_refits_say_what_the_counts_say_and_withhold_what_the_fit_withholds():
+    said = Notice("correctness-as-stimulus", "error", "Wrong.", (), "Nobody", "Stop.")
+    counts = with_notices(simulate_counts([1.2], trials=120, seed=3), [said])
+    counts.attrs["same_items"] = "[]"
+    short = {"draws": 60, "tune": 200, "chains": 2, "random_seed": 1, **QUIET}
+    refit = sensitivity(fit(counts, **short), [WIDE], tune=200, **QUIET)[WIDE]
+    assert said in notices(refit)
+    assert refit.attrs["same_items"] == "[]"
+    withheld = decide(refit["posterior"].to_dataset()["log_m"], rope=(-0.1, 0.1)).table()[
+        "withheld"
+    ]
+    assert "correctness-as-stimulus" in withheld.item()
 
 
 @pytest.mark.parametrize(("name", "sd"), [(NARROW, 0.5), (WIDE, 2.0)])

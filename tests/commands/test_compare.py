@@ -132,6 +132,8 @@ def test_ranks_stand_after_the_decisions(folder, fit):
     done = run(folder, f"{ASK} --rank --json")
     ranks = hmetad.rank_table(hmetad.rank(fit, var="log_m", over="model", within="task"))
     assert [row["p_best"] for row in done.answer["ranks"]] == ranks["p_best"].tolist()
+    assert [row["rank_upper"] for row in done.answer["ranks"]] == ranks["rank_upper"].tolist()
+    assert all(isinstance(row["rank_upper"], int) for row in done.answer["ranks"])
     shown = run(folder, f"{ASK} --rank").stdout
     assert shown.index("verdict") < shown.index("P(best)")
 

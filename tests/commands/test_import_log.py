@@ -57,6 +57,9 @@ def test_a_table_is_parsed_and_what_cannot_be_is_counted(tmp_path):
         ("import lm-eval raw.csv -o out.csv", "raw.csv"),
         ("import dataset michael -o out.csv", "Did you mean 'michael2026'?"),
         ("import dataset michael2026 --field sure -o out.csv", "--field"),
+        ("import inspect raw.csv --confidence-from text -o o.csv", "--confidence-from: got 'text'"),
+        ("import lm-eval raw.csv --confidence-from score -o out.csv", "--confidence-from: got"),
+        ("import dataset michael2026 --confidence-from score -o o.csv", "--confidence-from: got"),
         ("import table raw.csv", "--output"),
     ],
 )

@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from hmetad.compare.decisions import decide, decide_normal
 from hmetad.counts.names import RESERVED_NAMES
+from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
 
 ROPE = (-0.1, 0.1)
@@ -274,3 +275,45 @@ def test_notices_of_a_contrast_stay_with_its_decisions():
     said = json.dumps([{"code": "separate-fits", "severity": "warning", "cells": []}])
     results = decide(normal_draws(0.3).assign_attrs(notices=said), rope=ROPE).results
     assert results.attrs["notices"] == said
+
+
+def test_decisions_as_text_are_a_short_table_with_three_decimals():
+    text = repr(decide(normal_draws(0.3, 0.0), rope=ROPE, comparisons=2))
+    first, heads, *rows = text.splitlines()
+    assert first == "Decisions: 2 of log_m; ROPE -0.1 to 0.1; null 0; 97.5 % intervals (eti)"
+    columns = ["label", "mean", "lower", "upper", "p_direction", "in_rope", "statistical"]
+    assert heads.split() == [*columns, "verdict"]
+    assert [row.split()[0] for row in rows] == ["p0", "p1"]
+    assert rows[0].split()[1] == "0.300"
+
+
+def test_reasons_are_shown_where_there_are_any():
+    judged = decide_normal([0.3, np.nan], [0.1, 0.1], rope=ROPE, labels=["<a>", "b"])
+    assert "withheld" in repr(judged)
+    assert "undefined" in judged._repr_html_()
+    assert "&lt;a&gt;" in judged._repr_html_()
+    unsure = decide(normal_draws(0.14), rope=ROPE)
+    assert unsure.results["unsettled"].item() != ""
+    assert "unsettled" in repr(unsure)
+
+
+def test_long_labels_are_shown_whole_and_the_table_stays_complete():
+    label = "x" * 200
+    judged = decide_normal([0.3], [0.1], rope=ROPE, labels=[label])
+    assert label in repr(judged)
+    assert label in judged._repr_html_()
+    assert {"sd", "p_value", "full_verdict", "withheld"} <= set(judged.table())
+
+
+def test_many_decisions_are_shown_in_part_and_counted():
+    number = 2000
+    judged = decide_normal(np.zeros(number), 0.1, rope=ROPE)
+    assert len(repr(judged).splitlines()) < 70
+    assert "2000 of estimate" in repr(judged)
+    assert judged._repr_html_().count("<tr>") < 70
+
+
+def test_notices_are_read_from_decisions():
+    said = Notice("shift", "warning", "Look.", ("p0",))
+    judged = decide(with_notices(normal_draws(0.3), [said]), rope=ROPE)
+    assert notices(judged) == notices(judged.results) == [said]

@@ -57,6 +57,17 @@ def test_a_repeated_contrast_is_that_of_the_same_call(request_):
         assert getattr(again, field) == getattr(made, field)
 
 
+@pytest.mark.parametrize(
+    "levels", [("1", "02", "1e3"), ("2020-01", "2021-01", "2022-01"), (1, 2, 4), (1.5, 2.5, 3.5)]
+)
+def test_levels_that_look_like_something_else_are_found_again_in_a_matrix(levels):
+    draws = draws_of(1, levels=levels, tasks=(1,))
+    matrix = pd.DataFrame(MATRIX.to_numpy(), index=["1", "2021-01"], columns=levels)
+    made = decide(contrast(draws, over="model", matrix=matrix), rope=ROPE)
+    again = repeat_decisions(made, {"same": draws})["same"]
+    pd.testing.assert_frame_equal(again.table(), made.table())
+
+
 def test_the_same_draws_give_the_same_decisions():
     draws = draws_of(1)
     made = decide(contrast(draws, over="model", within="task"), rope=ROPE)

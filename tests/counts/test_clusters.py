@@ -91,9 +91,11 @@ def test_the_unit_may_be_all_that_tells_cells_apart():
     assert drawn["cell"].to_numpy().tolist() == ["all"]
 
 
-def test_notices_of_single_items_do_not_speak_of_their_sum(by_item):
-    drawn = resample(by_item, accuracy, n=5, cluster="item", seed=1)
-    assert "few-trials" in by_item.attrs["notices"]
+def test_notices_of_single_units_do_not_speak_of_their_sum():
+    people = trials(40).rename(columns={"item": "subject"})
+    table = count_trials(people, by=["model", "subject"], ratings=3)
+    drawn = resample(table, accuracy, n=5, cluster="subject", seed=1)
+    assert "few-trials" in table.attrs["notices"]
     assert "few-trials" not in drawn.attrs.get("notices", "")
 
 

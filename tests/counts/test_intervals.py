@@ -127,6 +127,23 @@ def test_undefined_draws_do_not_count():
     assert "undefined-draws" in [notice.code for notice in notices(ours)]
 
 
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_infinite_draws_do_not_count(method):
+    def log_false_alarms(tables):
+        alarms = tables.sel(stimulus="S1", response="S2", drop=True).sum("rating")
+        with np.errstate(divide="ignore"):
+            return np.log(alarms).to_dataset(name="log_alarms")
+
+    # In a third of the draws of thirty trials there is no false alarm, and its logarithm is −∞.
+    table = from_nr([29, 1], [1, 29])
+    draws = resample(table, log_false_alarms, n=300, seed=1)["log_alarms"].to_numpy()[0]
+    assert np.isneginf(draws).any()
+    found = resample_interval(table, log_false_alarms, n=300, method=method, seed=1)
+    lower, upper = found["log_alarms"].isel(cell=0).sel(summary=["lower", "upper"]).to_numpy()
+    finite = draws[np.isfinite(draws)]
+    assert finite.min() <= lower < upper <= finite.max()
+
+
 def test_variables_with_dims_of_their_own_keep_them():
     table = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     ours = resample_interval(table, fit_mle, n=50, seed=3, method="bca")

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError
 
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -113,3 +114,8 @@ def test_a_mask_becomes_one_notice_for_all_its_cells():
     (notice,) = notice_where(mask, "empty-ratings", "info", "A gap.", "Rule")
     assert notice == Notice("empty-ratings", "info", "A gap.", ("a", "c"), "Rule")
     assert notice_where(~mask & mask, "empty-ratings", "info", "A gap.") == []
+
+
+def test_a_data_frame_is_no_result_although_it_has_attrs():
+    with pytest.raises(InputError, match="counts_or_fit: got DataFrame"):
+        notices(pd.DataFrame())

@@ -144,6 +144,16 @@ def test_draws_without_an_answer_are_noticed():
     assert f"{share:.1%}" in found["undefined-draws"].message
 
 
+def test_undefined_draws_are_said_once_with_the_names_of_the_variables():
+    few = from_nr([[8, 1], [80, 40]], [[3, 8], [30, 80]], model=["few", "many"])
+    drawn = resample(few, sdt, n=400, seed=1)
+    (said,) = [notice for notice in notices(drawn) if notice.code == "undefined-draws"]
+    assert said.cells == ("few",)
+    assert "dprime" in said.message
+    assert "c_prime" in said.message
+    assert "_se" not in said.message
+
+
 def test_a_dask_table_gives_a_lazy_result_with_the_same_draws(counts):
     eager = resample(counts, fit_mle, n=30, seed=1)
     lazy = resample(counts.chunk(cell=1), fit_mle, n=30, seed=1)

@@ -264,6 +264,14 @@ def test_the_notice_travels_through_estimates_and_the_bootstrap():
         assert "paired-options" in codes(result)
 
 
+def test_only_what_concerns_pairs_is_said_and_nothing_against_it():
+    pairs = option_pairs(questions(200, model=list("xy") * 100), by="model", ratings=4)
+    said = ["paired-options", "confidence-of-the-choice"]
+    assert "mixed-items" in codes(count_trials(pairs, by="model"))
+    assert codes(count_pairs(pairs, by="model")) == said
+    assert codes(count_pairs(pairs, by=["model", "item"])) == said
+
+
 def test_pairs_without_their_item_are_refused():
     pairs = option_pairs(questions(3), ratings=4).drop(columns="item")
     with pytest.raises(InputError, match="pairs: got 'item', allowed is a column of the trials"):

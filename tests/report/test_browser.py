@@ -119,3 +119,26 @@ def test_long_tables_scroll_under_their_headings(measured_in_frame):
     height, top = map(float, measured_in_frame(Report("R", (table,)).html(), moved, 800).split(","))
     assert height < 900
     assert abs(top) < 2
+
+
+# Of notebooks: lists of terms in two columns, tables to the right, bullets.
+NOTEBOOK = """<style>
+.out.page dt, .out dl dt { float: left; width: 20%; font-weight: bold; display: inline-block }
+.out.page dd, .out dl dd { float: left; width: 80%; margin-left: 25% }
+:not(.other).out td, :not(.other).out th { text-align: right; border: 1px solid }
+.out table { table-layout: fixed; width: 100%; margin-left: auto }
+.out ul:not(.list-inline) { padding-left: 2em; list-style: disc }
+.out figure { float: right; width: 50%; border: 1px solid } .out p { color: green }
+</style>"""
+
+
+def test_embedded_report_looks_the_same_in_a_notebook(hostile_report, measured_in_frame):
+    boxes = (
+        "[...d.querySelectorAll('.hmetad-report *')].filter(e => !e.closest('svg')).map(e => {"
+        " const s = w.getComputedStyle(e), r = e.getBoundingClientRect(); return [e.tagName,"
+        " r.width, r.height, s.textAlign, s.color, s.listStyleType, s.borderLeftWidth].join()"
+        " }).join(';')"
+    )
+    page = f"<!doctype html><div class='out page'>{hostile_report._repr_html_()}</div>"
+    alone = measured_in_frame(page, boxes, 900)
+    assert measured_in_frame(NOTEBOOK + page, boxes, 900) == alone != ""

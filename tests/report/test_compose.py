@@ -77,8 +77,9 @@ def test_sensitivity_needs_the_same_contrasts(fit):
 def test_several_reports_become_one(fit):
     whole = combine_reports("All", {"first": fit_report(fit), "second": fit_report(fit)})
     page = whole.markdown()
-    assert page.count("## Does the model fit") == 2
-    assert "first: " in page
+    headings = re.findall("^## (.*)", page, re.MULTILINE)
+    assert len(set(headings)) == len(headings)
+    assert {"first: Does the model fit?", "second: Does the model fit?"} <= set(headings)
     with pytest.raises(InputError, match="at least one report"):
         combine_reports("None", {})
 
@@ -238,3 +239,14 @@ def test_a_notebook_shows_the_report_without_script(hostile):
     assert shown.startswith("<style>")
     assert "<script>" not in shown
     assert html.escape(LABELS[0]) in shown
+
+
+def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
+    alone = fit_report(fit, hmetad.decide(fit["posterior"]["c"], rope=(-0.1, 0.1)))
+    page = alone.markdown()
+    assert "Is c more than negligibly other than 0?" in page
+    assert "ifference in c" not in page
+    drawn = hmetad.contrast(fit, var="m_ratio", over="model", kind="log_ratio")
+    page = fit_report(fit, hmetad.decide(drawn, rope=(-0.1, 0.1))).markdown()
+    assert "Log ratio of M-ratio" in page
+    assert "m_ratio" not in page.partition("## Notices")[0]

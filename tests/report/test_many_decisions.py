@@ -157,3 +157,25 @@ def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
     assert (tmp_path / "x_tables" / "estimates.csv").read_text().count("\n") == 199
     assert "The first 60 of 198 rows; all are in estimates.csv." in report.latex()
     assert report.html().count('class="scroll long"') == 2
+
+
+def test_many_pairs_of_separate_fits_are_a_ranking_and_a_matrix_too():
+    fits = {"old": made_fit(list("abcde"), ["A"], seed=3), "new": made_fit(list("fghij"), ["A"])}
+    drawn = hmetad.contrast(fits, var="log_m", over="model", within="domain", independent=True)
+    decisions = hmetad.decide(drawn, rope=ROPE)
+    report = hmetad.fits_report(fits, decisions)
+    [matrix] = [block for block in report.blocks if isinstance(block, Matrix)]
+    ranking = next(b for b in report.blocks if getattr(b, "name", "").endswith("-ranks"))
+    ranks = hmetad.rank(fits, var="log_m", over="model", within="domain", independent=True)
+    assert sorted(matrix.levels) == list("abcdefghij")
+    assert [row[0] for row in ranking.rows] == hmetad.rank_table(ranks)["model"].tolist()
+    assert [row[1] for row in ranking.rows] == hmetad.rank_table(ranks)["mean_rank"].tolist()
+    assert "The fits are separate" in report.markdown().partition("**Table 1")[0]
+
+
+def test_few_pairs_of_separate_fits_are_rows_with_a_figure():
+    fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
+    drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)
+    report = hmetad.fits_report(fits, hmetad.decide(drawn, rope=ROPE))
+    kinds = [type(block).__name__ for block in report.blocks[:4]]
+    assert kinds == ["Prose", "Prose", "Table", "Figure"]

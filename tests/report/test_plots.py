@@ -252,3 +252,18 @@ def test_long_labels_are_cut_in_the_middle():
 def test_missing_column_is_named_and_a_near_one_suggested(draw):
     with pytest.raises(InputError, match=r"'verdcit'.*'verdict'"):
         draw(frame_of(("one",), missing=False))
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_legend_beside_axes_that_are_given_stands_clear_of_their_titles(layout):
+    figure = Figure(figsize=(9.0, 4.0), layout=layout)
+    *given, other = figure.subplots(1, 4)
+    names = ("one", "two", "three")
+    hmetad.plot_fit(predicted(names, False), ax=given)
+    figure.draw_without_rendering()
+    legend = given[0].get_legend().get_window_extent()
+    titles = figure.findobj(lambda artist: getattr(artist, "get_text", str)() in names)
+    assert len(titles) == 3
+    assert not any(legend.overlaps(title.get_window_extent()) for title in titles)
+    assert legend.y1 <= figure.bbox.y1
+    assert other.get_legend() is None

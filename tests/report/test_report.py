@@ -519,3 +519,20 @@ def test_slug_of_a_reserved_or_empty_name_is_the_default():
 
 def test_public_names_are_the_documented_ones():
     assert set(report_module.__all__) >= {"Prose", "Table", "Figure", "Alerts", "Report"}
+
+
+def test_a_report_as_text_is_one_line():
+    prose, alert = Prose("Text", ("Words.",)), ("warning", "Look.", ())
+    table = Table("T", ("a",), (("b",),))
+    drawing = Figure("F", "A line.", "<svg><path d='M0 0H9'/></svg>")
+    page = Report("A page", (prose, table, table, drawing, Alerts("Notices", (alert,) * 3)))
+    assert repr(page) == "Report('A page': 2 tables, 1 figure, 3 notices)"
+
+
+def test_the_styles_of_a_page_around_do_not_reach_an_embedded_report():
+    css = files("hmetad.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    classes = re.findall(r"(?:\.hmetad-(?:report|page))+", css.replace("html:has(> body > ", ""))
+    assert {text.count(".") for text in classes} == {2}
+    terms = re.search(r"\.meta dt, \.meta dd \{([^}]*)\}", css).group(1)
+    for part in ("display: block", "float: none", "width: auto", "margin: 0", "padding: 0"):
+        assert part in terms

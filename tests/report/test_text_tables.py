@@ -46,3 +46,10 @@ def test_what_is_missing_is_a_dash(table):
     assert "textendash" in json.dumps(table([{"a": None}], {"a": "a"})).replace(
         "\\u2013", "textendash"
     )
+
+
+def test_minus_signs_are_those_of_print():
+    rows, columns = [{"a": -0.25}], {"a": "a"}
+    assert "| −0.250 |" in markdown_table(rows, columns)
+    assert r"\ensuremath{-}0.250 \\" in latex_table(rows, columns)
+    assert csv_table(rows) == "a\n-0.25\n"

@@ -1,5 +1,7 @@
 """A plan says what studies of that size would find: its referees are theory and brute force."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -155,6 +157,17 @@ def test_several_comparisons_widen_the_intervals():
 def test_the_same_seed_gives_the_same_plan():
     first, second = (plan_trials(trials=[100], rope=ROPE, n=50, seed=1) for _ in range(2))
     assert first.identical(second)
+
+
+def test_gaps_are_those_of_the_truth_and_are_recorded():
+    gaps = [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
+    plans = [
+        plan_trials(trials=[400], m_ratio=0.8, n=50, seed=1, **given)
+        for given in ({}, {"gaps": gaps}, {"gaps": [[2.0, 0.1, 0.1], [2.0, 0.1, 0.1]]})
+    ]
+    assert plans[0].equals(plans[1])
+    assert plans[2]["half_width"].item() > 1.1 * plans[1]["half_width"].item()
+    assert json.loads(plans[1].attrs["gaps"]) == gaps
 
 
 def test_needed_trials_reach_what_is_wanted():

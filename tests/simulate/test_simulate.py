@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.stats import chisquare
 
 from hmetad.counts.table import count_trials
@@ -72,3 +73,32 @@ def test_trials_count_back_to_the_table():
 def test_impossible_designs_are_refused(argument, value):
     with pytest.raises(InputError, match=argument):
         simulate_counts(1.0, **{"trials": 10, argument: value})
+
+
+def test_covariates_travel_with_cells_and_are_no_part_of_their_labels():
+    design = {"trials": 200, "coords": {"subject": ["a", "b"]}, "covariates": {"age": [31, 24]}}
+    counts = simulate_counts([1.0, 2.0], seed=5, **design)
+    assert counts["cell"].values.tolist() == ["a", "b"]
+    assert counts["age"].sel(cell="b").item() == 24
+    again = count_trials(
+        simulate_trials([1.0, 2.0], seed=5, **design), by="subject", covariates="age", ratings=4
+    )
+    xr.testing.assert_equal(again, counts)
+    assert again.attrs["covariates"] == counts.attrs["covariates"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"coords": {"trials": [1, 2]}}, "coords: got 'trials'.*The name is taken"),
+        ({"covariates": {"dprime": [1, 2]}}, "covariates: got 'dprime'.*The name is taken"),
+        ({"covariates": {"age": [1, 2, 3]}}, "covariates 'age': got shape .3,."),
+        (
+            {"coords": {"age": [1, 2]}, "covariates": {"age": [1, 2]}},
+            "covariates: got 'age', allowed is names other than those of coords",
+        ),
+    ],
+)
+def test_names_and_lengths_of_coordinates_are_checked(given, message):
+    with pytest.raises(InputError, match=message):
+        simulate_counts([1.0, 2.0], trials=10, **given)

@@ -359,7 +359,14 @@ def test_edges_of_t_1_are_held_over_temperatures():
 
 
 def test_the_report_says_first_that_and_why_it_was_withdrawn(study):
-    page = cacioli2026_report.report(study, cacioli2026.compare(study)).markdown()
+    report = cacioli2026_report.report(study, cacioli2026.compare(study))
+    page = report.markdown()
+    (first, *_), said = report.blocks, notices(study.quartiles)
+    assert first.heading == "Withdrawn"
+    assert len(first.items) == len(said) > 0
+    for (_, sentence, _), notice in zip(first.items, said, strict=True):
+        assert notice.next_step in sentence
+        assert notice.source in sentence
     assert page.index("It says nothing of") < page.index("In brief")
     assert page.count("**Figure") == 3
     assert "The deposited counts" not in page

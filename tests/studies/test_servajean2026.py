@@ -96,7 +96,7 @@ def test_the_command_writes_everything_and_exits_with_zero(tmp_path):
     assert done.returncode == 0, done.stderr
     with (tmp_path / "comparison.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 171 == len(json.loads(done.stdout))
+    assert len(rows) == 171 == len(json.loads(done.stdout)["rows"])
     assert (tmp_path / "report.html").stat().st_size < 2_000_000
 
 

@@ -1,0 +1,247 @@
+"""Parts of the site that are made from the package, so that they cannot fall behind it.
+
+Public names, command line, model cards, notices, comparisons and notebooks → files of the site:
+whole pages in `api/` and `notebooks/`, parts for other pages in `generated/`.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import typer
+
+import hmetad
+from hmetad.bayes.spec import ModelSpec, card_names, card_path
+from hmetad.cli import app
+from hmetad.studies.run import STUDIES
+
+__all__ = ["write_all"]
+
+# In the order of the data; every room that has public names must be here.
+ROOMS = {
+    "logs": "Evaluation logs and tables → trials",
+    "datasets": "Public data sets → trials or counts",
+    "counts": "Trials → count tables; resampling; notices",
+    "measures": "Count tables → measures, without fitting",
+    "mle": "Count tables → maximum likelihood and least squares",
+    "bayes": "Count tables → posterior draws",
+    "compare": "Draws → contrasts, decisions, ranks",
+    "simulate": "Parameters → data; recovery and planning",
+    "report": "Results → reports and figures",
+    "errors": "Errors",
+}
+
+TEXTS = (".ipynb", ".md", ".rst")
+
+
+def write_all(docs: Path) -> None:
+    """Write every generated file, and remove those of earlier builds that are no longer."""
+    parts = {
+        "api/index.rst": api_index(),
+        "generated/command_line.md": command_line(),
+        "generated/model_cards.md": model_cards(),
+        "generated/notices.md": notice_list(docs / "notices.toml"),
+        "generated/data_sets.md": data_sets(),
+        "generated/validation.md": validation(docs / "validation"),
+        **report_sections(docs / "example" / "report.md"),
+        **notebooks(docs.parent / "notebooks"),
+    }
+    stubs = {f"api/hmetad.{name}.rst" for names in names_by_room().values() for name in names}
+    for folder in ("api", "generated", "notebooks"):
+        (docs / folder).mkdir(exist_ok=True)
+        for path in (docs / folder).iterdir():
+            if path.suffix in TEXTS and f"{folder}/{path.name}" not in {*parts, *stubs}:
+                path.unlink()
+    for name, text in parts.items():
+        write_if_changed(docs / name, text)
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Leave a file alone that is as it should be, so that Sphinx need not read it again."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def names_by_room() -> dict[str, list[str]]:
+    """Public names of every room, sorted."""
+    by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
+    for name, home in sorted(hmetad.HOME_OF.items()):
+        by_room[home.split(".")[1]].append(name)
+    by_room["datasets"] = [f"datasets.{name}" for name in hmetad.datasets.__all__]
+    return {room: names for room, names in by_room.items() if names}
+
+
+def api_index() -> str:
+    """Public names by room, each with a page of its own, in reStructuredText for autosummary."""
+    title = "Reference of all public names"
+    lines = [title, "=" * len(title), ""]
+    for room, names in names_by_room().items():
+        lines += [ROOMS[room], "-" * len(ROOMS[room]), ""]
+        lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", ""]
+        lines += [*(f"   ~hmetad.{name}" for name in names), ""]
+    return "\n".join(lines)
+
+
+def command_line() -> str:
+    """Every command with its arguments and options."""
+    group = typer.main.get_command(app)
+    return "\n".join(commands(group, "hmetad"))
+
+
+def commands(group: typer.core.TyperGroup, called: str) -> Iterable[str]:
+    """Sections of the commands of a group, and of the groups in it."""
+    for name, command in group.commands.items():
+        full = f"{called} {name}"
+        if isinstance(command, typer.core.TyperGroup):
+            yield from commands(command, full)
+            continue
+        arguments = [p for p in command.params if not p.opts[0].startswith("-")]
+        written = " ".join((p.metavar or p.name).strip("{}").upper() for p in arguments)
+        yield from (f"## {full}", "", (command.help or "").strip(), "")
+        yield from ("```text", f"{full} {written} [OPTIONS]".replace("  ", " "), "```", "")
+        yield from table(("", "what", "default"), [parameter(p) for p in command.params])
+
+
+def parameter(given: typer.core.TyperOption | typer.core.TyperArgument) -> tuple[str, str, str]:
+    """Row of one argument or option: its names, what it is, its default."""
+    if given.opts[0].startswith("-"):
+        names = ", ".join(f"`{name}`" for name in (*given.opts, *given.secondary_opts))
+    else:
+        names = f"`{(given.metavar or given.name).strip('{}').upper()}`"
+    default = "" if given.default in (None, False, ()) else f"`{given.default}`"
+    return names, given.help or "", "required" if given.required else default
+
+
+def model_cards() -> str:
+    """Every card: its question, how to call it, and the file itself."""
+    lines = []
+    for name in card_names():
+        text = card_path(name).read_text(encoding="utf-8")
+        card = hmetad.load_model(name)
+        lines += [f"(card-{name})=", f"### `{name}`: {card.title}", "", card.question, ""]
+        lines += [f"*Source:* {card.reference}", "", *choices(card), ""]
+        lines += ["```python", f'spec = hmetad.load_model("{name}")', "```", ""]
+        lines += [":::{dropdown} The card", "```toml", text.strip(), "```", ":::", ""]
+    return "\n".join(lines)
+
+
+def choices(card: ModelSpec) -> list[str]:
+    """What a card chooses, as a list."""
+    rule = {"relative": "κ = M·c", "absolute": "κ = c"}[card.meta_criterion]
+    scale = {"log_m": "log M", "m": "M", "meta_d": "meta-d′"}[card.scale]
+    lines = [f"- {card.likelihood} likelihood; {rule}; prior on {scale}"]
+    lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
+    return lines if card.formula else [*lines, "- every cell by itself"]
+
+
+def notice_list(path: Path) -> str:
+    """Codes of notices, with the traps they belong to, what they mean and what to do."""
+    lines = []
+    for code, entry in sorted(tomllib.loads(path.read_text(encoding="utf-8")).items()):
+        traps = ", ".join(f"[trap {number}](#trap-{number})" for number in entry["traps"])
+        lines += [f"`{code}`{{#notice-{code}}}" + (f" · {traps}" if traps else "")]
+        lines += [f": {entry['means']} *Do*: {entry['do']}", ""]
+    return "\n".join(lines)
+
+
+def report_sections(path: Path) -> dict[str, str]:
+    """Sections of the example report, each a file, with figures where the page finds them."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r" \(\[CSV\]\([^)]*\)\)", "", text).replace(
+        "](report_figures/", "](example/report_figures/"
+    )
+    _, *sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    pairs = zip(sections[::2], sections[1::2], strict=True)
+    return {f"generated/report_{slug(name)}.md": body for name, body in pairs}
+
+
+def slug(heading: str) -> str:
+    """Heading as the part of a file's name."""
+    return re.sub(r"\W+", "_", heading.lower()).strip("_")
+
+
+def data_sets() -> str:
+    """Public data sets that can be fetched, with licence and citation."""
+    lines = []
+    for row in hmetad.datasets.datasets().astype(str).to_dict("records"):
+        lines += [f"`{row['name']}` · {row['observers']}"]
+        lines += [f": {row['title']}. {row['table'].capitalize()}. {row['citation']}."]
+        lines += [f"  {row['licence']}, [from here]({row['address']}).", ""]
+    return "\n".join(lines)
+
+
+def validation(folder: Path) -> str:
+    """Agreement of every study with print, in one table, then row by row."""
+    frames = {name: pd.read_csv(folder / f"{name}.csv", keep_default_na=False) for name in STUDIES}
+    rows = []
+    for name, frame in frames.items():
+        agrees = frame["agrees"].astype(str) == "True"
+        known = (~agrees & (frame["note"] != "")).sum()
+        rows.append((f"[{name}](#study-{name})", str(len(frame)), str(agrees.sum()), str(known)))
+    lines = list(
+        table(("study", "values in print", "agree", "differ, and the note says why"), rows)
+    )
+    for name, frame in frames.items():
+        lines += [f"(study-{name})=", f"## {STUDIES[name]}", "", *differences(frame)]
+        lines += [f":::{{dropdown}} All {len(frame)} values", "", *rows_of(frame), ":::", ""]
+    return "\n".join(lines)
+
+
+def differences(frame: pd.DataFrame) -> Iterable[str]:
+    """Rows that differ from print, by the reason."""
+    differ = frame[frame["agrees"].astype(str) != "True"]
+    if differ.empty:
+        yield from ("Every value agrees.", "")
+    names = ["table", "row", "quantity", "printed", "ours"]
+    for note, rows in differ.groupby("note", sort=False):
+        yield from (f"**Differs:** {note}", "")
+        values = [tuple(map(shown, row)) for row in rows[names].to_numpy()]
+        yield from table(("table", "row", "quantity", "in print", "here"), values)
+
+
+def rows_of(frame: pd.DataFrame) -> Iterable[str]:
+    """All rows of a comparison."""
+    names = ["table", "row", "quantity", "printed", "ours", "tolerance", "agrees"]
+    values = [tuple(map(shown, row)) for row in frame[names].to_numpy()]
+    return table(("table", "row", "quantity", "in print", "here", "tolerance", "agrees"), values)
+
+
+def shown(value: object) -> str:
+    """A number to five digits, or a text as it is."""
+    try:
+        return f"{float(str(value)):.5g}"
+    except ValueError:
+        return {"True": "yes", "False": "no"}.get(str(value), str(value))
+
+
+def notebooks(source: Path) -> dict[str, str]:
+    """Copies of the numbered notebooks, and a table of contents for the page that lists them."""
+    found = sorted(source.glob("[0-9]*.ipynb")) if source.is_dir() else []
+    copies = {f"notebooks/{path.name}": path.read_text(encoding="utf-8") for path in found}
+    entries = [
+        f"{int(Path(name).name[:2])}. {heading(text)} <{name.removesuffix('.ipynb')}>"
+        for name, text in copies.items()
+    ]
+    contents = "\n".join(["```{toctree}", ":maxdepth: 1", "", *entries, "```", ""])
+    return {"generated/notebooks.md": contents, **copies}
+
+
+def heading(notebook: str) -> str:
+    """First heading of a notebook."""
+    cells = json.loads(notebook)["cells"]
+    text = "".join(
+        "".join(cell["source"]) + "\n" for cell in cells if cell["cell_type"] == "markdown"
+    )
+    return text.split("# ", 1)[1].splitlines()[0]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Markdown table; bars and line breaks in cells are escaped."""
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + " --- |" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(" ".join(cell.replace("|", r"\|").split()) for cell in row) + " |"
+    yield ""

@@ -1,0 +1,53 @@
+"""Public names that stand in code are links to their page.
+
+Inline code such as ``hmetad.fit`` or ``fit(counts)`` → reference to ``hmetad.fit``.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+import hmetad
+
+__all__ = ["setup"]
+
+NAME = re.compile(r"(?:hmetad\.)?((?:datasets\.)?\w+)(?:\(.*\))?", re.DOTALL)
+NAMES = {*hmetad.__all__, *(f"datasets.{name}" for name in hmetad.datasets.__all__)}
+
+
+def setup(app: Sphinx) -> None:
+    """Add the transform."""
+    app.add_transform(LinkPublicNames)
+
+
+class LinkPublicNames(SphinxTransform):
+    """Wrap every inline code that is a public name in a reference."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs: object) -> None:  # noqa: ARG002 — the signature is Sphinx's
+        """Change the document."""
+        for literal in list(self.document.findall(nodes.literal)):
+            found = NAME.fullmatch(literal.astext())
+            if found and found[1] in NAMES and is_free(literal):
+                target = f"hmetad.{found[1]}"
+                reference = addnodes.pending_xref(
+                    "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
+                )
+                literal.replace_self(reference)
+                reference += literal
+
+
+def is_free(literal: nodes.literal) -> bool:
+    """Whether code stands in no link and no heading."""
+    node: nodes.Node | None = literal.parent
+    while node is not None:
+        if isinstance(
+            node, nodes.reference | nodes.title | addnodes.pending_xref | addnodes.desc_signature
+        ):
+            return False
+        node = node.parent
+    return True

@@ -1,0 +1,62 @@
+"""Renew what the site shows and is too slow to make in each build.
+
+Nothing → the comparisons of all studies with print in `validation/`, and the report in `example/`.
+
+    uv run python docs/renew.py              # everything: some minutes
+    uv run python docs/renew.py example      # the report alone
+    uv run python docs/renew.py meyen2025    # one study
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import hmetad
+from hmetad.studies.run import STUDIES, reproduce
+
+DOCS = Path(__file__).parent
+QUESTION = "Does the confidence of B, C, D and E follow what they know as well as that of A?"
+
+
+def main(names: list[str]) -> None:
+    """Renew what is named, or all."""
+    for name in names or ["example", *STUDIES]:
+        if name == "example":
+            write_example(DOCS / "example")
+        else:
+            write_comparison(name)
+        print(f"{name}: renewed")
+
+
+def write_comparison(name: str) -> None:
+    """Table of printed and computed values of a study."""
+    with tempfile.TemporaryDirectory() as folder:
+        reproduce(name, Path(folder))
+        shutil.copyfile(Path(folder) / "comparison.csv", DOCS / "validation" / f"{name}.csv")
+
+
+def write_example(folder: Path) -> None:
+    """Report of five simulated models, of which one is below chance."""
+    counts = hmetad.simulate_counts(
+        dprime=[1.5, 1.6, 1.7, 1.4, -0.4],
+        c=[0.0, 0.1, 0.2, 0.0, 0.0],
+        m_ratio=[0.85, 0.85, 0.55, 0.74, 0.8],
+        trials=[60_000, 60_000, 12_000, 4000, 600],
+        coords={"model": ["A", "B", "C", "D", "E"]},
+        seed=3,
+    )
+    options = {"draws": 2000, "target_accept": 0.99, "random_seed": 1}
+    draws = hmetad.fit(counts, **options, progressbar=False, quiet=True)
+    differences = hmetad.contrast(draws, var="log_m", over="model", against="A")
+    verdicts = hmetad.decide(differences, rope=(-0.1, 0.1))
+    report = hmetad.fit_report(draws, verdicts, title="Five models", question=QUESTION)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    report.save(folder / "five_models.html")
+    report.save(folder / "report.md")
+    shutil.rmtree(folder / "report_tables")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

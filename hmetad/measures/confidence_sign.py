@@ -1,0 +1,79 @@
+"""Are right answers held with more confidence than wrong ones? A rank test that needs no fit.
+
+Count table (cell, stimulus, response, rating) → z (cell), and a notice of cells where it is not
+clear. Source: Mann & Whitney (1947); Fleming (2017) for what such cells do to log M.
+"""
+
+import numpy as np
+import xarray as xr
+
+from hmetad.counts.notices import Notice, notice_where
+
+__all__ = ["ALONE", "CLEAR_Z", "FLEMING", "confidence_z", "faint_confidence"]
+
+CLEAR_Z = 1.96
+FLEMING = "Fleming 2017"
+ALONE = "More trials tell; compare meta_d, which may be negative."
+
+
+def confidence_z(counts: xr.DataArray) -> xr.DataArray:
+    """Rank test, per cell, of whether right answers are held with more confidence than wrong ones.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating).
+
+    Returns
+    -------
+    DataArray
+        z per cell: Mann & Whitney's U of the ratings, within each response, summed over responses
+        and divided by its standard deviation without ties. NaN where there are only right or only
+        wrong answers.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> table = from_nr([[20, 10, 5, 5], [15, 15, 5, 5]], [[5, 5, 10, 20], [5, 5, 15, 15]])
+    >>> confidence_z(table).round(2).values
+    array([1.1, 0. ])
+    """
+    right = xr.concat([counts.sel(stimulus=s, response=s, drop=True) for s in ("S1", "S2")], "of")
+    wrong = counts.sum("stimulus").transpose("response", ...).rename(response="of") - right
+    below = wrong.cumsum("rating") - wrong
+    pairs = right.sum("rating") * wrong.sum("rating")
+    excess = (right * (below + wrong / 2)).sum("rating") - pairs / 2
+    variance = pairs * (right.sum("rating") + wrong.sum("rating") + 1) / 12
+    total = variance.sum("of")
+    return excess.sum("of") / np.sqrt(total.where(total > 0))
+
+
+def faint_confidence(
+    counts: xr.DataArray, backward: xr.DataArray, step: str = ALONE
+) -> list[Notice]:
+    """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating).
+    backward : DataArray of bool
+        Cells of which something worse is said already.
+    step : str, optional
+        What to do about it.
+
+    Returns
+    -------
+    list of Notice
+        ``"confidence-sign"`` (warning) where z is below 1.96; or nothing.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> table = from_nr([20, 10, 5, 5], [5, 5, 10, 20], model="A")
+    >>> faint_confidence(table, confidence_z(table) <= 0)[0].cells
+    ('A',)
+    """
+    text = "Confidence is not clearly higher for right answers than for wrong ones."
+    is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
+    return notice_where(is_faint, "confidence-sign", "warning", text, FLEMING, step)

@@ -1,0 +1,111 @@
+"""Results as plain tables and numbers.
+
+Fit (DataTree), or Dataset of measures → data frame; and fit → diagnostics by name.
+"""
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.bayes.checks import sampled_variables
+
+__all__ = ["convergence_record", "estimate_frame", "measure_frame"]
+
+ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
+
+
+def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
+    """Posterior means and equal-tailed intervals, one row per cell.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+    ci_prob : float
+        Probability of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        cell and its coordinates, then dprime, c, meta_d, m_ratio and, where the posterior has
+        it, log_m, each with columns of the same name and _lower and _upper; NaN where a draw is
+        undefined. Where each response has an M of its own there is a row for each.
+    """
+    sampled = fit["posterior"].to_dataset()
+    names = [*ESTIMATED, *(["log_m"] if "log_m" in sampled else [])]
+    posterior = sampled[names]
+    bounds = az.eti(posterior, prob=ci_prob)
+    summary = posterior.mean(["chain", "draw"], skipna=False)
+    for name in names:
+        for side in ("lower", "upper"):
+            summary[f"{name}_{side}"] = bounds[name].sel(ci_bound=side, drop=True)
+    return summary.to_dataframe().reset_index()
+
+
+def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
+    """Measures as a plain table, one row per cell.
+
+    Parameters
+    ----------
+    measures : Dataset or DataArray
+        What `measure`, `auroc2`, `fit_mle`, `resample_interval` and the like returned, with dim
+        cell.
+
+    Returns
+    -------
+    DataFrame
+        cell and its coordinates, then a column per number: ``auroc2``; where a variable has dims of
+        its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
+        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.measures.type2 import auroc2
+    >>> area = auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6])).to_dataset()
+    >>> measure_frame(area).to_dict("records")
+    [{'cell': 'all', 'auroc2': 0.625}]
+    """
+    if isinstance(measures, xr.DataArray):
+        measures = measures.to_dataset(name=measures.name or "measure")
+    cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
+    columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
+    for name, values in measures.data_vars.items():
+        others = [dim for dim in values.dims if dim != "cell"]
+        flat = values.transpose("cell", *others).stack(place=others) if others else values
+        if not others:
+            columns[str(name)] = flat.to_numpy()
+            continue
+        for i, place in enumerate(flat["place"].to_numpy()):
+            parts = [str(x) for x in np.atleast_1d(np.asarray(place, dtype=object))]
+            kept = [part for part in parts if part != "estimate"]
+            columns["_".join([str(name), *kept])] = flat.isel(place=i).to_numpy()
+    return pd.DataFrame(columns)
+
+
+def convergence_record(fit: xr.DataTree) -> dict[str, float]:
+    """Diagnostics of the sampling of a fit, in one number each.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+
+    Returns
+    -------
+    dict
+        draws, of all chains; rhat, the largest of d′, c and M; ess_bulk and ess_tail, the least
+        of M; divergences.
+    """
+    posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
+    sampled = sampled_variables(posterior)
+    rhat = az.rhat(sampled, method="rank").to_array().max()
+    bulk, tail = (az.ess(posterior["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
+    return {
+        "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
+        "rhat": float(rhat),
+        "ess_bulk": int(bulk),
+        "ess_tail": int(tail),
+        "divergences": int(fit["sample_stats"]["diverging"].sum()),
+    }

@@ -1,0 +1,69 @@
+"""What is said of signs that M cannot have depends on the scale and on who is pooled."""
+
+import pytest
+
+from hmetad import contrast, decide, fit, load_model, notices, simulate_counts
+
+OPTIONS = {"draws": 100, "tune": 300, "chains": 2, "random_seed": 1}
+QUIET = {"progressbar": False, "quiet": True}
+ON_M = load_model("group", scale="m", formula={"m": "1 + (1 | subject)"})
+
+
+def said(result, code, severity):
+    return [n for n in notices(result) if (n.code, n.severity) == (code, severity)]
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Six people, the confidence of one of whom runs backward."""
+    coords = {"subject": list("abcdef"), "group": list("xxxyyy")}
+    m_ratio = [0.8, 0.9, 1.0, 0.9, 0.8, -0.6]
+    return simulate_counts(1.5, m_ratio=m_ratio, trials=600, coords=coords, seed=1)
+
+
+@pytest.fixture(scope="module")
+def on_log(counts):
+    return fit(counts, "group_comparison", **OPTIONS, **QUIET)
+
+
+def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
+    counts = simulate_counts(1.5, m_ratio=-0.5, trials=4000, seed=1)
+    draws = fit(counts, **{**OPTIONS, "draws": 200}, **QUIET)
+    assert float(draws["posterior"]["m_ratio"].mean()) > 0
+    (notice,) = said(draws, "meta-d-sign", "error")
+    assert "Leave the cell out" in notice.next_step
+    assert not said(draws, "negative-in-population", "warning")
+    verdict = decide(draws["posterior"]["log_m"], rope=(-0.1, 0.1)).table()["verdict"]
+    assert verdict.tolist() == ["unreliable"]
+
+
+def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_log):
+    (notice,) = said(on_log, "meta-d-sign", "error")
+    assert notice.cells == ("f | y",)
+    assert "Keep the cell" in notice.next_step
+    assert "Leave" not in notice.next_step
+
+
+def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_log):
+    (notice,) = said(on_log, "negative-in-population", "warning")
+    assert "in 1 of 6 cells" in notice.message
+    assert notice.cells == ()
+
+
+def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_log):
+    draws = contrast(on_log, var="log_m_group", over="group")
+    assert said(draws, "negative-in-population", "warning")
+    judged = decide(draws, rope=(-0.1, 0.1))
+    assert said(judged.results, "negative-in-population", "warning")
+    assert "sign" not in judged.table()["withheld"].item()
+
+
+def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
+    draws = fit(counts, ON_M, **OPTIONS, **QUIET)
+    assert float(draws["posterior"]["m"].sel(cell="f | y").mean()) < 0
+    assert not said(draws, "meta-d-sign", "error")
+    assert not said(draws, "negative-in-population", "warning")
+    assert all("not log_m" in n.next_step for n in said(draws, "meta-d-sign", "warning"))
+    assert said(draws, "meta-d-sign", "warning")
+    verdicts = decide(draws["posterior"]["m_ratio"], rope=(-0.1, 0.1)).table()
+    assert not verdicts["withheld"].str.contains("sign").any()

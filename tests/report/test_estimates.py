@@ -1,0 +1,53 @@
+"""Tables of estimates hold what contrasts are made of."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from report.made_fit import made_fit
+
+import hmetad
+
+
+@pytest.fixture
+def fit():
+    return made_fit(["A", "B"], ["x"])
+
+
+def with_log_m(fit, change):
+    posterior = fit["posterior"].to_dataset()
+    return fit.assign(posterior=xr.DataTree(posterior.assign(log_m=change(posterior["log_m"]))))
+
+
+def test_log_m_has_its_mean_and_equal_tailed_interval(fit):
+    frame = hmetad.estimate_frame(fit, ci_prob=0.9)
+    draws = fit["posterior"]["log_m"].transpose("cell", ...).to_numpy().reshape(2, -1)
+    np.testing.assert_allclose(frame["log_m"], draws.mean(axis=1))
+    for side, tail in (("lower", 0.05), ("upper", 0.95)):
+        expected = np.quantile(draws, tail, axis=1)
+        # ArviZ's quantiles of 1000 draws may lie a neighbour further.
+        np.testing.assert_allclose(frame[f"log_m_{side}"], expected, atol=2e-3)
+
+
+def test_log_m_that_is_undefined_in_a_draw_has_no_mean(fit):
+    holed = with_log_m(fit, lambda x: x.where((x["draw"] > 0) | (x["cell"] != x["cell"][0])))
+    frame = hmetad.estimate_frame(holed)
+    columns = ["log_m", "log_m_lower", "log_m_upper"]
+    assert frame[columns].isna().to_numpy().tolist() == [[True] * 3, [False] * 3]
+    assert frame["m_ratio"].notna().all()
+
+
+def test_without_log_m_the_rest_is_as_it_was(fit):
+    posterior = fit["posterior"].to_dataset().drop_vars("log_m")
+    frame = hmetad.estimate_frame(fit.assign(posterior=xr.DataTree(posterior)))
+    whole = hmetad.estimate_frame(fit)
+    assert frame.equals(whole.drop(columns=["log_m", "log_m_lower", "log_m_upper"]))
+
+
+def test_the_report_keeps_its_columns(fit):
+    (table,) = [
+        block
+        for block in hmetad.fit_report(fit).blocks
+        if getattr(block, "name", "") == "estimates"
+    ]
+    assert len(table.columns) == 13
+    assert not any("log" in name for name in table.columns)
