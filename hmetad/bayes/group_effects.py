@@ -43,7 +43,7 @@ type Flags = NDArray[np.bool_]
 type PriorOf = Callable[[str], Prior]
 type NameOf = Callable[[str], str]
 
-# A fitted share of a column below this is rounding.
+# Shares and weights below this are rounding.
 TINY = 1e-9
 
 
@@ -179,44 +179,38 @@ class BlockPart:
         return label_dim(self.predictor.design.parameter, f"{self.block.name}__{end}", labels)
 
 
-def average_deviations(parts: Sequence[BlockPart], taken: set[int]) -> dict[int, TensorVariable]:
-    """Average over the groups of what non-centred effects add, by common column, (*extra,)."""
+def average_deviations(parts: Sequence[BlockPart], columns: Floats) -> dict[int, TensorVariable]:
+    """What of non-centred effects the common columns could say, by common column, (*extra,)."""
     averages: dict[int, TensorVariable] = {}
     for part in parts:
         if (effects := part.deviation) is None:
             continue
-        design, chosen = part.predictor.design, np.flatnonzero(~part.is_centred)
-        weights = averaging_weights(design, part.block, part.is_centred, taken)[..., chosen]
-        for j in np.flatnonzero(weights.any(axis=(1, 2))).tolist():
-            (effect,) = np.flatnonzero(weights[j].any(axis=0))
-            column, deviation = weights[j, :, effect], effects[:, effect]
-            if (column == column[0]).all():
-                average = deviation.sum(axis=0) * column[0]
-            else:
-                average = (pt.shape_padright(column, deviation.ndim - 1) * deviation).sum(axis=0)
+        chosen = np.flatnonzero(~part.is_centred)
+        weights = averaging_weights(columns, part.block, part.is_centred)[..., chosen]
+        for j, effect in np.argwhere(weights.any(axis=1)).tolist():
+            average = weighted_average(weights[j, :, effect], effects[:, effect])
             averages[j] = averages[j] + average if j in averages else average
     return averages
 
 
-def averaging_weights(design: Design, block: Block, is_centred: Flags, taken: set[int]) -> Floats:
+def weighted_average(weights: Floats, deviation: TensorVariable) -> TensorVariable:
+    """Σ over groups of weight · deviation, (*extra,); equal weights are one multiplication."""
+    if np.allclose(weights, weights[0]):
+        return deviation.sum(axis=0) * weights.mean()
+    return (pt.shape_padright(weights, deviation.ndim - 1) * deviation).sum(axis=0)
+
+
+def averaging_weights(columns: Floats, block: Block, is_centred: Flags) -> Floats:
     """Least-squares weights of the groups' deviations, (coefficients, groups, effects).
 
-    Where common columns X = a_group · E are multiples of a non-centred effect E, the groups' own
-    coefficients are a·β + deviation, and those of β that fit them best are β + a⁺·deviation.
+    With common columns X and non-centred effects Z, the predictor is X·β + Z·deviation, and the β
+    that alone fits it best is β + X⁺Z·deviation: the average, whose weights are X⁺Z.
     """
-    columns, groups = design.columns, len(block.groups)
-    weights = np.zeros((columns.shape[1], groups, block.columns.shape[1]))
-    left = [j for j in range(columns.shape[1]) if j not in taken]
-    for effect in np.flatnonzero(~is_centred):
-        ratios = {
-            j: ratio_by_group(columns[:, j], block.columns[:, effect], block.index, groups)
-            for j in left
-        }
-        own = {j: ratio for j, ratio in ratios.items() if ratio is not None}
-        if own:
-            weights[list(own), :, effect] = np.linalg.pinv(np.stack(list(own.values()), axis=1))
-        left = [j for j in left if j not in own]
-    return weights
+    of_cells = np.linalg.pinv(columns).T[:, :, None] * block.columns[:, None, :]
+    by_group = np.zeros((len(block.groups), *of_cells.shape[1:]))
+    np.add.at(by_group, block.index, of_cells)
+    weights = np.moveaxis(by_group, 0, 1) * ~is_centred
+    return np.where(abs(weights) > TINY, weights, 0.0)
 
 
 def absorbed_columns(

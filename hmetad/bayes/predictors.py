@@ -79,7 +79,7 @@ def linear_predictor(predictor: Predictor, prior_of: PriorOf, named: NameOf) -> 
         left = remaining_columns(left, block, weights)
         parts.append(BlockPart(predictor, block, weights, prior_of, named))
     used = left.any(axis=0)
-    averages = average_deviations(parts, set(np.flatnonzero(~used).tolist()))
+    averages = average_deviations(parts, left)
     common = common_coefficients(design, extra, averages, prior_of, named)
     total: TensorVariable | float = 0.0
     for part in parts:

@@ -137,10 +137,9 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         left = remaining_columns(left, block, weights)
         own = effects + np.tensordot(weights, common, axes=1)
         values |= block_values(parameter, block, effects, own, sigmas, centred, extra)
-    taken = set(np.flatnonzero(~left.any(axis=0)).tolist())
     for block, effects in zip(design.blocks, all_effects, strict=True):
         flags = centred_columns(block, centred)
-        average += np.tensordot(averaging_weights(design, block, flags, taken), effects, axes=2)
+        average += np.tensordot(averaging_weights(left, block, flags), effects, axes=2)
     start = 0
     for term in design.common:
         stop = start + term.columns.shape[1]
