@@ -33,6 +33,7 @@ from hmetad.commands.options import (
     Response,
     Seed,
     Stimulus,
+    TargetAccept,
     Trials,
 )
 
@@ -79,6 +80,7 @@ def fit(
     ] = Path("fit.nc"),
     seed: Seed = None,
     draws: Draws = None,
+    target_accept: TargetAccept = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +100,10 @@ def fit(
         quantiles=quantiles,
         labels=labels,
     )
-    options = {**sampling_options(), **given(random_seed=seed, draws=draws)}
+    options = {
+        **sampling_options(),
+        **given(random_seed=seed, draws=draws, target_accept=target_accept),
+    }
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     hmetad.save_fit(result, path)
     title = f"{spec.title}: posterior means, 95 % intervals of M-ratio"

@@ -24,6 +24,7 @@ __all__ = [
     "Response",
     "Seed",
     "Stimulus",
+    "TargetAccept",
     "Trials",
 ]
 
@@ -55,6 +56,12 @@ Labels = Annotated[
 ]
 Draws = Annotated[
     int | None, typer.Option(min=4, metavar="N", help="Posterior draws of each chain.")
+]
+TargetAccept = Annotated[
+    float | None,
+    typer.Option(
+        min=0.5, max=0.999, metavar="P", help="Above 0.8, smaller steps: against divergences."
+    ),
 ]
 Seed = Annotated[
     int | None,

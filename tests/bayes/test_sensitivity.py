@@ -90,14 +90,20 @@ def test_refits_say_what_the_counts_say_and_withhold_what_the_fit_withholds():
     assert "correctness-as-stimulus" in withheld.item()
 
 
-@pytest.mark.parametrize(("name", "sd"), [(NARROW, 0.5), (WIDE, 2.0)])
-def test_other_priors_give_what_reweighting_the_draws_gives(first, refits, name, sd):
-    drawn = first["posterior"]["log_m"].to_numpy().ravel()
-    weights = stats.norm.pdf(drawn, 0, sd) / stats.norm.pdf(drawn, 0, 1)
+@pytest.mark.parametrize(
+    ("wider", "sd", "narrower", "narrower_sd"), [("", 1, NARROW, 0.5), (WIDE, 2, "", 1)]
+)
+def test_draws_under_a_wide_prior_give_those_under_a_narrow_one_by_weights(
+    first, refits, wider, sd, narrower, narrower_sd
+):
+    fits = refits | {"": first}
+    drawn = fits[wider]["posterior"]["log_m"].to_numpy().ravel()
+    # From the wider to the narrower, so that no weight is without bound.
+    weights = stats.norm.pdf(drawn, 0, narrower_sd) / stats.norm.pdf(drawn, 0, sd)
     expected = np.average(drawn, weights=weights)
     spread = np.sqrt(np.average((drawn - expected) ** 2, weights=weights))
     effective = weights.sum() ** 2 / (weights**2).sum()
-    log_m = refits[name]["posterior"]["log_m"]
+    log_m = fits[narrower]["posterior"]["log_m"]
     # Draws of log M are worth a third of independent ones, in either run.
     error = spread * np.sqrt(3 / effective + 3 / log_m.size)
     assert float(log_m.mean()) == pytest.approx(expected, abs=4 * error)

@@ -46,6 +46,15 @@ def test_columns_may_be_renamed_and_formulas_given(folder):
     assert posterior["subject"].to_numpy().tolist() == ["good", "good", "poor", "poor"]
 
 
+def test_a_higher_target_of_acceptance_takes_smaller_steps(folder):
+    steps = []
+    for target in ("0.6", "0.99"):
+        run(folder, f"fit trials.csv --by model --draws 50 --target-accept {target} -o steps.nc")
+        fit = hmetad.load_fit(folder / "steps.nc")
+        steps.append(float(fit["sample_stats"]["step_size"].mean()))
+    assert steps[1] < steps[0]
+
+
 def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
     before = (folder / "fit.nc").read_bytes()
     fit = hmetad.load_fit(folder / "fit.nc")
@@ -85,6 +94,7 @@ def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
         ("fit trials.csv -o folder.nc", "a file"),
         ("fit trials.csv --draws many", "--draws"),
         ("fit trials.csv --draws 3", "--draws"),
+        ("fit trials.csv --target-accept 1.5", "--target-accept"),
         ("fit trials.csv --seed -1", "--seed"),
         ("fit trials.csv --drows 100", "--draws"),
     ],
