@@ -17,7 +17,6 @@ from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
     Label,
-    as_correct,
     check_roles,
     label_frequencies,
     plain_array,
@@ -25,6 +24,7 @@ from hmetad.counts.checks import (
     refuse_fractions,
     refuse_no_table,
 )
+from hmetad.counts.correctness import as_correct
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.table import cell_labels, cells_of, complete_rows, tally

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.checks import CUT_TRIALS, TYPE2_MEASURES
+from hmetad.counts.correctness import CUT_TRIALS, TYPE2_MEASURES
 from hmetad.counts.notices import Notice
 from hmetad.errors import InputError
 

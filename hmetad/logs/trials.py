@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hmetad.counts.checks import as_correct
+from hmetad.counts.correctness import as_correct
 from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, Statement, as_number, statement_frame
 

@@ -1,0 +1,118 @@
+"""Correctness in the place of the stimulus or of the response, told by names and values.
+
+Trials and the names of their columns → nothing, or InputError with the way back.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError
+
+__all__ = [
+    "CUT_TRIALS",
+    "TYPE2_MEASURES",
+    "as_correct",
+    "looks_like_correctness",
+    "refuse_correctness",
+    "response_is_correctness",
+]
+
+# Stimulus, response and whether that was right.
+Row = tuple[Any, Any, bool | None]
+
+# Fewer trials of a response, or of a stimulus, prove nothing about where it comes from.
+CUT_TRIALS = 10
+TYPE2_MEASURES = (
+    "measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), gamma, "
+    "phi, mean_confidence and meta_information"
+)
+
+CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
+ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
+CORRECTNESS_NAMES = frozenset(["response_correct", *CORRECT_NAMES, *ACCURACY_NAMES])
+RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
+WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
+
+
+def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> None:
+    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
+    if is_correctness_name(response):
+        raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
+    if is_correctness_name(stimulus):
+        got = f"column {stimulus!r}, named like correctness"
+        step = f"Where only correctness is known use {TYPE2_MEASURES}."
+        raise InputError("stimulus", got, "what was shown, in two labels", step)
+    few = trials[stimulus].value_counts().min() < CUT_TRIALS
+    for name in filter(is_correctness_name, trials.columns):
+        rows = rows_with_correctness(trials, stimulus, response, name)
+        if repeats_correctness(rows):
+            got = f"column {response!r}, the same as {name!r} in every row"
+            raise response_is_correctness(got, stimulus)
+        if goes_with_correctness(rows) and not few:
+            got = f"column {stimulus!r}, which goes with {name!r} in every row"
+            step = (
+                f"Where only correctness is known use {TYPE2_MEASURES}; count_correct makes their "
+                "table. With correctness as the stimulus M-ratio is mostly near 1, whatever the "
+                "truth."
+            )
+            raise InputError("stimulus", got, "what was shown, in two labels", step)
+
+
+def repeats_correctness(rows: Sequence[Row]) -> bool:
+    """Whether the response equals the correctness column, which is not stimulus == response."""
+    same = all(as_correct(r) is not None and as_correct(r) == x for _, r, x in rows)
+    return same and any((s == r) != x for s, r, x in rows)
+
+
+def goes_with_correctness(rows: Sequence[Row]) -> bool:
+    """Whether the stimulus is the correctness column in two labels, and that is not s == r.
+
+    Where one response is always given, the stimulus goes with correctness by nature; correctness
+    is s == r there.
+    """
+    pairs = {(s, x) for s, _, x in rows}
+    is_one_to_one = len(pairs) == 2 == len({s for s, _ in pairs})
+    is_told_apart = {x for _, x in pairs} == {True, False}
+    return is_one_to_one and is_told_apart and any((s == r) != x for s, r, x in rows)
+
+
+def rows_with_correctness(
+    trials: pd.DataFrame, stimulus: str, response: str, name: str
+) -> list[Row]:
+    """Distinct stimulus, response and right or wrong; none for what is no correctness."""
+    # The first rows spare a continuous score the search for its distinct rows.
+    if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
+        return []
+    seen = trials[[stimulus, response, name]].drop_duplicates().dropna()
+    rows = zip(*(seen[column].tolist() for column in seen), strict=True)
+    return [(s, r, as_correct(x)) for s, r, x in rows]
+
+
+def is_correctness_name(name: object) -> bool:
+    """Whether a column is named like correctness: correct, accuracy, is_correct, acc, ..."""
+    return re.sub(r"[\W_]+", "_", str(name).strip().lower()) in CORRECTNESS_NAMES
+
+
+def as_correct(value: object) -> bool | None:
+    """Right or wrong, or None for a value that says neither."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        return True if word in RIGHT_WORDS else False if word in WRONG_WORDS else None
+    return bool(value) if isinstance(value, int | float) and value in (0, 1) else None
+
+
+def looks_like_correctness(values: Iterable[object]) -> bool:
+    """Whether every value says right or wrong."""
+    return all(as_correct(value) is not None for value in values)
+
+
+def response_is_correctness(got: str, stimulus: str) -> InputError:
+    """Error for correctness in the place of the response, with the way back."""
+    step = (
+        f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
+        f"label where it was not. With no two alternatives use {TYPE2_MEASURES}."
+    )
+    return InputError("response", got, "the choice made, in the labels of the stimulus", step)
