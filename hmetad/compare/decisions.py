@@ -105,10 +105,18 @@ class Decisions:
     comparisons: int
 
     def table(self) -> pd.DataFrame:
-        """One row per quantity: label, its coordinates, then the results."""
+        """One row per quantity: label, its coordinates, then the results.
+
+        Where there is no verdict, since it is withheld, `statistical` is None: no answer.
+        """
         dim = next(iter(self.results.dims))
         frame = self.results.to_dataframe().reset_index().rename(columns={dim: "label"})
         frame["verdict"] = frame["verdict"].astype(str)
+        withheld = self.results.coords["withheld"].values != ""
+        if withheld.any():
+            answers = zip(frame["statistical"], withheld, strict=True)
+            told = [None if is_withheld else answer for answer, is_withheld in answers]
+            frame["statistical"] = pd.Series(told, dtype=object)
         results = [str(name) for name in self.results.data_vars]
         return frame[[c for c in frame.columns if c not in results] + results]
 

@@ -6,7 +6,6 @@ Decisions, or fits → Table, Figure or Alerts.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import xarray as xr
 
 from hmetad.bayes.checks import MAX_RHAT
@@ -65,7 +64,8 @@ def decision_table(
     Table
     """
     frame = decisions.table()
-    frame["excludes"] = np.where(frame["statistical"], "yes", "no")
+    words = {True: "yes", False: "no"}
+    frame["excludes"] = [words.get(answer) for answer in frame["statistical"]]
     columns = {
         "label": "Contrast",
         "mean": "Mean",

@@ -89,7 +89,7 @@ def test_undefined_draws_withhold_the_verdict():
     draws[0, 0, 0] = np.nan
     table = decide(draws, rope=ROPE).table()
     assert table["verdict"].tolist() == ["unreliable", "different"]
-    assert not table["statistical"][0]
+    assert table["statistical"][0] is None
 
 
 def test_normal_decisions_agree_with_those_of_many_draws():
@@ -195,7 +195,7 @@ def test_chains_that_drift_apart_withhold_the_verdict():
     table = decide(draws, rope=ROPE).table()
     assert table["verdict"].tolist() == ["different", "unreliable"]
     assert table["withheld"].tolist() == ["", "rhat"]
-    assert table["statistical"].tolist() == [True, False]
+    assert table["statistical"].tolist() == [True, None]
     # A single chain is judged by its halves.
     drift = normal_draws(0.3).isel(chain=[0]) + np.linspace(0, 0.1, 1000)[:, None]
     assert decide(drift, rope=ROPE).table()["withheld"].tolist() == ["rhat"]
