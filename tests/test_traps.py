@@ -177,11 +177,13 @@ def test_3_correctness_in_the_place_of_the_stimulus_withholds_verdicts():
 def test_4_thin_tables_are_said():
     few = [6, 3, 2, 1, 1, 0], [0, 1, 2, 2, 4, 6]
     perfect = [60, 50, 40, 0, 0, 0], [0, 0, 0, 40, 50, 60]
+    good = [60, 50, 40, 3, 1, 1], [1, 1, 2, 40, 50, 60]
     able = [40, 30, 20, 10, 6, 4], [4, 6, 10, 20, 30, 40]
-    names = ["few", "perfect", "able"]
-    counts = from_nr(*zip(few, perfect, able, strict=True), model=names)
+    names = ["few", "perfect", "good", "able"]
+    counts = from_nr(*zip(few, perfect, good, able, strict=True), model=names)
     assert the(counts, "few-trials") == ("warning", ("few",))
-    assert the(counts, "few-errors") == ("warning", ("perfect",))
+    assert the(counts, "few-errors") == ("warning", ("good",))
+    assert the(counts, "no-errors") == ("warning", ("perfect",))
     assert the(counts, "ceiling") == ("warning", ("perfect",))
     gap = from_nr([40, 0, 30, 20, 0, 10], [10, 0, 20, 30, 0, 40])
     assert the(gap, "empty-ratings") == ("info", ("all",))

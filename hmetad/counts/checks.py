@@ -4,7 +4,7 @@ Columns, labels and ratings of a DataFrame of trials, or a count table → the s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from hmetad.counts.correctness import (
 from hmetad.errors import InputError, nearest
 
 __all__ = [
+    "STIMULI",
     "TYPE1_DIMS",
     "TYPE2_DIMS",
     "Label",
@@ -28,6 +29,7 @@ __all__ = [
     "open_probability",
     "plain_array",
     "rating_numbers",
+    "refuse_falling_ratings",
     "require_stimulus",
     "table_dims",
     "two_labels",
@@ -36,6 +38,7 @@ __all__ = [
 
 Label = str | int | float | bool
 
+STIMULI = ("S1", "S2")
 TYPE1_DIMS = ("stimulus", "response", "rating")
 TYPE2_DIMS = ("correct", "rating")
 MAX_RATINGS = 1000
@@ -144,7 +147,9 @@ def rating_numbers(
     most = MAX_INFERRED_RATINGS if ratings is None else MAX_RATINGS
     if most < K:
         step = "Percentages and the like become ratings by bin_confidence(values, 4)."
-        allowed = f"at most {most} ratings" + ("" if ratings else " unless ratings= says so")
+        if ratings is not None:
+            raise InputError("ratings", f"{K}", f"at most {most}", step)
+        allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(argument, f"ratings up to {K}", allowed, step)
     refuse_out_of_range(argument, rating, n, K, ratings is None)
     rule = f"the largest in column {confidence!r}" if ratings is None else "given"
@@ -187,7 +192,8 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     Raises
     ------
     InputError
-        If `counts` is no DataArray or lacks one of the dims.
+        If `counts` is no DataArray, lacks one of the dims, has other stimuli or responses than S1
+        and S2 in this order, or ratings that do not rise.
 
     Examples
     --------
@@ -213,6 +219,33 @@ type-2 ROC), gamma, phi, mean_confidence and meta_information.
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):
         raise InputError("counts", dims, allowed, start)
+    refuse_other_stimuli(counts)
+    refuse_falling_ratings(counts)
+
+
+def refuse_other_stimuli(counts: xr.DataArray) -> None:
+    """Refuse stimuli or responses that are not S1 and S2 in order, which is read by position."""
+    for dim in ("stimulus", "response"):
+        labels = counts[dim].to_numpy().tolist() if dim in counts.coords else list(STIMULI)
+        if labels != list(STIMULI) or counts.sizes[dim] != len(STIMULI):
+            got = f"{counts.sizes[dim]} labels in dim {dim}: {labels}"
+            step = f"Put them in order: counts.sel({dim}=['S1', 'S2'])."
+            raise InputError("counts", got, "S1 and S2, in this order", step)
+
+
+def refuse_falling_ratings(counts: xr.DataArray) -> None:
+    """Refuse ratings that do not rise: what is read by position would differ from what is named.
+
+    Examples
+    --------
+    >>> refuse_falling_ratings(xr.DataArray([3, 9], {"rating": [1, 2]}, ["rating"]))
+    """
+    if "rating" not in counts.coords:
+        return
+    rating = counts["rating"].to_numpy()
+    if rating.dtype.kind not in "iuf" or (np.diff(rating) <= 0).any():
+        step = "counts.sortby('rating') sorts them; to turn a scale round, number it anew."
+        raise InputError("counts", f"ratings {rating.tolist()}", "numbers that rise", step)
 
 
 def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:
@@ -279,7 +312,7 @@ def check_roles(trials: pd.DataFrame, used: Sequence[tuple[str, str]]) -> None:
             raise InputError(argument, repr(name), "a column of the trials", step)
     for name, times in Counter(name for _, name in used).items():
         if times > 1:
-            where = ", ".join(argument for argument, column in used if column == name)
+            where = ", ".join(dict.fromkeys(said for said, column in used if column == name))
             raise InputError(where, f"{name!r} {times} times", "a different column for each")
 
 
@@ -298,7 +331,9 @@ def refuse_fractions(confidence: str, values: pd.Series) -> None:
 
 def given_labels(labels: Sequence[Label]) -> list[Label]:
     """Labels as given, if they are two."""
-    given = [] if isinstance(labels, str) or not isinstance(labels, Iterable) else labels
+    # A set has no order that says which is S1.
+    has_order = isinstance(labels, Iterable) and not isinstance(labels, str | Set | Mapping)
+    given = labels if has_order else []
     pair = [label.item() if isinstance(label, np.generic) else label for label in given]
     if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
         raise InputError("labels", repr(labels), "two different labels, (S1, S2)")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hmetad.counts.correct import type2_notices
 from hmetad.counts.notices import notice_where, notices, with_notices
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
@@ -121,7 +122,7 @@ def pooled_table(
     # Notices of single units say nothing of their sum.
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(table) if not notice.cells]
-    own = count_notices(pooled) if "stimulus" in pooled.dims else []
+    own = count_notices(pooled) if "stimulus" in pooled.dims else type2_notices(pooled)
     units = np.bincount(index)
     few = xr.DataArray(units < FEW_UNITS, {"cell": pooled["cell"]}, "cell")
     text = f"Fewer than {FEW_UNITS} units to draw from: their spread says little of others."

@@ -4,7 +4,6 @@ DataFrame of trials, or DataArray (cell, stimulus, response, rating) → DataArr
 rating) of counts, the type-2 table. Source: Galvin, Podd, Drga & Whitmore (2003).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,13 +20,21 @@ from hmetad.counts.checks import (
     label_frequencies,
     plain_array,
     rating_numbers,
+    refuse_falling_ratings,
     refuse_fractions,
     refuse_no_table,
 )
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.counts.table import cell_labels, cells_of, complete_rows, tally
+from hmetad.counts.table import (
+    cell_coords,
+    cell_labels,
+    cells_of,
+    complete_rows,
+    plain_attrs,
+    tally,
+)
 from hmetad.counts.table_notices import FEW_TRIALS, MESSAGES, items_together
 from hmetad.errors import InputError
 
@@ -35,8 +42,12 @@ __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 
 CORRECT = ("wrong", "right")
 SIDES = (False, True)
-# Source and next step of a table without wrong, or without right, answers.
-WAY_OUT = ("Fleming & Lau 2014", "Pool cells, or take trials that are harder or easier.")
+# Message, source and next step.
+NO_RIGHTS = (
+    "No trial was right: how well confidence tells right from wrong cannot be measured.",
+    "Fleming & Lau 2014",
+    "Pool cells, or take easier trials; look whether right and wrong were exchanged.",
+)
 
 
 def count_correct(
@@ -107,10 +118,10 @@ def count_correct(
     index, cells = cells_of(groups, by, [])
     values = np.zeros((len(cells), 2, K), dtype=np.int64)
     np.add.at(values, (index, is_right, rating - 1), n)
-    attrs: dict[str, str | int] = {
-        "labels": json.dumps(labels, ensure_ascii=False),
-        "by": json.dumps(by, ensure_ascii=False),
-        "columns": json.dumps(roles, ensure_ascii=False),
+    attrs = {
+        "labels": labels,
+        "by": by,
+        "columns": roles,
         "rows_dropped": len(trials) - int(n.sum()),
         "ratings_rule": rule,
     }
@@ -194,13 +205,12 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     table = items_together(table)
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
-    alone = "confidence cannot tell right from wrong, and measures of how well it does are missing."
     few = wrong + right < FEW_TRIALS
     return [
         *notice_where(empty, "empty-ratings", *MESSAGES["empty-ratings"]),
         *notice_where(few, "few-trials", *MESSAGES["few-trials"]),
-        *notice_where(wrong == 0, "no-errors", "warning", f"No trial was wrong: {alone}", *WAY_OUT),
-        *notice_where(right == 0, "no-rights", "warning", f"No trial was right: {alone}", *WAY_OUT),
+        *notice_where(wrong == 0, "no-errors", *MESSAGES["no-errors"]),
+        *notice_where(right == 0, "no-rights", "warning", *NO_RIGHTS),
     ]
 
 
@@ -229,15 +239,16 @@ def right_trials(
 
 
 def type2_table(
-    values: NDArray[np.int64], cells: pd.DataFrame, attrs: Mapping[str, str | int]
+    values: NDArray[np.int64], cells: pd.DataFrame, attrs: Mapping[str, Any]
 ) -> xr.DataArray:
     """Labelled table of counts (cells, 2, K); `cells` has one row of coordinates per cell."""
-    coords: dict[str, Any] = {
-        str(name): ("cell", plain_array(str(name), cells[name])) for name in cells
+    coords = {
+        **cell_coords(cells),
+        "cell": cell_labels(cells),
+        "correct": list(CORRECT),
+        "rating": np.arange(1, values.shape[-1] + 1),
     }
-    coords |= {"cell": cell_labels(cells), "correct": list(CORRECT)}
-    coords["rating"] = np.arange(1, values.shape[-1] + 1)
-    described = {"long_name": "number of trials", "units": "trials", **attrs}
+    described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
     return xr.DataArray(values, coords, ("cell", *TYPE2_DIMS), name="counts", attrs=described)
 
 
@@ -264,6 +275,7 @@ def refuse_no_counts(counts: object) -> None:
     if "correct" not in dims and not {*counts["response"].values} <= {*counts["stimulus"].values}:
         got = f"response {counts['response'].values} for stimulus {counts['stimulus'].values}"
         raise InputError("counts", got, "responses in the labels of the stimuli")
+    refuse_falling_ratings(counts)
     values = counts.to_numpy()
     if values.dtype.kind not in "iuf":
         raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, whole_number
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.correctness import TYPE2_MEASURES
 from hmetad.counts.notices import Notice, notices, with_notices
-from hmetad.counts.table_notices import STIMULI, count_notices
+from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 
 __all__ = ["ACKNOWLEDGEMENT", "as_detection"]

@@ -14,8 +14,9 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
+from hmetad.counts.draws import Hold, Kind
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.counts.resample import Hold, Kind, Statistic, as_dataset, resample
+from hmetad.counts.resample import Statistic, as_dataset, resample
 from hmetad.errors import InputError
 
 __all__ = ["resample_interval"]
@@ -25,6 +26,8 @@ type Floats = NDArray[np.float64]
 
 # Bias from which on draws are said to lie beside the estimate, in their SD.
 FAR_BESIDE = 0.5
+# What the mean of equal draws may lie beside them, relative to their size.
+ROUNDING = 1e-9
 SUMMARY = ("estimate", "lower", "upper")
 
 
@@ -106,20 +109,29 @@ def resample_interval(
             result[name] = estimate
             continue
         values = defined_only(draws[name].transpose(*estimate.dims, "draw").to_numpy())
-        levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        centre = estimate.to_numpy()
+        acceleration = None
         if left_out is not None:
             acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
-            levels = bca_levels(values, estimate.to_numpy(), acceleration, levels)
-        limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
-        if method == "basic":
-            limits = 2 * estimate.to_numpy()[..., None] - limits[..., ::-1]
-        elif kind == "bootstrap":
+        limits = limits_of(values, centre, method, ci_prob, acceleration)
+        if kind == "bootstrap" and method != "basic":
             beside += beside_estimate(str(name), values, estimate)
-        together = np.concatenate([estimate.to_numpy()[..., None], limits], axis=-1)
+        together = np.concatenate([centre[..., None], limits], axis=-1)
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
     return with_notices(result, [*notices(draws), *notices(estimates), *beside])
+
+
+def limits_of(
+    values: Floats, estimate: Floats, method: Method, ci_prob: float, acceleration: Floats | None
+) -> Floats:
+    """Lower and upper limit of every element from its draws, (..., 2)."""
+    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    if acceleration is not None:
+        levels = bca_levels(values, estimate, acceleration, levels)
+    limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
+    return 2 * estimate[..., None] - limits[..., ::-1] if method == "basic" else limits
 
 
 def defined_only(values: Floats) -> Floats:
@@ -134,7 +146,9 @@ def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[N
     kept = np.where(defined, values, 0.0)
     mean = kept.sum(axis=-1) / number
     spread = np.sqrt(np.maximum((kept**2).sum(axis=-1) / number - mean**2, 0.0))
-    is_beside = estimate.copy(data=abs(mean - estimate.to_numpy()) > FAR_BESIDE * spread)
+    distance = abs(mean - estimate.to_numpy())
+    far = FAR_BESIDE * spread + ROUNDING * abs(estimate.to_numpy())
+    is_beside = estimate.copy(data=distance > far)
     text = (
         f"Draws of {name} lie to one side of the estimate, which is biased: the interval is "
         "shifted. method='basic' reflects it."

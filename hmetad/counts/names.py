@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from hmetad.counts.checks import TYPE1_DIMS, refuse_no_table
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
 
 __all__ = ["RESERVED_NAMES", "column_names", "renamed_columns"]
 
@@ -95,7 +95,7 @@ def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If a column is missing, or the new name is that of another column.
+        If a column is missing or named twice, or the new name is that of another column.
 
     Examples
     --------
@@ -106,10 +106,15 @@ def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
     if not pairs:
         return trials
     refuse_no_table(trials)
-    columns = [str(name) for name in trials.columns]
+    columns = list(trials.columns)
     for new, old in pairs.items():
         if old not in columns:
-            raise InputError(f"column for {new!r}", repr(old), ", ".join(columns))
+            step = nearest(str(old), columns)
+            raise InputError(f"column for {new!r}", repr(old), "a column of the trials", step)
+        first = next(name for name, column in pairs.items() if column == old)
+        if first != new:
+            got = f"{old!r}, which is named {first!r} already"
+            raise InputError(f"column for {new!r}", got, "a different column for each")
         if new in columns and new != old:
             step = f"Drop or rename the column {new!r}."
             raise InputError(f"column for {new!r}", f"{old!r} beside a column {new!r}", "one", step)

@@ -6,7 +6,7 @@ Source: Efron & Tibshirani (1993) for the bootstrap; Rubin (1981) for the Dirich
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from hmetad.counts.checks import TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
+from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 
-__all__ = ["Hold", "Kind", "Statistic", "cell_generator", "draw_tables", "resample"]
+__all__ = ["Statistic", "as_dataset", "resample"]
 
-Kind = Literal["bootstrap", "dirichlet", "permutation"]
-Hold = Literal["none", "stimulus"]
 type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 
 # Tables that a statistic is given at once: enough to be fast, few enough for any memory.
@@ -74,9 +73,9 @@ def resample(
     Raises
     ------
     InputError
-        If `counts` is no count table or has further dims; if trials are to be drawn from counts
-        that are not whole; if the statistic drops cell or draw; if an argument is none of the
-        above.
+        If `counts` is no count table, has further dims, no cells, or negative or missing counts;
+        if trials are to be drawn from counts that are not whole; if the statistic drops cell or
+        draw; if an argument is none of the above.
 
     Notes
     -----
@@ -96,13 +95,13 @@ def resample(
     0.2
     """
     dims = check_arguments(counts, statistic, n, kind, hold, cluster)
-    entropy = np.random.SeedSequence(seed).entropy
+    entropy = seed_entropy(seed)
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
     table = table.rename("counts")
     if "cell" not in table.coords:
         table = table.assign_coords(cell=[str(i + 1) for i in range(table.sizes["cell"])])
-    refuse_fractions(table, kind)
+    refuse_counts(table, kind)
     if cluster is None:
         result = by_trials(table, statistic, n, kind, hold, entropy)
     else:
@@ -115,87 +114,6 @@ def resample(
         "seed": str(entropy),
     }
     return result.isel(cell=0) if alone else result
-
-
-def draw_tables(
-    values: NDArray[Any],
-    n: int,
-    generator: np.random.Generator,
-    *,
-    kind: Kind = "bootstrap",
-    hold: Hold = "none",
-) -> NDArray[Any]:
-    """Tables drawn from the counts of one cell.
-
-    Parameters
-    ----------
-    values : array, shape (2, 2, K) or (2, K)
-        Trials by stimulus, response and rating, or by correctness and rating.
-    n : int
-        Number of tables.
-    generator : numpy.random.Generator
-    kind, hold : str, optional
-        As in `resample`.
-
-    Returns
-    -------
-    array, shape (n, *values.shape)
-        Whole numbers, but for Dirichlet draws.
-
-    Examples
-    --------
-    >>> draw_tables(np.array([[4, 1], [2, 9]]), 3, cell_generator(1, 0)).sum(axis=(1, 2))
-    array([16, 16, 16])
-    """
-    if kind == "permutation":
-        # (stimulus, response, rating) by response; a type-2 table is one of them.
-        sides = values[:, None] if values.ndim == 2 else values
-        dealt = [permuted(sides[:, r], n, generator) for r in range(sides.shape[1])]
-        return np.stack(dealt, axis=2).reshape(n, *values.shape)
-    rows = values.reshape(2, -1) if hold == "stimulus" else values.reshape(1, -1)
-    draw = multinomial if kind == "bootstrap" else dirichlet
-    drawn = [draw(row, n, generator) for row in rows]
-    return np.stack(drawn, axis=1).reshape(n, *values.shape)
-
-
-def cell_generator(seed: int | Sequence[int], position: int) -> np.random.Generator:
-    """Random numbers of one cell, the same whatever is drawn for others.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the whole table.
-    position : int
-        Position of the cell.
-
-    Examples
-    --------
-    >>> bool(cell_generator(1, 7).random() == cell_generator(1, 7).random())
-    True
-    """
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,)))
-
-
-def permuted(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Ratings (2, K) dealt out anew over the two rows, each with as many trials as before."""
-    colors = table.sum(axis=0)
-    first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)
-    return np.stack([first, colors - first], axis=1)
-
-
-def multinomial(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Bootstrap draws of a row of counts; a row without trials stays as it is."""
-    total = row.sum()
-    if total == 0:
-        return np.zeros((n, len(row)), dtype=np.int64)
-    return generator.multinomial(int(total), row / total, size=n)
-
-
-def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Dirichlet draws of a row of counts, as counts; what was never seen stays 0."""
-    gammas = generator.standard_gamma(row, size=(n, len(row)))
-    sums = gammas.sum(axis=1, keepdims=True)
-    return row.sum() * gammas / np.where(sums == 0, 1.0, sums)
 
 
 def check_arguments(
@@ -222,11 +140,19 @@ def check_arguments(
     return dims
 
 
-def refuse_fractions(table: xr.DataArray, kind: str) -> None:
-    """Refuse to draw trials from counts that are not whole."""
-    if kind == "dirichlet" or np.issubdtype(table.dtype, np.integer):
+def refuse_counts(table: xr.DataArray, kind: str) -> None:
+    """Refuse what nothing can be drawn from; trials are drawn from whole numbers only."""
+    if table.sizes["cell"] == 0:
+        raise InputError("counts", "a table without cells", "at least one cell")
+    if table.dtype.kind not in "iuf":
+        raise InputError("counts", f"values of type {table.dtype}", "numbers of trials")
+    is_whole = table.dtype.kind != "f"
+    # A lazy table of whole numbers is not read before its draws are.
+    if table.chunks is not None and is_whole:
         return
-    if bool((table != table.round()).any() | (table < 0).any()):
+    if not bool((table >= 0).all()):
+        raise InputError("counts", "a negative or missing count", "counts of 0 or more")
+    if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
         step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
         raise InputError("counts", "counts that are not whole", "numbers of trials", step)
 

@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.counts.checks import (
+    STIMULI,
     TYPE1_DIMS,
     Label,
     check_trials,
@@ -27,7 +28,7 @@ from hmetad.counts.cuts import cut_notices
 from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, with_notices
-from hmetad.counts.table_notices import STIMULI, count_notices
+from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 
 __all__ = ["count_trials", "from_nr", "to_nr"]
@@ -298,31 +299,37 @@ def cell_labels(cells: pd.DataFrame) -> list[str]:
 
 def value_text(value: object) -> str:
     """Text of a value; a column of integers that became floats reads as integers."""
-    is_whole = isinstance(value, float) and value.is_integer()
-    return f"{value:.0f}" if is_whole else str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def count_table(
     values: NDArray[np.int64], labels: list[str], cells: pd.DataFrame, attrs: Mapping[str, Any]
 ) -> xr.DataArray:
-    """Labelled table; lists and dicts among the attrs become JSON, which files keep."""
-    K = values.shape[-1]
-    coords: dict[str, Any] = {
-        str(name): ("cell", plain_array(str(name), cells[name])) for name in cells
+    """Labelled table; `cells` has one row of coordinates per cell."""
+    coords = {
+        **cell_coords(cells),
+        "cell": labels,
+        "stimulus": list(STIMULI),
+        "response": list(STIMULI),
+        "rating": np.arange(1, values.shape[-1] + 1),
     }
-    coords |= {"cell": labels, "stimulus": list(STIMULI), "response": list(STIMULI)}
-    coords["rating"] = np.arange(1, K + 1)
-    plain = {
+    described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
+    return xr.DataArray(values, coords, ("cell", *TYPE1_DIMS), name="counts", attrs=described)
+
+
+def cell_coords(cells: pd.DataFrame) -> dict[str, Any]:
+    """Coordinates of the cells as plain arrays, one for each column."""
+    return {str(name): ("cell", plain_array(str(name), cells[name])) for name in cells}
+
+
+def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, str | int]:
+    """Attrs in which lists and dicts are JSON, which files keep."""
+    return {
         key: value if isinstance(value, str | int) else json.dumps(value, ensure_ascii=False)
         for key, value in attrs.items()
     }
-    return xr.DataArray(
-        values,
-        dims=("cell", *TYPE1_DIMS),
-        coords=coords,
-        name="counts",
-        attrs={"long_name": "number of trials", "units": "trials", **plain},
-    )
 
 
 def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What is thin in a count table: empty ratings, unseen stimuli, few trials or errors, ceiling.
+"""What is thin in a count table: empty ratings, unseen stimuli, few or no errors, ceiling.
 
 Count table (cell, stimulus, response, rating) → list of Notice.
 Source: Rahnev (2025) for how many trials it takes.
@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.checks import require_stimulus
+from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, Severity, notice_where
 
-__all__ = ["FEW_TRIALS", "MESSAGES", "STIMULI", "count_notices", "items_together"]
+__all__ = ["FEW_TRIALS", "MESSAGES", "count_notices", "items_together"]
 
-STIMULI = ("S1", "S2")
 FEW_TRIALS = 100
 FEW_ERRORS = 10
 # code → severity, message, source, next step
@@ -53,6 +52,13 @@ MESSAGES: dict[str, tuple[Severity, str, str, str]] = {
         "Fleming & Lau 2014",
         "Harder trials tell more; read the interval of M-ratio, not its estimate.",
     ),
+    "no-errors": (
+        "warning",
+        "No trial was wrong: how well confidence tells right from wrong cannot be measured, and "
+        "what `fit` says of it is its prior.",
+        "Fleming & Lau 2014",
+        "Pool cells, or take harder trials.",
+    ),
     "ceiling": (
         "warning",
         "A hit or false-alarm rate is 0 or 1: without a correction d′ is undefined.",
@@ -64,7 +70,7 @@ MESSAGES: dict[str, tuple[Severity, str, str, str]] = {
 
 
 def count_notices(counts: xr.DataArray) -> list[Notice]:
-    """Notices of any count table: empty ratings, unseen stimuli, few trials or errors, ceiling.
+    """Notices of any count table: empty ratings, unseen stimuli, few or no errors, ceiling.
 
     Parameters
     ----------
@@ -76,9 +82,9 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     list of Notice
         ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"sparse-ratings"`` (more
         than half of them), ``"one-stimulus"``, ``"few-trials"`` (fewer than 100, Rahnev 2025),
-        ``"few-errors"`` (fewer than 10 where there are trials enough) and ``"ceiling"`` (hit or
-        false-alarm rate of 0 or 1), all warnings; each once, with its cells. Cells of single items
-        are judged by all the items that go with their other grouping columns.
+        ``"few-errors"`` (1 to 9 where there are trials enough), ``"no-errors"`` and ``"ceiling"``
+        (hit or false-alarm rate of 0 or 1), all warnings; each once, with its cells. Cells of
+        single items are judged by all the items that go with their other grouping columns.
 
     Raises
     ------
@@ -108,7 +114,8 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
         "sparse-ratings": sparse,
         "one-stimulus": (shown == 0).any("stimulus"),
         "few-trials": total < FEW_TRIALS,
-        "few-errors": (wrong < FEW_ERRORS) & (total >= FEW_TRIALS),
+        "few-errors": (wrong > 0) & (wrong < FEW_ERRORS) & (total >= FEW_TRIALS),
+        "no-errors": (wrong == 0) & (total > 0),
         "ceiling": one_sided,
     }
     return [

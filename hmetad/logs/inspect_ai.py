@@ -14,7 +14,8 @@ import pandas as pd
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, Trial, inspect_trial
-from hmetad.logs.stated import Scale, Statement, stated_wording
+from hmetad.logs.stated import Scale
+from hmetad.logs.statements import Statement, stated_wording
 from hmetad.logs.trials import check_threshold, safe_text, trial_frame
 
 __all__ = ["read_inspect"]

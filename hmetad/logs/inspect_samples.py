@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
 from hmetad.logs.options import option_probabilities
-from hmetad.logs.stated import Statement, Wording, as_number, read_statement
+from hmetad.logs.statements import Statement, Wording, as_number, read_statement
 from hmetad.logs.trials import clipped, verdict
 
 __all__ = ["Choices", "Source", "Trial", "inspect_trial"]
@@ -77,7 +77,7 @@ def inspect_trial(
 
     Examples
     --------
-    >>> from hmetad.logs.stated import stated_wording
+    >>> from hmetad.logs.statements import stated_wording
     >>> choices = Choices(None, {}, None, "completion", stated_wording(field="confidence"))
     >>> sample = {"target": "4", "scores": {"match": {"value": "C", "answer": "4"}},
     ...           "output": {"completion": '{"answer": 4, "confidence": "90%"}'}}

@@ -17,7 +17,8 @@ from hmetad.errors import InputError, nearest
 from hmetad.logs.lines import Line, json_lines
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
 from hmetad.logs.lm_eval_samples import Choices, Normalise, Trial, sample_trial
-from hmetad.logs.stated import Scale, Statement, stated_wording
+from hmetad.logs.stated import Scale
+from hmetad.logs.statements import Statement, stated_wording
 from hmetad.logs.trials import check_threshold, safe_text, trial_frame
 
 __all__ = ["read_lm_eval"]

@@ -15,7 +15,7 @@ import numpy as np
 from hmetad.errors import InputError, nearest
 from hmetad.logs.lm_eval_files import SampleFile
 from hmetad.logs.options import option_lengths, option_probabilities
-from hmetad.logs.stated import Statement, Wording, agreed, read_statement
+from hmetad.logs.statements import Statement, Wording, agreed, read_statement
 from hmetad.logs.trials import clipped, verdict
 
 __all__ = ["Choices", "Normalise", "Trial", "sample_trial"]

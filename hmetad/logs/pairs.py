@@ -18,7 +18,7 @@ from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notices, with_notices
-from hmetad.counts.table import count_trials
+from hmetad.counts.table import count_trials, value_text
 from hmetad.errors import InputError
 
 __all__ = ["Orders", "count_pairs", "option_pairs"]
@@ -289,16 +289,10 @@ def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
     start = next((i for i, some in enumerate(letters) if len(set(some)) > 1), 0)
     known = {name[start:]: i for i, name in enumerate(names)}
     known |= {name: i for i, name in enumerate(names)}
-    texts = [target_text(value) for value in targets]
+    texts = [value_text(value).strip() for value in targets]
     if all(text in known for text in texts):
         return [known[text] for text in texts]
     return [option_number(text, known) for text in texts]
-
-
-def target_text(value: Any) -> str:
-    """Text of a target; a column of integers that became floats reads as integers."""
-    is_whole = isinstance(value, float) and value.is_integer()
-    return f"{value:.0f}" if is_whole else str(value).strip()
 
 
 def option_number(text: str, known: Mapping[str, int]) -> int:

@@ -4,7 +4,7 @@ Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from hmetad.errors import InputError
 
 __all__ = ["read_table"]
 
+JSON_LINES = {"lines": True, "dtype": False, "encoding": "utf-8-sig"}
 READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ".csv": (pd.read_csv, {}),
     ".tsv": (pd.read_csv, {"sep": "\t"}),
-    ".jsonl": (pd.read_json, {"lines": True}),
+    # JSON says what is text and what a number: "001" is no 1, and no date is made of a number.
+    ".jsonl": (pd.read_json, JSON_LINES),
     ".parquet": (pd.read_parquet, {}),
 }
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
@@ -44,8 +46,9 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     path : str or Path
         Ends in .csv, .tsv, .jsonl or .parquet; all but the last may be compressed (.csv.gz).
     text : sequence of str
-        Columns to keep as text as it stands: in a CSV, "4.10" is no number then, and "None" or
-        "NA" a name; only an empty field is missing.
+        Columns of a CSV or TSV to keep as text as it stands: "4.10" is no number then, and "None"
+        or "NA" a name; only an empty field is missing. The other formats say themselves what is
+        text.
 
     Returns
     -------
@@ -61,23 +64,32 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     path = Path(path)
     suffix = table_suffix(path)
     reader, options = READERS[suffix]
+    if suffix in (".csv", ".tsv"):
+        options = {**options, "index_col": False}
+        header = read_by(reader, path, {**options, "nrows": 0}).columns
+        refuse_delimiter(path, header)
+        options |= as_text(text, header)
+    table = read_by(reader, path, options)
+    if table.empty:
+        got = "a header without rows" if len(table.columns) else "an empty file"
+        raise InputError(str(path), got, "at least one trial")
+    return table
+
+
+def read_by(
+    reader: Callable[..., pd.DataFrame], path: Path, options: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Table that a reader of pandas makes of the file, or an error that names the file."""
     try:
-        if suffix in (".csv", ".tsv"):
-            options = {**options, "index_col": False}
-            options |= as_text(text, reader(path, nrows=0, **options).columns)
         with warnings.catch_warnings():
             # Rows longer than the header would lose their end.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = reader(path, **options)
+            return reader(path, **options)
     except pd.errors.EmptyDataError as error:
         raise InputError(str(path), "an empty file", "a table with a header") from error
     except UNREADABLE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
-    refuse_delimiter(path, table)
-    if table.empty:
-        raise InputError(str(path), "a header without rows", "at least one trial")
-    return table
 
 
 def as_text(text: Sequence[str], columns: Iterable[str]) -> dict[str, Any]:
@@ -107,13 +119,12 @@ def similar_file(path: Path) -> str:
     return f"In that folder: {', '.join(beside[:5])}." if beside else ""
 
 
-def refuse_delimiter(path: Path, table: pd.DataFrame) -> None:
+def refuse_delimiter(path: Path, header: pd.Index) -> None:
     """Raise if the header is one column that other delimiters would split."""
-    if len(table.columns) > 1:
+    if len(header) > 1:
         return
-    header = str(table.columns[0]) if len(table.columns) else ""
     for delimiter, name in DELIMITERS.items():
-        if delimiter in header:
+        if delimiter in "".join(map(str, header)):
             step = "Save it as one of these."
             allowed = "commas in a .csv, tabs in a .tsv"
             raise InputError(str(path), f"columns parted by {name}", allowed, step)

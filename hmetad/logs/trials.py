@@ -13,7 +13,8 @@ import pandas as pd
 
 from hmetad.counts.correctness import as_correct
 from hmetad.errors import InputError
-from hmetad.logs.stated import Scale, Statement, as_number, statement_frame
+from hmetad.logs.stated import Scale, statement_frame
+from hmetad.logs.statements import Statement, as_number
 
 __all__ = ["check_threshold", "clipped", "safe_text", "trial_frame", "verdict"]
 

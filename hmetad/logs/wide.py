@@ -130,6 +130,8 @@ def long_table(
         if column not in trials.columns:
             step = nearest(str(column), map(str, trials.columns))
             raise InputError("keep", repr(column), "a column of the table", step)
+    if not isinstance(wide, Mapping):
+        raise InputError("wide", repr(wide), "a mapping such as {'correct': '{model}_correct'}")
     new = [*kept, name, *wide]
     if not wide or len(set(new)) < len(new):
         raise InputError("wide", repr(dict(wide)), f"new columns other than {[*kept, name]}")
@@ -143,6 +145,8 @@ def long_table(
 
 def renamed(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     """Table under the names it should have."""
+    if not isinstance(columns, Mapping):
+        raise InputError("columns", repr(columns), "a mapping such as {'correct': 'acc'}")
     for new, old in columns.items():
         if old not in table.columns:
             step = nearest(str(old), map(str, table.columns))

@@ -36,8 +36,8 @@ from hmetad.measures.forecasts import (
     few_trials,
     judged_trials,
     refuse_no_probabilities,
-    share,
 )
+from hmetad.measures.results import ratio
 
 __all__ = ["calibration"]
 
@@ -188,7 +188,7 @@ def scores(
     """All that `calibration` gives per cell, under their names; sums are by cell and bin."""
     N = n.sum(axis=1)
     accuracy, mean = right.sum(axis=1) / N, total.sum(axis=1) / N
-    p_bar, o_bar = (np.where(n > 0, share(x, n), 0.0) for x in (total, right))
+    p_bar, o_bar = (np.where(n > 0, ratio(x, n), 0.0) for x in (total, right))
     return {
         "ece": (n * abs(p_bar - o_bar)).sum(axis=1) / N,
         "brier": cell_sums(forecasts, squared_errors(forecasts)) / N,

@@ -11,7 +11,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.notices import Notice, notice_where
-from hmetad.measures.forecasts import Forecasts, cell_sums, share
+from hmetad.measures.forecasts import Forecasts, cell_sums
+from hmetad.measures.results import ratio
 
 __all__ = [
     "BIN_TEXTS",
@@ -78,8 +79,8 @@ def binned_sums(forecasts: Forecasts, bin_of: Ints, bins: int) -> tuple[Floats, 
 def bin_table(n: Floats, right: Floats, total: Floats) -> dict[str, NDArray[Any]]:
     """Rows of a reliability diagram."""
     return {
-        "bin_confidence": share(total, n),
-        "bin_accuracy": share(right, n),
+        "bin_confidence": ratio(total, n),
+        "bin_accuracy": ratio(right, n),
         "bin_trials": n.astype(np.int64),
     }
 

@@ -4,7 +4,6 @@ DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row pe
 confidence). Source: Murphy (1973), who counts forecasts by their distinct values.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,15 +12,17 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.checks import (
-    check_roles,
-    plain_array,
-    refuse_no_table,
-)
+from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notice_where
-from hmetad.counts.table import cell_labels, cells_of, complete_rows
+from hmetad.counts.table import (
+    cell_coords,
+    cell_labels,
+    cells_of,
+    complete_rows,
+    plain_attrs,
+)
 from hmetad.counts.table_notices import FEW_TRIALS
 from hmetad.errors import InputError
 
@@ -153,12 +154,14 @@ def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Jud
     index, cells = cells_of(kinds, by, [])
     kept = is_complete[kind]
     kind = (np.cumsum(is_complete) - 1)[kind[kept]]
-    attrs: dict[str, str | int] = {
-        "labels": json.dumps(labels, ensure_ascii=False),
-        "by": json.dumps(by, ensure_ascii=False),
-        "columns": json.dumps(dict(roles), ensure_ascii=False),
-        "rows_dropped": int((~kept).sum()),
-    }
+    attrs = plain_attrs(
+        {
+            "labels": labels,
+            "by": by,
+            "columns": dict(roles),
+            "rows_dropped": int((~kept).sum()),
+        }
+    )
     return Judged(index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, found)
 
 
@@ -199,10 +202,8 @@ def described(
     texts: Mapping[str, tuple[str, str, str]],
 ) -> xr.Dataset:
     """Dataset of the values, each with long_name, units and source."""
-    coords: dict[str, Any] = {
-        str(name): ("cell", plain_array(str(name), judged.cells[name])) for name in judged.cells
-    }
-    result = xr.Dataset(coords={"cell": cell_labels(judged.cells), **coords}, attrs=judged.attrs)
+    coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
+    result = xr.Dataset(coords=coords, attrs=judged.attrs)
     for name, (dims, array) in values.items():
         long_name, units, source = texts[name]
         attrs = {"long_name": long_name, "units": units, "source": source}

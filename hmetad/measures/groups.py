@@ -24,7 +24,6 @@ from hmetad.measures.group_accuracy import (
 )
 from hmetad.measures.members import (
     Values,
-    described,
     is_s2,
     label_pair,
     member_array,
@@ -36,6 +35,7 @@ from hmetad.measures.members import (
     same_shape,
     with_dims,
 )
+from hmetad.measures.results import described
 
 __all__ = [
     "combine_predictions",
@@ -101,7 +101,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     votes = np.arange(K + 1)
     value = right_votes(members.to_numpy()) @ np.where(2 * votes == K, 0.5, 2 * votes > K)
     text = "accuracy of the group by majority, ties split by half"
-    result = described(one_group(members), "majority_vote", value, text, NITZAN)
+    result = described(one_group(members), "majority_vote", value, text, "1", NITZAN)
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
@@ -148,7 +148,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     responses = np.stack([right, 1 - right], axis=-1)
     value, method = best_accuracy(responses, responses[..., ::-1], 0.5)
     text = "accuracy of the group by votes weighted with the log-odds of each accuracy"
-    result = described(one_group(members), "confidence_weighted_vote", value, text, NITZAN)
+    result = described(one_group(members), "confidence_weighted_vote", value, text, "1", NITZAN)
     result.attrs["method"] = method
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
@@ -232,7 +232,7 @@ def predictionwise_vote(
     value, method = best_accuracy(plus, minus, p)
     text = "accuracy of the group by predictions weighted with the log-odds of their confidence"
     like = one_group(shares.isel({level: 0}, drop=True))
-    result = described(like, "predictionwise_vote", value, text, MEYEN)
+    result = described(like, "predictionwise_vote", value, text, "1", MEYEN)
     result.attrs |= {"method": method, "prior": p}
     gaps = shares.copy(data=np.isnan(m + c)).any(level)
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
@@ -297,8 +297,8 @@ def group_bounds(
     upper, is_below = greatest_accuracy(p * of_s2 + (1 - p) * of_s1, max(p, 1 - p))
     like, source = one_group(members), f"{MEYEN}, Theorem 8"
     bounds = {
-        "lower": described(like, "lower", lower, "least accuracy of the group", source),
-        "upper": described(like, "upper", upper, "greatest accuracy of the group", source),
+        "lower": described(like, "lower", lower, "least accuracy of the group", "1", source),
+        "upper": described(like, "upper", upper, "greatest accuracy of the group", "1", source),
     }
     below = notice_where(like.copy(data=is_below), "below-prior", "warning", BELOW, source)
     gaps = missing(members.isnull() | others.isnull())

@@ -5,35 +5,34 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 relative metainformation and the reduction of bias.
 """
 
-import secrets
 from collections.abc import Callable
 from typing import get_args
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
+from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
-from hmetad.counts.resample import Hold, cell_generator, draw_tables
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
-from hmetad.measures.information_bounds import binary_entropy, times_log2
-from hmetad.measures.information_noise import meta_i_of_dprime
-from hmetad.measures.sdt import type1_rates, z_scores
+from hmetad.measures.information_estimates import (
+    Estimates,
+    Floats,
+    has_rating_below_half,
+    information_of_tables,
+    information_of_type2_tables,
+    told_by_response,
+)
 
-__all__ = ["information_of_tables", "information_of_type2_tables", "meta_information"]
+__all__ = ["meta_information"]
 
-type Floats = NDArray[np.float64]
-type Estimates = dict[str, Floats]
 type Measure = Callable[[Floats], Estimates]
 
 # Counts that are drawn and measured at once: few enough for the caches of a processor.
 AT_ONCE = 200_000
-# A divisor below this many bits is 0 but for rounding.
-LEAST = 1e-12
 # Unequal accuracy of the responses is noticed beyond the 99 % point of χ² with one degree of
 # freedom, where it makes up this share of meta-I.
 CLEAR, CLEAR_SHARE = 6.635, 0.05
@@ -204,107 +203,6 @@ def meta_information(
     return with_notices(result, [*notices(table), *raised])
 
 
-def information_of_tables(tables: Floats) -> Estimates:
-    """Plug-in estimates of count tables.
-
-    Parameters
-    ----------
-    tables : ndarray, shape (..., 2, 2, K)
-        Trials by stimulus, response and rating.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (...)
-        The variables of `meta_information`; NaN where there are no trials or a divisor is 0.
-
-    Examples
-    --------
-    >>> information_of_tables(np.array([[[[90.0], [10.0]], [[40.0], [60.0]]]]))["rmi"].round(4)
-    array([0.0815])
-    """
-    n = by_pair(tables)
-    trials = number_of_trials(n)
-    accuracy = n.max(axis=-2).sum(axis=-1) / trials
-    entropy, at_large = binary_entropy(accuracy), binary_entropy(n[..., 0, :].sum(-1) / trials)
-    left = uncertainty(n, trials)
-    # Neither is below 0 but for rounding.
-    info, surplus = np.maximum(at_large - left, 0.0), np.maximum(entropy - left, 0.0)
-    lower, upper = at_large - entropy, at_large - 2 * (1 - accuracy)
-    short_of_1: Floats = np.where(accuracy < 1, accuracy, np.nan)
-    return {
-        "info": info,
-        "accuracy": accuracy,
-        "lower": lower,
-        "upper": upper,
-        "meta_i": surplus,
-        "meta_i1r": ratio(surplus, meta_i_of_dprime(dprime(tables))),
-        "meta_i1r_accuracy": ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
-        "meta_i2r": ratio(surplus, entropy),
-        "rmi": ratio(surplus, entropy - 2 * (1 - accuracy)),
-    }
-
-
-def information_of_type2_tables(tables: Floats) -> Estimates:
-    """Plug-in estimates of type-2 tables; rmi as if ratings below half could be turned round.
-
-    Parameters
-    ----------
-    tables : ndarray, shape (..., 2, K)
-        Trials by correctness (wrong, right) and rating.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (...)
-        The variables of `meta_information`; NaN where there are no trials or a divisor is 0.
-
-    Examples
-    --------
-    >>> information_of_type2_tables(np.array([[[20.0, 10.0], [20.0, 50.0]]]))["meta_i"].round(4)
-    array([0.0913])
-    """
-    trials = number_of_trials(tables)
-    left = uncertainty(tables, trials)
-    accuracy = tables[..., 1, :].sum(axis=-1) / trials
-    entropy = binary_entropy(accuracy)
-    surplus = np.maximum(entropy - left, 0.0)
-    turned = tables.max(axis=-2).sum(axis=-1) / trials
-    entropy_turned = binary_entropy(turned)
-    return {
-        "accuracy": accuracy,
-        "meta_i": surplus,
-        "meta_i2r": ratio(surplus, entropy),
-        "rmi": ratio(np.maximum(entropy_turned - left, 0.0), entropy_turned - 2 * (1 - turned)),
-    }
-
-
-def by_pair(tables: Floats) -> Floats:
-    """Count tables (..., 2, 2, K) by stimulus and pair of response and rating, (..., 2, 2K)."""
-    return tables.reshape(*tables.shape[:-2], 2 * tables.shape[-1])
-
-
-def number_of_trials(n: Floats) -> Floats:
-    """Trials of each table (..., 2, outcomes), NaN where there are none."""
-    trials = n.sum(axis=(-2, -1))
-    return np.where(trials > 0, trials, np.nan)
-
-
-def uncertainty(n: Floats, trials: Floats) -> Floats:
-    """Entropy of the row of a table, given its column: Σ m̂ᵢ H₂(ĉᵢ), in bits."""
-    columns = times_log2(n.sum(axis=-2)).sum(axis=-1)
-    return (columns - times_log2(n).sum(axis=(-2, -1))) / trials
-
-
-def ratio(of: Floats, to: Floats) -> Floats:
-    """Quotient, NaN where the divisor is 0."""
-    return of / np.where(to > LEAST, to, np.nan)
-
-
-def dprime(tables: Floats) -> Floats:
-    """d′ of the type-1 tables, uncorrected."""
-    rates = type1_rates(tables)
-    return z_scores(rates.hits, rates.misses)[0] - z_scores(rates.false_alarms, rates.rejections)[0]
-
-
 def bias_reduced(
     estimates: Estimates, tables: Floats, measure: Measure, n: int, entropy: int, hold: Hold
 ) -> tuple[Estimates, Floats]:
@@ -345,13 +243,6 @@ def sums_of_resamples(
     return totals
 
 
-def seed_entropy(seed: int | None) -> int:
-    """Seed as given, or one made up."""
-    if seed is None:
-        return secrets.randbits(128)
-    return whole_number("seed", seed, 0)
-
-
 def checked_table(
     counts: xr.DataArray, dims: tuple[str, ...], debias: int, hold: str
 ) -> xr.DataArray:
@@ -381,22 +272,6 @@ def labelled(
         described_as = {"long_name": long_name, "units": units, "source": source}
         result[name].attrs = {**described_as, "estimate": estimate}
     return result
-
-
-def has_rating_below_half(tables: Floats) -> NDArray[np.bool_]:
-    """Whether a rating of a type-2 table (..., 2, K) is wrong more often than right."""
-    return (tables[..., 0, :] > tables[..., 1, :]).any(axis=-1)
-
-
-def told_by_response(tables: Floats) -> tuple[Floats, Floats]:
-    """Part of meta-I that the response tells without the rating, in bits, and its χ²."""
-    trials = number_of_trials(by_pair(tables))
-    right = tables.max(axis=-3).sum(axis=-1)
-    given = tables.sum(axis=(-3, -1))
-    accuracy = right / np.where(given > 0, given, np.nan)
-    left = np.where(given > 0, given * binary_entropy(accuracy), 0.0).sum(axis=-1) / trials
-    told = binary_entropy(right.sum(axis=-1) / trials) - left
-    return told, 2 * np.log(2) * trials * told
 
 
 def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:

@@ -3,7 +3,7 @@
 DataArray with dim member, or array_like whose last axis it is → DataArray (..., member), checked.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,6 @@ from hmetad.errors import InputError
 
 __all__ = [
     "Values",
-    "described",
     "is_s2",
     "label_pair",
     "member_array",
@@ -30,7 +29,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Values = xr.DataArray | ArrayLike
 
-STIMULI = ("S1", "S2")
 # What sums may miss their 1, or their prior, by: the digits of a table written by hand.
 SLACK = 1e-6
 # What a sum of probabilities may be beyond 0 or 1.
@@ -200,12 +198,3 @@ def label_pair(said: xr.DataArray, labels: Sequence[Label] | None) -> list[Label
 def one_group(members: xr.DataArray) -> xr.DataArray:
     """Array of the dims and coordinates that a group has, from one of its members."""
     return members.isel(member=0, drop=True)
-
-
-def described(
-    like: xr.DataArray, name: Hashable, values: Floats, long_name: str, source: str
-) -> xr.DataArray:
-    """Probabilities under their name, with what they are."""
-    result = like.copy(data=values).rename(name)
-    result.attrs = {"long_name": long_name, "units": "1", "source": source}
-    return result

@@ -31,8 +31,8 @@ from hmetad.measures.forecasts import (
     described,
     few_trials,
     judged_trials,
-    share,
 )
+from hmetad.measures.results import ratio
 
 __all__ = ["accuracy_by_confidence", "share_limits"]
 
@@ -177,7 +177,7 @@ def share_limits(
     else:
         z2 = float(ndtri((1 + ci_prob) / 2)) ** 2
         centre = (right + z2 / 2) / (n + z2)
-        half = np.sqrt(z2 * (share(right * wrong, n) + z2 / 4)) / (n + z2)
+        half = np.sqrt(z2 * (ratio(right * wrong, n) + z2 / 4)) / (n + z2)
         # At 0 and 1 a limit is exactly there, which rounding may miss.
         low = np.where(right == 0, 0.0, centre - half)
         high = np.where(wrong == 0, 1.0, centre + half)

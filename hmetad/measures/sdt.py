@@ -18,6 +18,7 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
+from hmetad.measures.results import ratio
 
 __all__ = [
     "Correction",
@@ -262,8 +263,8 @@ def estimate(rates: Type1Rates) -> dict[str, Floats]:
     var_c_prime = (z_F**2 * v_H + z_H**2 * v_F) / safe_d**4
     var_ln_beta = z_H**2 * v_H + z_F**2 * v_F
     return {
-        "hit_rate": rate(rates.hits, rates.misses),
-        "false_alarm_rate": rate(rates.false_alarms, rates.rejections),
+        "hit_rate": ratio(rates.hits, rates.hits + rates.misses),
+        "false_alarm_rate": ratio(rates.false_alarms, rates.false_alarms + rates.rejections),
         "dprime": d,
         "c": c,
         "c_prime": c / safe_d,
@@ -274,12 +275,6 @@ def estimate(rates: Type1Rates) -> dict[str, Floats]:
         "ln_beta_se": np.sqrt(var_ln_beta),
         "cov_dprime_c": cov,
     }
-
-
-def rate(yes: Floats, no: Floats) -> Floats:
-    """Share of yes, NaN where nothing was counted."""
-    n = yes + no
-    return np.where(n > 0, yes / np.where(n > 0, n, 1.0), np.nan)
 
 
 def added_per_response(correction: Correction, K: int) -> float:

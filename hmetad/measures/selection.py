@@ -26,8 +26,8 @@ from hmetad.measures.forecasts import (
     described,
     few_trials,
     judged_trials,
-    share,
 )
+from hmetad.measures.results import ratio
 
 __all__ = ["COVERAGES", "selective_prediction"]
 
@@ -218,7 +218,7 @@ def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:
     N = table.sum(axis=1)
     return {
         "abstention_trials": (("abstention",), table),
-        "reliable_accuracy": ((), share(A, A + C)),
+        "reliable_accuracy": ((), ratio(A, A + C)),
         "abstain_accuracy": ((), (A + D) / N),
         "effective_reliability": ((), (A - C) / N),
     }

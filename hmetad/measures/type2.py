@@ -16,6 +16,7 @@ from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
+from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import z_scores
 
 __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
@@ -375,23 +376,9 @@ def from_below(trials: Floats) -> Floats:
     return from_above(trials[..., ::-1])[..., ::-1]
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Quotient, NaN where there is nothing to divide by."""
-    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
-
-
 def one_value(table: xr.DataArray) -> xr.DataArray:
     """Array of the dims and coordinates that a measure of the table has."""
     return table.isel(correct=0, rating=0, drop=True)
-
-
-def described(
-    like: xr.DataArray, name: str, values: Floats, long_name: str, units: str, source: str
-) -> xr.DataArray:
-    """Values under their name, with what they are."""
-    result = like.copy(data=values).rename(name)
-    result.attrs = {"long_name": long_name, "units": units, "source": source}
-    return result
 
 
 def undefined(table: xr.DataArray, value: Floats, name: str, text: str) -> list[Notice]:

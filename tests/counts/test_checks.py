@@ -155,7 +155,8 @@ def test_labels_must_cover_the_data():
 
 
 @pytest.mark.parametrize(
-    "labels", ["ab", ("neg",), ("neg", "neg"), ("a", "b", "c"), (None, "a"), 3]
+    "labels",
+    ["ab", ("neg",), ("neg", "neg"), ("a", "b", "c"), (None, "a"), 3, {"neg", "pos"}],
 )
 def test_labels_are_two_different_values(labels):
     with pytest.raises(InputError, match=r"labels: .*allowed is two different labels, \(S1, S2\)"):
@@ -329,6 +330,11 @@ def test_reaction_times_are_not_ratings():
         count_trials(frame(confidence=np.tile([450, 5000], 200)))
 
 
+def test_more_ratings_than_any_scale_has_are_refused_by_their_argument():
+    with pytest.raises(InputError, match=r"^ratings: got 1001, allowed is at most 1000"):
+        count_trials(frame(), ratings=1001)
+
+
 # --- count tables ---------------------------------------------------------------------------
 
 
@@ -339,6 +345,24 @@ def test_any_other_object_is_sent_to_count_trials():
         require_stimulus({}, "sdt")
     with pytest.raises(InputError, match=r"counts: got dims \(cell\).*count_trials or from_nr"):
         require_stimulus(xr.DataArray([1.0], dims="cell"), "sdt")
+
+
+@pytest.mark.parametrize(
+    ("turned", "message"),
+    [
+        ({"stimulus": [1, 0]}, r"2 labels in dim stimulus: \['S2', 'S1'\].*counts.sel\(stimulus="),
+        ({"response": [1, 0]}, "labels in dim response"),
+        ({"stimulus": [0]}, "1 labels in dim stimulus"),
+        ({"stimulus": [0, 1, 1]}, "3 labels in dim stimulus"),
+        ({"rating": [3, 2, 1, 0]}, r"ratings \[4, 3, 2, 1\], allowed is numbers that rise"),
+    ],
+)
+def test_a_table_in_another_order_is_not_read_by_position(turned, message):
+    counts = count_trials(frame())
+    with pytest.raises(InputError, match=message):
+        require_stimulus(counts.isel(turned), "sdt")
+    bare = counts.drop_vars(["stimulus", "response", "rating"])
+    require_stimulus(bare, "sdt")
 
 
 def test_percentages_are_not_taken_for_a_hundred_ratings():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from hmetad import InputError, count_trials, resample, sdt
+from hmetad import InputError, count_correct, count_trials, notices, resample, sdt
 from hmetad.counts.clusters import clusters_of, weighted_tables
 
 
@@ -97,6 +97,14 @@ def test_notices_of_single_units_do_not_speak_of_their_sum():
     drawn = resample(table, accuracy, n=5, cluster="subject", seed=1)
     assert "few-trials" in table.attrs["notices"]
     assert "few-trials" not in drawn.attrs.get("notices", "")
+
+
+def test_a_pooled_type2_table_is_told_of_as_one_that_was_counted_so():
+    judged = trials(20, each=2).assign(correct=lambda t: t["stimulus"] == t["response"])
+    pooled = clusters_of(count_correct(judged, by=["model", "item"], ratings=3), "item").pooled
+    expected = notices(count_correct(judged, by="model", ratings=3))
+    assert [(notice.code, notice.cells) for notice in expected] == [("few-trials", ("a", "b"))]
+    assert notices(pooled) == expected
 
 
 def test_few_units_are_noticed(by_item):

@@ -179,7 +179,9 @@ def test_incomplete_rows_are_dropped_counted_and_noticed(column, missing):
         ({"confidence": "correct"}, "correct, confidence: got 'correct' 2 times"),
         ({"by": "correct"}, "by: got 'correct'.*Rename the column"),
         ({"by": "modell"}, "by: got 'modell'.*Did you mean 'model'"),
-        ({"by": {"who": "modell"}}, "column for 'who': got 'modell'"),
+        ({"by": {"who": "modell"}}, "column for 'who': got 'modell'.*Did you mean 'model'"),
+        ({"by": {"who": "model", "llm": "model"}}, "'model', which is named 'who' already"),
+        ({"by": ["model", "model"]}, "^by: got 'model' 2 times"),
         ({"ratings": 3}, "confidence column 'confidence': got 4 "),
         ({"ratings": 0}, "ratings: got 0"),
     ],
@@ -224,7 +226,7 @@ def test_what_a_count_table_said_is_carried_along_and_not_said_twice():
     counts = from_nr([[9, 9, 0, 0], [90, 9, 9, 9]], [[0, 0, 9, 9], [9, 9, 9, 90]], who=["a", "b"])
     table = type2_counts(counts)
     assert notices(table)[: len(notices(counts))] == notices(counts)
-    assert codes(table) == ["few-trials", "ceiling", "no-errors"]
+    assert codes(table) == ["few-trials", "no-errors", "ceiling"]
     assert noticed(table, "no-errors").cells == ("a",)
     assert notices(type2_counts(table)) == notices(table)
     assert notices(type2_counts(table.isel(cell=[0]))) == notices(table)
@@ -270,6 +272,14 @@ def test_labels_decide_not_the_order_of_the_dims_or_of_the_labels():
     only_s1 = type2_counts(counts.sel(response=["S1"]))
     both = type2_counts(counts, response_conditional=True)
     np.testing.assert_array_equal(only_s1, both.sel(response="S1"))
+
+
+def test_ratings_that_do_not_rise_are_refused():
+    counts = labelled(np.arange(48).reshape(3, 2, 2, 4))
+    turned = counts.assign_coords(rating=[1, 2, 3, 4]).isel(rating=[3, 2, 1, 0])
+    for table in (turned, turned.sum("stimulus").rename(response="correct")):
+        with pytest.raises(InputError, match=r"ratings \[4, 3, 2, 1\]"):
+            type2_counts(table)
 
 
 def test_a_table_without_labels_goes_by_position():

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
 from hmetad.bayes.spec import load_model
-from hmetad.compare.contrasts import error_codes
+from hmetad.compare.quantities import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.notices import notices
@@ -179,7 +179,9 @@ def test_m_ratio_of_the_withdrawn_analysis_is_near_one(shared):
 
 def test_the_notice_travels_as_an_error_that_withholds_verdicts():
     counts = as_detection(gaussian_table(1.0, 8, trials=400), acknowledge=ACKNOWLEDGEMENT)
-    assert error_codes(counts, ["all"]) == "correctness-as-stimulus"
+    codes, flags = error_flags(counts)
+    assert codes == ["correctness-as-stimulus"]
+    assert flags.all()
     for result in (
         counts,
         sdt(counts),

@@ -209,6 +209,14 @@ def test_draws_beside_a_biased_estimate_are_noticed_and_reflection_covers():
     assert covered["percentile"] < 0.85
 
 
+def test_draws_that_all_equal_the_estimate_are_not_beside_it():
+    def constant(tables):
+        return (0.0 * tables.sum(["stimulus", "response", "rating"]) + 0.06).rename("constant")
+
+    found = resample_interval(from_nr([90, 30], [25, 75]), constant, n=300, seed=1)
+    assert "biased-draws" not in [notice.code for notice in notices(found)]
+
+
 def test_what_is_no_function_is_refused():
     with pytest.raises(InputError, match="Give the function itself"):
         resample_interval(from_nr(*SMALL), "fit_mle")

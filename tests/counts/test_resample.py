@@ -1,4 +1,4 @@
-"""Draws have the moments their laws say, and are the same wherever they are made."""
+"""Resampled statistics spread as they should, and are the same wherever they are made."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,8 @@ import xarray as xr
 from dask.distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from hmetad import InputError, fit_mle, from_nr, notices, resample, sdt
-from hmetad.counts.resample import cell_generator, draw_tables
 
 A = [52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45]
 B = [36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]
@@ -18,53 +16,6 @@ B = [36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]
 @pytest.fixture
 def counts():
     return from_nr([A[0], B[0]], [A[1], B[1]], model=["a", "b"])
-
-
-def table(**sizes):
-    shape = sizes["stimulus"], sizes["response"], sizes["rating"]
-    return np.arange(1, 1 + np.prod(shape)).reshape(shape)
-
-
-def test_bootstrap_draws_have_multinomial_moments():
-    values = table(stimulus=2, response=2, rating=3)
-    drawn = draw_tables(values, 40_000, cell_generator(3, 0))
-    total, p = values.sum(), values / values.sum()
-    # 4 standard errors of a mean, and 5 % of a variance: three and more of its errors.
-    assert np.all(abs(drawn.mean(0) - values) < 4 * np.sqrt(total * p * (1 - p) / 40_000))
-    np.testing.assert_allclose(drawn.var(0), total * p * (1 - p), rtol=0.05)
-    assert np.all(drawn.sum((1, 2, 3)) == total)
-
-
-def test_held_stimuli_keep_their_trials():
-    values = table(stimulus=2, response=2, rating=3)
-    drawn = draw_tables(values, 50, cell_generator(3, 0), hold="stimulus")
-    np.testing.assert_array_equal(drawn.sum((2, 3)), np.tile(values.sum((1, 2)), (50, 1)))
-
-
-def test_dirichlet_draws_have_the_moments_of_the_posterior():
-    values = np.array([[3, 0, 7], [20, 4, 66]])
-    drawn = draw_tables(values, 40_000, cell_generator(5, 0), kind="dirichlet") / 100
-    law = stats.dirichlet(values[values > 0])
-    np.testing.assert_allclose(drawn.mean(0)[values > 0], law.mean(), rtol=0.02)
-    np.testing.assert_allclose(drawn.var(0)[values > 0], law.var(), rtol=0.06)
-    assert np.all(drawn[:, 0, 1] == 0)
-
-
-def test_permutations_keep_what_each_response_did():
-    values = table(stimulus=2, response=2, rating=3)
-    drawn = draw_tables(values, 500, cell_generator(3, 0), kind="permutation")
-    assert np.all(drawn.sum(-1) == values.sum(-1))
-    assert np.all(drawn.sum(1) == values.sum(0))
-    # Mean of a hypergeometric law, within 5 of its standard errors.
-    mean = values.sum(-1, keepdims=True) * values.sum(0) / values.sum((0, 2))[:, None]
-    assert np.all(abs(drawn.mean(0) - mean) < 5 * np.sqrt(mean / 500))
-
-
-def test_permutations_of_a_type2_table_keep_its_margins():
-    values = np.array([[3, 2, 7], [20, 4, 66]])
-    drawn = draw_tables(values, 20, cell_generator(3, 0), kind="permutation")
-    assert np.all(drawn.sum(2) == values.sum(1))
-    assert np.all(drawn.sum(1) == values.sum(0))
 
 
 def test_permuted_confidence_knows_nothing(counts):
@@ -185,6 +136,8 @@ def test_two_processes_of_a_cluster_draw_the_same(counts):
         ("hold", {"hold": "stimulus", "kind": "permutation"}),
         ("cluster", {"cluster": "item"}),
         ("kind", {"cluster": "model", "kind": "permutation"}),
+        ("seed", {"seed": -1}),
+        ("seed", {"seed": "one"}),
     ],
 )
 def test_wrong_arguments_are_refused(counts, argument, options):
@@ -197,6 +150,18 @@ def test_counts_that_are_not_whole_are_refused_for_trials_only(counts):
     with pytest.raises(InputError, match="not whole"):
         resample(counts + 0.5, sdt)
     assert resample(counts + 0.5, sdt, kind="dirichlet", n=3, seed=1).sizes["draw"] == 3
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "dirichlet", "permutation"])
+def test_what_nothing_can_be_drawn_from_is_refused(counts, kind):
+    for table, message in (
+        (counts.isel(cell=[]), "a table without cells"),
+        (-counts, "a negative or missing count"),
+        (counts.where(counts > 2), "a negative or missing count"),
+        (counts.astype(object), "values of type object"),
+    ):
+        with pytest.raises(InputError, match=message):
+            resample(table, sdt, n=3, kind=kind)
 
 
 def test_a_statistic_that_drops_a_dim_is_refused(counts):

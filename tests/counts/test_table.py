@@ -140,8 +140,8 @@ def test_what_was_done_is_recorded_in_attrs_that_files_keep(tmp_path):
 
 
 def test_integers_that_became_floats_read_as_integers_in_the_cell():
-    counts = count_trials(frame(subject=np.tile([1.0, 2.0], 200)), by="subject")
-    assert counts["cell"].to_numpy().tolist() == ["1", "2"]
+    counts = count_trials(frame(subject=np.tile([-0.0, 2.0], 200)), by="subject")
+    assert counts["cell"].to_numpy().tolist() == ["0", "2"]
 
 
 def test_k_as_given_makes_room_for_unused_ratings():
@@ -270,6 +270,22 @@ def test_the_rule_of_a_hundred_names_its_source():
 @pytest.mark.parametrize("vectors", [([50, 0], [9, 50]), ([9, 50], [0, 50]), ([0, 60], [9, 50])])
 def test_a_rate_of_zero_or_one_is_noticed_as_ceiling(vectors):
     assert noticed(from_nr(*vectors), "ceiling").cells == ("all",)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "expected"),
+    [
+        (60, 0, {"no-errors", "ceiling"}),
+        (60, 4, {"few-errors"}),
+        (60, 5, set()),
+        (6, 0, {"few-trials", "no-errors", "ceiling"}),
+        (6, 4, {"few-trials"}),
+        (0, 0, {"few-trials", "empty-ratings", "one-stimulus"}),
+    ],
+)
+def test_no_errors_are_told_from_few(right, wrong, expected):
+    counts = from_nr([right, wrong], [wrong, right])
+    assert set(codes(counts)) == expected
 
 
 def test_trials_and_vectors_raise_the_same_notices():

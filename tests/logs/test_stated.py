@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmetad.errors import InputError
-from hmetad.logs.stated import parse_confidence, read_statement, stated_wording
+from hmetad.logs.stated import parse_confidence
+from hmetad.logs.statements import read_statement, stated_wording
 
 
 def one(value, **options):
@@ -50,6 +51,9 @@ def one(value, **options):
         "Answer: B\nConfidence: 85%",
         "Answer: B\n- **Confidence:** 0.85",
         "confidence = 85%",
+        "\uff18\uff15\uff05",
+        "\u0668\u0665\u066a",
+        "Confidence\uff1a85%",
     ],
 )
 def test_the_same_confidence_in_many_words(said):
@@ -125,6 +129,10 @@ def test_words_mean_what_the_caller_says():
     assert one('{"confidence": "very likely"}', words=words) == 0.9
 
 
+def test_a_word_is_the_same_with_its_accents_apart():
+    assert one("SU\u0301re", words={"s\xfare": 0.7}) == 0.7
+
+
 @pytest.mark.parametrize(
     ("values", "expected", "scale"),
     [
@@ -195,6 +203,7 @@ def test_a_series_keeps_its_index():
         {"pattern": "[0-9]"},
         {"pattern": "(a)(b)"},
         {"pattern": 3},
+        {"pattern": b"(a)"},
         {"words": {"likely": 75}},
         {"words": {"likely": "0.75"}},
         {"words": {"likely": 0.7, "LIKELY": 0.8}},

@@ -1,5 +1,7 @@
 """Tables are read by their suffix, or refused with the next step."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -31,9 +33,11 @@ def test_every_format_gives_the_same_trials(name, write, tmp_path):
         ("empty.csv", "", "an empty file"),
         ("header.csv", "a,b\n", "without rows"),
         ("semicolons.csv", "a;b\n1;2\n", "semicolons"),
+        ("decimal_commas.csv", "a;b\n0,5;2\n0,7;3\n", "semicolons"),
         ("tabs.csv", "a\tb\n1\t2\n", "tabs"),
         ("commas.tsv", "a,b\n1,2\n", "commas"),
         ("broken.jsonl", "{no json", "cannot be read"),
+        ("blank.jsonl", "\n", "an empty file"),
         ("broken.parquet", "no parquet", "cannot be read"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
         ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read .*loss of data"),
@@ -65,6 +69,16 @@ def test_columns_kept_as_text_are_not_read_as_numbers_or_gaps(tmp_path):
     assert table["model"].tolist()[:4] == ["4.1", "4.10", "007", "None"]
     assert table["model"].isna().tolist() == [False, False, False, False, True]
     assert table["x"].sum() == 15
+
+
+def test_json_lines_keep_the_types_of_json(tmp_path):
+    rows = [{"item": "001", "sure": 3, "date": 1.6e9}, {"item": "1", "sure": None, "date": 1.7e9}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8-sig")
+    table = read_table(path)
+    assert table["item"].tolist() == ["001", "1"]
+    assert table["date"].tolist() == [1.6e9, 1.7e9]
+    assert table["sure"].isna().tolist() == [False, True]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zip"])

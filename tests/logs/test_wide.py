@@ -45,6 +45,7 @@ def test_columns_that_are_kept_are_no_models():
         ({"wide": {"correct": "model_ok"}}, r"a name with \{model\} in it"),
         ({"wide": {"correct": "{model}_{model}"}}, r"a name with \{model\} in it"),
         ({"wide": {}}, "new columns"),
+        ({"wide": "{model}_ok"}, "wide: got '{model}_ok', allowed is a mapping"),
         ({"wide": {"model": "{model}_ok"}}, "new columns"),
         ({"wide": TEMPLATES, "keep": ["itm"]}, "Did you mean 'item'"),
         ({"wide": {"correct": "{model}", "confidence": "{model}_conf"}}, "tell the columns apart"),
@@ -83,6 +84,7 @@ def test_a_wide_table_of_a_file_is_read_and_parsed(tmp_path):
     ("options", "message"),
     [
         ({"columns": {"correct": "acc"}}, "Did you mean|There are"),
+        ({"columns": ["acc"]}, "allowed is a mapping such as"),
         ({"columns": {"item": "llama_ok"}}, "beside a column 'item'"),
         ({"columns": {"x": "item", "y": "item"}}, "each column once"),
         ({"scale": "percent"}, "confidence: got no such column"),

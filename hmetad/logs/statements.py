@@ -1,0 +1,313 @@
+"""One statement of confidence, as people and models write it: a number, or why there is none.
+
+Text, number or JSON object → `Statement`, by a `Wording` that says where to look.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hmetad.errors import InputError
+
+__all__ = ["Statement", "Wording", "agreed", "as_number", "read_statement", "stated_wording"]
+
+DEFAULT_FIELD = "confidence"
+LONGEST_SHOWN = 80
+MOST_OBJECTS = 2000
+# Longer texts are no values, and would make the expressions below slow.
+LONGEST_VALUE = 200
+
+# Digits of any script; signs of per cent in ASCII, full width and Arabic.
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+PLAIN = re.compile(NUMBER)
+PERCENT = re.compile(rf"({NUMBER})\s*(?:[%\uff05\u066a]|percent|per cent)", re.IGNORECASE)
+FRACTION = re.compile(rf"({NUMBER})\s*(?:/|out\s+of|of)\s*({NUMBER})", re.IGNORECASE)
+# A colon, also of full width, or an equals sign.
+COLON = "[:=\uff1a]"
+# Quotes and emphasis around a value say nothing about it.
+AROUND = " \t\r\n*_`\"'"
+OBJECT = re.compile(r'\{\s*"')
+
+
+class Wording(NamedTuple):
+    """Where in a value the confidence stands, and what its words mean (probabilities)."""
+
+    field: str | None
+    line: re.Pattern[str]
+    pattern: re.Pattern[str] | None
+    words: dict[str, float]
+
+
+class Statement(NamedTuple):
+    """One confidence as read: a probability, a number whose scale is open, or a reason why not."""
+
+    number: float
+    is_probability: bool
+    said: str
+    reason: str
+
+
+def stated_wording(
+    *,
+    field: str | None = None,
+    pattern: str | None = None,
+    words: Mapping[str, float] | None = None,
+) -> Wording:
+    """Where confidence stands and what its words mean, checked once for many values.
+
+    Parameters
+    ----------
+    field, pattern, words
+        As in `parse_confidence`.
+
+    Returns
+    -------
+    Wording
+        For `read_statement`.
+
+    Raises
+    ------
+    InputError
+        If the field is empty, the expression cannot be compiled or has not one group, or a word
+        means no probability.
+
+    Examples
+    --------
+    >>> stated_wording(words={"Very likely": 0.9}).words
+    {'very likely': 0.9}
+    """
+    if field is not None and (not isinstance(field, str) or not field.strip()):
+        raise InputError("field", repr(field), "the name of a field, as text")
+    name = re.escape((field or DEFAULT_FIELD).strip())
+    line = re.compile(rf"^[ \t*_#>-]*{name}[ \t*_]*{COLON}(.*)$", re.IGNORECASE | re.MULTILINE)
+    return Wording(field, line, compiled(pattern), meanings(words or {}))
+
+
+def read_statement(value: Any, wording: Wording) -> Statement:
+    """Confidence in one value; its scale may stay open until the column is known.
+
+    Parameters
+    ----------
+    value : str, float, dict, list or None
+        What was said.
+    wording : Wording
+        From `stated_wording`.
+
+    Returns
+    -------
+    Statement
+        The probability, the bare number, or the reason why neither could be read.
+
+    Examples
+    --------
+    >>> read_statement("8/10", stated_wording())
+    Statement(number=0.8, is_probability=True, said='8/10', reason='')
+    """
+    if is_missing(value):
+        return refused(value, "missing")
+    if wording.field is None and wording.pattern is None:
+        whole = read_value(value, wording.words)
+        if not whole.reason or not isinstance(value, str | Mapping | Sequence):
+            return whole
+    found = [value]
+    if wording.field is not None or wording.pattern is None:
+        found = list(in_fields(value, wording))
+        absent = "not understood" if wording.field is None else f"no field {wording.field!r}"
+    if found and wording.pattern is not None:
+        found = list(in_pattern(found, wording.pattern))
+        absent = "pattern not found"
+    if not found:
+        return refused(value, absent)
+    read = [read_value(item, wording.words) for item in found]
+    return agreed(read, "several different confidences")
+
+
+def agreed(statements: Sequence[Statement], otherwise: str) -> Statement:
+    """What several statements say, if they say the same.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        At least one.
+    otherwise : str
+        Reason to reject them if they do not.
+
+    Returns
+    -------
+    Statement
+        The first, or its rejection.
+
+    Examples
+    --------
+    >>> wording = stated_wording()
+    >>> agreed([read_statement(said, wording) for said in ("80%", "8/10")], "differ").number
+    0.8
+    """
+    first = statements[0]
+    meant = {(s.number, s.is_probability) if not s.reason else None for s in statements}
+    return first if len(meant) == 1 else refused(first.said, otherwise)
+
+
+def compiled(pattern: str | None) -> re.Pattern[str] | None:
+    """Regular expression with one group."""
+    if pattern is None:
+        return None
+    allowed = r"a regular expression with one group, such as r'Confidence: ([0-9]+%)'"
+    if not isinstance(pattern, str):
+        raise InputError("pattern", repr(pattern), allowed)
+    try:
+        expression = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError("pattern", f"{pattern!r} ({error})", allowed) from error
+    if expression.groups != 1:
+        raise InputError("pattern", f"{pattern!r} with {expression.groups} groups", allowed)
+    return expression
+
+
+def meanings(words: Mapping[str, float]) -> dict[str, float]:
+    """Probability of each word, in lower case."""
+    allowed = "a mapping of words to probabilities 0..1, such as {'likely': 0.75}"
+    if not isinstance(words, Mapping):
+        raise InputError("words", repr(words), allowed)
+    result: dict[str, float] = {}
+    for word, probability in words.items():
+        number = as_number(probability)
+        if not isinstance(word, str) or not 0 <= number <= 1:
+            raise InputError("words", f"{word!r}: {probability!r}", allowed)
+        if result.setdefault(folded(word), number) != number:
+            raise InputError("words", f"{word!r} with two meanings", "one for each, either case")
+    return result
+
+
+def read_value(value: Any, words: Mapping[str, float]) -> Statement:
+    """Confidence of a value that is nothing else."""
+    if is_missing(value):
+        return refused(value, "missing")
+    if isinstance(value, str):
+        return read_text(value, words)
+    number = as_number(value)
+    if math.isnan(number):
+        return refused(value, "not understood")
+    return Statement(number, False, shown(value), "")
+
+
+def read_text(text: str, words: Mapping[str, float]) -> Statement:
+    """Confidence of a text that is a word, a number, a percentage or a fraction."""
+    said = tidy(text)
+    if (word := folded(said)) in words:
+        return Statement(words[word], True, shown(text), "")
+    if len(said) > LONGEST_VALUE:
+        return refused(text, "not understood")
+    if PLAIN.fullmatch(said):
+        return Statement(float(said), False, shown(text), "")
+    if match := PERCENT.fullmatch(said):
+        return Statement(float(match[1]) / 100, True, shown(text), "")
+    if match := FRACTION.fullmatch(said):
+        part, whole = float(match[1]), float(match[2])
+        # A fraction such as 3/0, or one of infinity, has no value.
+        if whole > 0 and math.isfinite(part) and math.isfinite(whole):
+            return Statement(part / whole, True, shown(text), "")
+    return refused(text, "not understood")
+
+
+def in_fields(value: Any, wording: Wording) -> Iterator[Any]:
+    """Values of the field in JSON, or on lines that begin with its name."""
+    name = (wording.field or DEFAULT_FIELD).strip().casefold()
+    objects = json_objects(value) if isinstance(value, str) else [value]
+    found = False
+    for item in objects:
+        for inner in keyed(item, name):
+            found = True
+            yield inner
+    if not found and isinstance(value, str):
+        yield from (match[1] for match in wording.line.finditer(value))
+
+
+def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]:
+    """What the group of the pattern matched, wherever it did."""
+    for value in values:
+        text = value if isinstance(value, str) else short_repr(value)
+        yield from (match[1] for match in pattern.finditer(text) if match[1] is not None)
+
+
+def json_objects(text: str) -> Iterator[Any]:
+    """JSON objects that stand in a text, one after the other; braces alone are no such."""
+    decoder, match = json.JSONDecoder(), OBJECT.search(text)
+    for _ in range(MOST_OBJECTS):
+        if match is None:
+            return
+        try:
+            found, end = decoder.raw_decode(text, match.start())
+            yield found
+        except (ValueError, RecursionError):
+            end = match.start() + 1
+        match = OBJECT.search(text, end)
+
+
+def keyed(item: Any, name: str) -> Iterator[Any]:
+    """Values under a key, at any depth; without recursion, which deep nesting would exhaust."""
+    open_items = [item]
+    while open_items:
+        current = open_items.pop()
+        if isinstance(current, Mapping):
+            for key, value in current.items():
+                if isinstance(key, str) and key.strip().casefold() == name:
+                    yield value
+                else:
+                    open_items.append(value)
+        elif isinstance(current, list | tuple):
+            open_items.extend(current)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether there is no value at all."""
+    if isinstance(value, str):
+        return not tidy(value)
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def as_number(value: Any) -> float:
+    """Value of a number; NaN for anything else, truth values and text included."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return math.nan
+    try:
+        return float(value)
+    except (OverflowError, TypeError):
+        return math.nan
+
+
+def refused(value: Any, reason: str) -> Statement:
+    """Statement that could not be read."""
+    return Statement(math.nan, False, shown(value), reason)
+
+
+def tidy(text: str) -> str:
+    """Text without quotes, emphasis and a full stop around it."""
+    return text.strip(AROUND).removesuffix(".").strip(AROUND)
+
+
+def folded(word: str) -> str:
+    """Word as it is compared: either case, and accents written in one way or the other."""
+    return unicodedata.normalize("NFC", tidy(word)).casefold()
+
+
+def shown(value: Any) -> str:
+    """Text of a value for a report: short, and valid Unicode."""
+    text = value[: LONGEST_SHOWN + 1] if isinstance(value, str) else short_repr(value)
+    text = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def short_repr(value: Any) -> str:
+    """Representation of a number, and the type of anything that might be large."""
+    if isinstance(value, float | np.number) or value is None or isinstance(value, bool):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, int) and abs(value) < 10**15:
+        return repr(value)
+    return f"({type(value).__name__})"
