@@ -1,29 +1,29 @@
 """Every card is listed, and can be built, simulated from and fitted."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import hmetad
+from hmetad.bayes import spec
 from hmetad.bayes.spec import ModelSpec, card_names, models_folder
 
 
 @pytest.mark.parametrize("name", card_names())
 def test_a_card_can_be_simulated_from_fitted_saved_and_read(name, tmp_path):
-    spec = hmetad.load_model(name)
-    counts = hmetad.simulate_counts(**spec.example, seed=1)
+    card = hmetad.load_model(name)
+    counts = hmetad.simulate_counts(**card.example, seed=1)
     fit = hmetad.fit(
-        counts, spec, draws=300, tune=500, chains=2, random_seed=1, progressbar=False, quiet=True
+        counts, card, draws=300, tune=500, chains=2, random_seed=1, progressbar=False, quiet=True
     )
     loaded = hmetad.load_fit(hmetad.save_fit(fit, tmp_path / "fit.nc"))
     posterior = loaded["posterior"].to_dataset()
     xr.testing.assert_equal(posterior, fit["posterior"].to_dataset())
-    assert ModelSpec.from_json(loaded.attrs["spec"]).formula == spec.formula
+    assert ModelSpec.from_json(loaded.attrs["spec"]).formula == card.formula
     m_ratio = posterior["m_ratio"].transpose("chain", "draw", "cell", ...)
-    truth = np.broadcast_to(spec.example["m_ratio"], m_ratio.shape[2:])
+    truth = np.broadcast_to(card.example["m_ratio"], m_ratio.shape[2:])
     z = (m_ratio.mean(["chain", "draw"]) - truth) / m_ratio.std(["chain", "draw"])
     # A posterior that misses the truth by four of its SDs in a fixed data set is wrong.
     assert float(abs(z).max()) < 4
@@ -34,8 +34,9 @@ def test_the_readme_lists_every_card():
     assert re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) == card_names()
 
 
-def test_cards_are_found_beside_the_checkout_or_inside_the_package():
-    assert models_folder() in {
-        Path(hmetad.__file__).parent / "models",
-        Path(hmetad.__file__).parents[1] / "models",
-    }
+def test_cards_are_found_inside_the_package_or_else_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(spec, "files", lambda _: tmp_path / "hmetad")
+    assert spec.models_folder() == tmp_path / "models"
+    inside = tmp_path / "hmetad" / "models"
+    inside.mkdir(parents=True)
+    assert spec.models_folder() == inside

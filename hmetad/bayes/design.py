@@ -1,20 +1,20 @@
 """What a formula says about the cells of a table: columns for coefficients, and groups.
 
 Formula in Wilkinson's notation and a table of cells → Design. `formulae`, the library under
-Bambi, parses and codes every expression; this file adds the groups, (expression | factor), whose
-effects are correlated, or independent where the bar is doubled.
+Bambi, codes every expression; this file adds the groups, (expression | factor), whose effects are
+correlated, or independent where the bar is doubled.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from formulae import design_matrices, model_description
+from formulae import design_matrices
 from numpy.typing import NDArray
 
+from hmetad.bayes.formula import block_name, columns_of, described, is_empty, split_formula
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -22,9 +22,7 @@ __all__ = [
     "Design",
     "Term",
     "cell_table",
-    "formula_columns",
     "parse_design",
-    "split_formula",
 ]
 
 type Floats = NDArray[np.float64]
@@ -175,69 +173,16 @@ def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(coords).drop(columns="cell")
 
 
-def formula_columns(formulas: Iterable[str]) -> set[str]:
-    """Columns that the common parts of formulas name.
-
-    Examples
-    --------
-    >>> sorted(formula_columns(["1 + scale(age) * task + (1 | subject)", "1"]))
-    ['age', 'task']
-    """
-    commons = [split_formula(formula)[0] for formula in formulas]
-    terms = [t for c in commons if not is_empty(c) for t in model_description(c).terms]
-    return {name for term in terms for name in term.var_names} - {""}
-
-
-def is_empty(expression: str) -> bool:
-    """Whether an expression has no terms at all."""
-    return expression.replace(" ", "") in ("0", "-1")
-
-
-def split_formula(formula: str) -> tuple[str, list[tuple[str, str, bool]]]:
-    """Common part of a formula, and (expression, factor, is correlated) of each of its blocks.
-
-    Examples
-    --------
-    >>> split_formula("1 + S(task) + (1 + S(task) || subject) + (1 | a/b)")
-    ('1 + S(task)', [('1 + S(task)', 'subject', False), ('1', 'a', True), ('1', 'a:b', True)])
-    """
-    pieces, blocks = [], []
-    for piece in top_level_terms(formula):
-        is_block = piece.startswith("(") and piece.endswith(")") and "|" in piece
-        if not is_block:
-            pieces.append(piece)
-            continue
-        expression, _, factor = piece[1:-1].rpartition("|")
-        is_correlated = not expression.endswith("|")
-        nested = list(accumulate(factor.split("/"), lambda outer, inner: f"{outer}:{inner}"))
-        for one in nested:
-            name = ":".join(part.strip() for part in one.split(":"))
-            blocks.append((expression.rstrip("|").strip(), name, is_correlated))
-    return " + ".join(pieces) or "1", blocks
-
-
-def top_level_terms(formula: str) -> list[str]:
-    """Pieces of a formula between the plus signs that stand outside all brackets."""
-    depths = accumulate((character in "([") - (character in ")]") for character in formula)
-    cut = [i for i, depth in enumerate(depths) if depth == 0 and formula[i] == "+"]
-    edges = zip([-1, *cut], [*cut, len(formula)], strict=True)
-    return [formula[start + 1 : end].strip() for start, end in edges]
-
-
 def parse_terms(
     expression: str, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
 ) -> tuple[Term, ...]:
     """Terms of an expression without groups."""
     if is_empty(expression):
         return ()
+    refuse_unknown(columns_of(described(expression, argument)), cells, argument)
     try:
-        description = model_description(expression)
-        known = {str(name) for name in cells.columns}
-        refuse_unknown({v for term in description.terms for v in term.var_names}, known, argument)
         matrix = design_matrices(expression, cells, na_action="error").common
         evaluated = matrix if new is None else matrix.evaluate_new_data(new)
-    except InputError:
-        raise
     except Exception as error:
         # formulae raises many kinds; each names what it could not do.
         if new is not None:
@@ -249,9 +194,10 @@ def parse_terms(
     )
 
 
-def refuse_unknown(names: set[str], known: set[str], argument: str) -> None:
+def refuse_unknown(names: set[str], cells: pd.DataFrame, argument: str) -> None:
     """Raise where an expression names what no cell has."""
-    for name in sorted(names - known - {""}):
+    known = {str(name) for name in cells.columns}
+    for name in sorted(names - known):
         step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
         raise InputError(argument, repr(name), "columns of the cells", step)
 
@@ -283,7 +229,7 @@ def parse_block(
     if not terms:
         raise InputError(argument, f"({expression}|{factor})", "an effect before the bar")
     parts = factor.split(":")
-    refuse_unknown(set(parts), {str(name) for name in cells.columns}, argument)
+    refuse_unknown(set(parts), cells, argument)
     groups = unique_in_order(group_labels(cells, parts))
     if len(groups) == 1:
         step = "One group tells nothing of how groups differ: leave its brackets out."
@@ -297,14 +243,8 @@ def parse_block(
         Term("1", t.columns, t.labels, t.is_level) if t.name == "Intercept" else t for t in terms
     )
     effects = sum(term.columns.shape[1] for term in terms)
-    name = f"{without_intercept(expression)}|{factor}"
+    name = block_name(expression, factor)
     return Block(name, factor, np.array(groups), index, renamed, is_correlated and effects > 1)
-
-
-def without_intercept(expression: str) -> str:
-    """Expression as it was written, without its leading 0 or 1; "1" where nothing is left."""
-    pieces = [piece for piece in top_level_terms(expression) if piece not in ("0", "1")]
-    return "+".join(piece.replace(" ", "") for piece in pieces) or "1"
 
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.signs import sign_notices
-from hmetad.bayes.spec import ModelSpec, Prior, load_model, with_changes
+from hmetad.bayes.spec import ModelSpec, Prior, as_model, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
@@ -98,7 +98,7 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    spec = load_model(model) if not isinstance(model, ModelSpec) else model
+    spec = as_model(model)
     spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)

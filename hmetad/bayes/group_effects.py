@@ -23,6 +23,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Block, Design
 from hmetad.bayes.distributions import draw, lkj_cholesky
+from hmetad.bayes.shared_columns import averaging_weights, centred_columns, centred_elements
 from hmetad.bayes.spec import Prior
 
 __all__ = [
@@ -30,21 +31,14 @@ __all__ = [
     "NameOf",
     "Predictor",
     "PriorOf",
-    "absorbed_columns",
     "average_deviations",
-    "averaging_weights",
-    "centred_columns",
     "label_dim",
-    "remaining_columns",
 ]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 type PriorOf = Callable[[str], Prior]
 type NameOf = Callable[[str], str]
-
-# Shares and weights below this are rounding.
-TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -200,73 +194,6 @@ def weighted_average(weights: Floats, deviation: TensorVariable) -> TensorVariab
     return (pt.shape_padright(weights, deviation.ndim - 1) * deviation).sum(axis=0)
 
 
-def averaging_weights(columns: Floats, block: Block, is_centred: Flags) -> Floats:
-    """Least-squares weights of the groups' deviations, (coefficients, groups, effects).
-
-    With common columns X and non-centred effects Z, the predictor is X·β + Z·deviation, and the β
-    that alone fits it best is β + X⁺Z·deviation: the average, whose weights are X⁺Z.
-    """
-    of_cells = np.linalg.pinv(columns).T[:, :, None] * block.columns[:, None, :]
-    by_group = np.zeros((len(block.groups), *of_cells.shape[1:]))
-    np.add.at(by_group, block.index, of_cells)
-    weights = np.moveaxis(by_group, 0, 1) * ~is_centred
-    return np.where(abs(weights) > TINY, weights, 0.0)
-
-
-def absorbed_columns(
-    columns: Floats, block: Block, is_centred: Mapping[str, bool | Flags]
-) -> Floats:
-    """What of the common columns is the mean of centred effects, (groups, effects, coefficients).
-
-    Common column X belongs to effect E of a group if X = a_group · E in all cells: the intercept
-    to an intercept per group, a covariate of subjects to their intercepts, and a condition to the
-    effect of the condition. What of X belongs to no single one is the least-squares fit of all
-    within each group, X ≈ Σ a_group,E · E: a covariate of subjects where each of their tasks has an
-    effect, or half of each of two tasks where they have an intercept. The group's own coefficients
-    then have means Σ a·β, and the predictor keeps of X only what `remaining_columns` leaves:
-    nothing is said twice, and the sampler has no ridge to follow.
-    """
-    weights = np.zeros((len(block.groups), block.columns.shape[1], columns.shape[1]))
-    centred = np.flatnonzero(centred_columns(block, is_centred))
-    for j, column in enumerate(columns.T):
-        for effect in centred:
-            ratio = ratio_by_group(column, block.columns[:, effect], block.index, len(weights))
-            if ratio is not None:
-                weights[:, effect, j] = ratio
-                break
-        else:
-            weights[:, centred, j] = fitted_by_group(column, block, centred)
-    return weights
-
-
-def remaining_columns(columns: Floats, block: Block, weights: Floats) -> Floats:
-    """Common columns, (cells, coefficients), without what the block's effects have for a mean."""
-    held = (block.columns[:, :, None] * weights[block.index]).sum(axis=1)
-    left = columns - held
-    return np.where(np.isclose(columns, held, rtol=1e-9, atol=1e-12), 0.0, left)
-
-
-def fitted_by_group(column: Floats, block: Block, chosen: NDArray[np.int64]) -> Floats:
-    """Least-squares fit of a column by effects within each group, (groups, effects)."""
-    ratios = np.zeros((len(block.groups), len(chosen)))
-    for group in range(len(ratios)):
-        own = block.index == group
-        ratios[group] = np.linalg.lstsq(block.columns[own][:, chosen], column[own])[0]
-    return np.where(abs(ratios) > TINY, ratios, 0.0)
-
-
-def ratio_by_group(
-    common: Floats, effect: Floats, index: NDArray[np.int64], groups: int
-) -> Floats | None:
-    """a with common = a[group] · effect in all cells, or None."""
-    is_used = effect != 0
-    if common[~is_used].any():
-        return None
-    ratio = np.zeros(groups)
-    ratio[index[is_used]] = common[is_used] / effect[is_used]
-    return ratio if np.allclose(ratio[index] * effect, common) and ratio.any() else None
-
-
 def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) -> TensorVariable:
     """Mean of the groups' own coefficients, (groups or 1, effects, *extra)."""
     if common is None or not weights.any():
@@ -292,25 +219,6 @@ def block_sigmas(
         sigma = draw(named(name), prior_of(name), (*expression, *extra))
         sigmas.append(sigma if expression else sigma[None])
     return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
-
-
-def centred_columns(block: Block, is_centred: Mapping[str, bool | Flags]) -> Flags:
-    """Which effects of a block are sampled centred in any element, (effects,)."""
-    if block.is_correlated:
-        return np.full(block.columns.shape[1], is_centred.get(block.name, False))
-    flags = centred_elements(block, is_centred, 1)
-    return flags.reshape(len(flags), -1).any(axis=1)
-
-
-def centred_elements(block: Block, is_centred: Mapping[str, bool | Flags], ndim: int) -> Flags:
-    """Which effects of an independent block are sampled centred, (effects, *extra or 1)."""
-    flags = []
-    for term in block.terms:
-        flag = np.asarray(is_centred.get(f"{term.name}|{block.factor}", False))
-        flag = flag if flag.ndim else flag.reshape((1,) * ndim)
-        flags.append(np.broadcast_to(flag, (term.columns.shape[1], *flag.shape[1:])))
-    shape = np.broadcast_shapes(*(flag.shape[1:] for flag in flags))
-    return np.concatenate([np.broadcast_to(flag, (len(flag), *shape)) for flag in flags])
 
 
 def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:

@@ -20,17 +20,22 @@ from hmetad.bayes.distributions import OUTWARD, draw, sorted_normal
 from hmetad.bayes.group_effects import Predictor
 from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import default_priors, linear_predictor
-from hmetad.bayes.spec import DEFAULT_HYPERCRITERIA, DEFAULT_PRIORS, ModelSpec, Prior
+from hmetad.bayes.spec import (
+    DEFAULT_HYPERCRITERIA,
+    ModelSpec,
+    Prior,
+    free_priors,
+    refuse_unknown_priors,
+)
 from hmetad.bayes.start import Start, starting_point
 from hmetad.counts.checks import require_stimulus
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 from hmetad.likelihood.theory import meta_criterion_value
 from hmetad.measures.sdt import sdt
 
 __all__ = [
     "build_model",
     "designs_of",
-    "extra_dims",
     "model_and_start",
     "priors_of",
     "rebuild_model",
@@ -121,7 +126,7 @@ def model_and_start(
     with pm.Model(coords=coords) as model:
         dprime, c = type1_parameters(counts, spec, designs, start)
         meta_d, m_ratio = meta_parameters(dprime, spec, designs, start)
-        dims = ("cell", *extra_dims(spec, spec.scale))
+        dims = ("cell", *spec.extra_dims(spec.scale))
         has_side = len(dims) > 1
         kappa = meta_criterion_value(c[:, None] if has_side else c, m_ratio, spec.meta_criterion)
         kappa = pt.broadcast_to(kappa, m_ratio.shape)
@@ -129,7 +134,7 @@ def model_and_start(
         gaps = gap_parameters(kappa, spec, designs, start)
         both = [x if has_side else pt.repeat(x[:, None], 2, axis=1) for x in (meta_d, kappa)]
         edges = both[1][..., None] + OUTWARD * pt.cumsum(gaps, axis=-1)
-        pm.Deterministic("criteria", edges, dims=("cell", *extra_dims(spec, "log_gap")))
+        pm.Deterministic("criteria", edges, dims=("cell", *spec.extra_dims("log_gap")))
         s = variance_ratio(counts, spec, designs, start)
         observe(counts, dprime, c, both[0], both[1], gaps, s)
     free = {variable.name for variable in model.free_RVs}
@@ -165,7 +170,7 @@ def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
         return {}
     cells = cell_table(counts)
     return {
-        name: parse_design(name, formula, cells, may_correlate=not extra_dims(spec, name))
+        name: parse_design(name, formula, cells, may_correlate=not spec.extra_dims(name))
         for name, formula in spec.formula.items()
     }
 
@@ -182,26 +187,14 @@ def priors_of(spec: ModelSpec, designs: Mapping[str, Design]) -> dict[str, Prior
     for parameter in spec.parameters:
         if parameter in designs:
             defaults |= default_priors(designs[parameter])
-        elif parameter == "criteria" and spec.criteria == "group_sorted_normal":
-            defaults |= DEFAULT_HYPERCRITERIA
         else:
-            defaults[parameter] = DEFAULT_PRIORS[parameter]
+            defaults |= free_priors(spec, parameter)
     legal = {spec.named(name): prior for name, prior in defaults.items()}
+    refuse_unknown_priors(spec, legal)
     for name, prior in spec.priors.items():
-        if name not in legal:
-            hint = nearest(name, legal)
-            raise InputError("priors", f"{name!r} for model {spec.name!r}", ", ".join(legal), hint)
         if (prior.dist == "LKJ") != (legal[name].dist == "LKJ"):
             raise InputError(f"prior of {name}", prior.dist, f"as {legal[name].dist}")
     return {**legal, **spec.priors}
-
-
-def extra_dims(spec: ModelSpec, parameter: str) -> tuple[str, ...]:
-    """Dims of a parameter beside the cell."""
-    if parameter in ("log_gap", "criteria"):
-        return ("response", "criterion")
-    is_per_response = spec.likelihood == "response-conditional" and parameter == spec.scale
-    return ("response",) if is_per_response else ()
 
 
 def cell_parameter(
@@ -212,7 +205,7 @@ def cell_parameter(
     centre: TensorVariable | float = 0.0,
 ) -> TensorVariable:
     """A parameter of every cell: free in each, or by its formula, then a Deterministic."""
-    dims = ("cell", *extra_dims(spec, name))
+    dims = ("cell", *spec.extra_dims(name))
     if name not in designs:
         return draw(spec.named(name), spec.priors[spec.named(name)], dims, centre)
     predictor = Predictor(designs[name], dims[1:], start.is_centred.get(name, {}))
@@ -237,7 +230,7 @@ def meta_parameters(
     dprime: TensorVariable, spec: ModelSpec, designs: Mapping[str, Design], start: Start
 ) -> tuple[TensorVariable, TensorVariable]:
     """meta-d′ and M, from the scale that carries the prior; log M is NaN where M ≤ 0."""
-    dims = ("cell", *extra_dims(spec, spec.scale))
+    dims = ("cell", *spec.extra_dims(spec.scale))
     own_d = dprime[:, None] if len(dims) > 1 else dprime
     if spec.scale == "meta_d":
         meta_d = cell_parameter("meta_d", spec, designs, start, centre=own_d)

@@ -15,7 +15,7 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.theory import log_joint_probabilities
 
-__all__ = ["observe"]
+__all__ = ["drawn_counts", "observe"]
 
 
 def observe(
@@ -67,6 +67,27 @@ def counts_random(
 ) -> NDArray[np.int64]:
     """New counts with the observed numbers of trials of each stimulus."""
     d, c, m, kappa, gaps, s, trials, _ = parameters
-    p = np.exp(log_joint_probabilities(d, c, m, kappa, gaps, s))
-    flat = p.reshape(*p.shape[:-2], -1)
-    return rng.multinomial(trials, flat / flat.sum(-1, keepdims=True)).reshape(p.shape)
+    return drawn_counts(rng, trials, log_joint_probabilities(d, c, m, kappa, gaps, s))
+
+
+def drawn_counts(
+    rng: np.random.Generator, trials: NDArray[np.int64], log_p: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Count tables from log P(response, rating | stimulus).
+
+    Parameters
+    ----------
+    rng : Generator
+    trials : array, shape (..., 2)
+        Numbers of trials of each stimulus.
+    log_p : array, shape (..., 2, 2, K)
+
+    Returns
+    -------
+    array, shape (..., 2, 2, K)
+    """
+    p = np.exp(log_p)
+    outcomes = p.reshape(*p.shape[:-2], -1)
+    # Rounding may leave a sum a hair above 1.
+    outcomes /= outcomes.sum(axis=-1, keepdims=True)
+    return rng.multinomial(trials, outcomes).reshape(p.shape)

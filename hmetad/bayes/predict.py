@@ -11,8 +11,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.design import Design, cell_table, formula_columns, parse_design
-from hmetad.bayes.model import extra_dims
+from hmetad.bayes.design import Design, cell_table, parse_design
+from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.theory import meta_criterion_value
@@ -77,7 +77,7 @@ def predict(
     table, labels = wanted_cells(cells, posterior, spec, own)
     values = {}
     for name, formula in spec.formula.items():
-        design = parse_design(name, formula, own, table, may_correlate=not extra_dims(spec, name))
+        design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
         values[name] = predicted(posterior, spec, design, group_terms=group_terms)
     result = xr.Dataset(derived(values, spec)).assign_coords(cell_coords(table, labels))
     return result.assign_attrs(
@@ -124,12 +124,21 @@ def wanted_cells(
         place = {label: i for i, label in enumerate(posterior["cell"].values.tolist())}
         rows = own.iloc[[place[label] for label in labels]]
         return rows.reset_index(drop=True), labels
-    table = pd.DataFrame(cells).reset_index(drop=True)
+    table = new_cells(cells)
     missing = sorted(formula_columns(spec.formula.values()) - set(map(str, table.columns)))
     if missing:
         got = ", ".join(map(str, table.columns)) or "no columns"
         raise InputError("cells", got, f"a column for each of {', '.join(missing)} too")
     return table, joined_labels(table)
+
+
+def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFrame:
+    """New cells as a table, a row each."""
+    try:
+        return pd.DataFrame(cells).reset_index(drop=True)
+    except ValueError as error:
+        allowed = "as many values of each column: {'task': ['memory', 'vision'], 'age': [40, 40]}"
+        raise InputError("cells", f"{cells!r} ({error})", allowed) from error
 
 
 def joined_labels(table: pd.DataFrame) -> list[str]:
@@ -144,7 +153,7 @@ def predicted(
     posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
 ) -> xr.DataArray:
     """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
-    known = {"chain", "draw", *extra_dims(spec, design.parameter)}
+    known = {"chain", "draw", *spec.extra_dims(design.parameter)}
     total = xr.DataArray(0.0)
     for term in design.common:
         beta = posterior[spec.named(f"{design.parameter}_{term.name}")]
@@ -158,14 +167,13 @@ def predicted(
                     f"one of its {len(block.groups)}",
                     "Leave out group_terms=True for the population's value.",
                 )
-            dim = next(
-                str(d) for d in posterior.dims if str(d).endswith(f"{block.factor}__factor_dim")
-            )
             for term in block.terms:
-                name = spec.named(f"{design.parameter}_{term.name}|{block.factor}")
-                own = posterior[name].isel({dim: xr.DataArray(block.index, dims="cell")})
+                effects = posterior[spec.named(f"{design.parameter}_{term.name}|{block.factor}")]
+                # Its name tells nothing: "lab:subject" ends as "subject" does.
+                dim = next(d for d in map(str, effects.dims) if d.endswith("__factor_dim"))
+                own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
                 total = total + weighted(term.columns, own.drop_vars(dim), known | {"cell"})
-    return total.transpose("chain", "draw", "cell", *extra_dims(spec, design.parameter))
+    return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
 
 
 def weighted(

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
@@ -95,12 +96,9 @@ def replicate(
     stacked = posterior.to_dataset().stack(sample=("chain", "draw")).isel(sample=chosen)
     thin = stacked.drop_vars(["sample", "chain", "draw"]).rename(sample="draw").expand_dims("chain")
     some = fit.assign(posterior=xr.DataTree(thin))
-    p = np.exp(trial_log_likelihood(some).isel(chain=0).transpose("draw", *OUTCOME).to_numpy())
-    flat = p.reshape(*p.shape[:3], -1)
-    # Rounding may leave a sum a hair above 1.
-    flat /= flat.sum(axis=-1, keepdims=True)
+    log_p = trial_log_likelihood(some).isel(chain=0).transpose("draw", *OUTCOME)
     totals = observed.sum(["response", "rating"]).to_numpy()
-    return rng.multinomial(totals, flat).reshape(p.shape).astype(float)
+    return drawn_counts(rng, totals, log_p.to_numpy()).astype(float)
 
 
 def predicted_curve(

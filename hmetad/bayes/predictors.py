@@ -20,11 +20,10 @@ from hmetad.bayes.group_effects import (
     NameOf,
     Predictor,
     PriorOf,
-    absorbed_columns,
     average_deviations,
     label_dim,
-    remaining_columns,
 )
+from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
 from hmetad.bayes.spec import (
     CORRELATION,
     DEFAULT_PRIORS,

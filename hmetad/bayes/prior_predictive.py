@@ -10,7 +10,8 @@ import xarray as xr
 
 from hmetad.bayes.loo import trial_log_likelihood
 from hmetad.bayes.model import build_model
-from hmetad.bayes.spec import ModelSpec, load_model
+from hmetad.bayes.observe import drawn_counts
+from hmetad.bayes.spec import ModelSpec, as_model
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 
@@ -66,7 +67,7 @@ def draw_prior(
     [[50, 50]]
     """
     number = whole_number("draws", draws, 1)
-    spec = load_model(model) if not isinstance(model, ModelSpec) else model
+    spec = as_model(model)
     if spec.type1 == "plug_in":
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
@@ -76,10 +77,8 @@ def draw_prior(
     prior = prior_draws(bayesian_model, number, rng).assign_coords(per_cell)
     as_fit = {"posterior": prior, "observed_data": design.to_dataset(name="counts")}
     log_p = trial_log_likelihood(xr.DataTree.from_dict(as_fit))
-    p = np.exp(log_p.to_numpy()).reshape(*log_p.shape[:-2], -1)
     totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
-    # Rounding may leave a sum a hair above 1.
-    drawn = rng.multinomial(totals, p / p.sum(axis=-1, keepdims=True)).reshape(log_p.shape)
+    drawn = drawn_counts(rng, totals, log_p.to_numpy())
     counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")
     groups = {"prior": prior, "prior_predictive": counts.to_dataset()}
     return xr.DataTree.from_dict(groups)

@@ -145,5 +145,5 @@ def chosen(
     names = [choices] if isinstance(choices, str) else choices
     for name in names:
         if name not in models:
-            raise InputError("choices", repr(name), "other choices", nearest(name, models))
+            raise InputError("choices", repr(name), ", ".join(models), nearest(str(name), models))
     return {name: models[name] for name in names}

@@ -7,9 +7,11 @@ here, once.
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import import_module
 from importlib.resources import files
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,11 @@ __all__ = [
     "SLOPE",
     "ModelSpec",
     "Prior",
+    "as_model",
     "card_names",
+    "free_priors",
     "load_model",
+    "refuse_unknown_priors",
     "with_changes",
 ]
 
@@ -47,6 +52,15 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "criteria": ("log_gap", "sorted_normal", "group_sorted_normal"),
     "type1": ("joint", "plug_in"),
 }
+# What a card says in words, and in tables.
+TEXTS = ("name", "title", "question", "reference")
+TABLES = ("formula", "names", "priors", "example")
+TABLES_OF_TEXT = ("formula", "names")
+
+
+def is_finite(value: object) -> bool:
+    """Whether a value is a finite number."""
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
 @dataclass(frozen=True, init=False)
@@ -76,17 +90,17 @@ class Prior:
     dist: str
     parameters: Mapping[str, float]
 
-    def __init__(self, dist: str, **parameters: float) -> None:
-        if dist not in DISTRIBUTIONS:
+    def __init__(self, /, dist: str, **parameters: float) -> None:
+        if not isinstance(dist, str) or dist not in DISTRIBUTIONS:
             allowed = ", ".join(sorted(DISTRIBUTIONS))
-            raise InputError("dist", repr(dist), allowed, nearest(dist, DISTRIBUTIONS))
+            raise InputError("dist", repr(dist), allowed, nearest(str(dist), DISTRIBUTIONS))
         if set(parameters) != set(DISTRIBUTIONS[dist]):
             came = ", ".join(sorted(parameters)) or "none"
             raise InputError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
         for name, value in parameters.items():
-            if not math.isfinite(value) or (name != "mu" and value <= 0):
+            if not is_finite(value) or (name != "mu" and value <= 0):
                 allowed = "a finite number" if name == "mu" else "a number above 0"
-                raise InputError(f"{name} of {dist}", f"{value}", allowed)
+                raise InputError(f"{name} of {dist}", repr(value), allowed)
         object.__setattr__(self, "dist", dist)
         object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
 
@@ -151,7 +165,8 @@ class ModelSpec:
     Raises
     ------
     InputError
-        If a word is not among the legal ones, or a prior is of a parameter the model lacks.
+        If a word is not among the legal ones, a field is of the wrong kind, a formula is of a
+        parameter that the model lacks, or HMeta-d's criteria or meta-d′ have no normal prior.
 
     Examples
     --------
@@ -174,6 +189,7 @@ class ModelSpec:
     example: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        refuse_wrong_kinds({name: getattr(self, name) for name in (*TEXTS, *TABLES)})
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
@@ -201,6 +217,13 @@ class ModelSpec:
         """Names of those parameters that can have a formula."""
         return tuple(name for name in self.parameters if name not in ("meta_d", "criteria"))
 
+    def extra_dims(self, parameter: str) -> tuple[str, ...]:
+        """Dims of a parameter beside the cell."""
+        if parameter in ("log_gap", "criteria"):
+            return ("response", "criterion")
+        is_per_response = self.likelihood == "response-conditional" and parameter == self.scale
+        return ("response",) if is_per_response else ()
+
     def named(self, variable: str) -> str:
         """Name that a variable bears in the posterior."""
         return self.names.get(variable, variable)
@@ -225,8 +248,7 @@ class ModelSpec:
     def from_json(cls, text: str) -> "ModelSpec":
         """Read what `to_json` wrote."""
         record = json.loads(text)
-        priors = {name: as_prior(value) for name, value in record.pop("priors").items()}
-        return cls(**record, priors=priors)
+        return cls(**record | {"priors": as_priors(record["priors"])})
 
 
 def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
@@ -247,7 +269,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     Raises
     ------
     InputError
-        If there is no such card, or it does not say a legal model.
+        If there is no such card, or it does not say a legal model: a formula that cannot be read,
+        or a prior of a variable that the model lacks whatever the columns of the cells.
 
     Examples
     --------
@@ -261,15 +284,33 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     path = card_path(name_or_path)
     try:
         card = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(str(path), f"no TOML ({error})", "a model card in TOML") from error
-    card = {"name": path.stem, **card}
     legal = [f.name for f in fields(ModelSpec)]
     for key in [*card, *changes]:
         if key not in legal:
-            raise InputError(key, f"in model {path.stem!r}", ", ".join(legal), nearest(key, legal))
-    priors = {name: as_prior(value) for name, value in card.pop("priors", {}).items()}
-    return with_changes(ModelSpec(**card, priors=priors), **changes)
+            hint = nearest(key, legal)
+            raise InputError(f"model {path.stem!r}", repr(key), ", ".join(legal), hint)
+    try:
+        spec = ModelSpec(
+            **{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))}
+        )
+        # The package's own cards are tested, and to list them would take as long as formulae does.
+        if path.parent != models_folder():
+            refuse_unknown_priors(spec, names_with_prior(spec))
+    except InputError as error:
+        argument = f"model {path.stem!r}, {error.argument}"
+        raise InputError(argument, error.got, error.allowed, error.next_step) from error
+    if not changes:
+        return spec
+    changed = with_changes(spec, **changes)
+    refuse_unknown_priors(changed, names_with_prior(changed))
+    return changed
+
+
+def as_model(model: str | Path | ModelSpec) -> ModelSpec:
+    """The model itself, or that of a card, by its name or path."""
+    return model if isinstance(model, ModelSpec) else load_model(model)
 
 
 def with_changes(
@@ -298,15 +339,54 @@ def with_changes(
         gone or have a new formula, are left out.
     """
     bare = replace(spec, formula={}, priors={}, **fields_to_set)
-    given = {bare.scale: formula} if isinstance(formula, str) else dict(formula or {})
+    given = {bare.scale: formula} if isinstance(formula, str) else formula or {}
+    refuse_wrong_kinds({"formula": given})
     kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
+    changed = replace(bare, formula={**kept, **given})
+    gone = {*spec.parameters} - {*changed.parameters} | {*given}
+    replaced = {*free_names(spec)} - {*free_names(changed)}
+    # What never was a variable of the model is kept, to be refused by its name.
     own = {
         name: prior
         for name, prior in spec.priors.items()
-        if (parameter := spec.parameter_of(name)) in bare.parameters and parameter not in given
+        if spec.parameter_of(name) not in gone and name not in replaced
     }
-    new = {name: as_prior(value) for name, value in (priors or {}).items()}
-    return replace(bare, formula={**kept, **given}, priors={**own, **new})
+    return replace(changed, priors={**own, **as_priors(priors or {})})
+
+
+def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:
+    """Default priors of a parameter that has no formula, by variable."""
+    if parameter == "criteria" and spec.criteria == "group_sorted_normal":
+        return DEFAULT_HYPERCRITERIA
+    return {parameter: DEFAULT_PRIORS[parameter]}
+
+
+def free_names(spec: ModelSpec) -> list[str]:
+    """Variables of the posterior that take a prior without a formula."""
+    free = [parameter for parameter in spec.parameters if parameter not in spec.formula]
+    return [spec.named(name) for parameter in free for name in free_priors(spec, parameter)]
+
+
+def names_with_prior(spec: ModelSpec) -> list[str]:
+    """Variables of the posterior that can take a prior, as far as they are known without cells."""
+    if not spec.formula:
+        return free_names(spec)
+    # At call time: formulae takes seconds to import, and models without formulas need it not.
+    prior_names = import_module("hmetad.bayes.formula").prior_names
+    names = [
+        prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
+        for parameter, formula in spec.formula.items()
+    ]
+    return [*(spec.named(name) for own in names for name in own), *free_names(spec)]
+
+
+def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
+    """Raise where a model has a prior for a variable that is not among the legal ones."""
+    names = list(legal)
+    for name in spec.priors:
+        if name not in names:
+            hint = nearest(name, names)
+            raise InputError("priors", repr(name), ", ".join(names), hint)
 
 
 def card_names() -> list[str]:
@@ -316,16 +396,17 @@ def card_names() -> list[str]:
 
 def card_path(name_or_path: str | Path) -> Path:
     """File of a card, from its name or its path."""
+    if not isinstance(name_or_path, str | Path):
+        raise InputError("model", repr(name_or_path), "a card's name, or its path")
     path = Path(name_or_path)
     if path.suffix == ".toml":
         if path.is_file():
             return path
-        raise InputError("model", f"{str(path)!r}, which is no file", "a card's name or path")
-    if str(name_or_path) not in card_names():
-        names = card_names()
-        raise InputError(
-            "model", repr(str(name_or_path)), ", ".join(names), nearest(str(name_or_path), names)
-        )
+        raise InputError("model", f"{str(path)!r}, which is no file", "a card's name, or its path")
+    names = card_names()
+    if str(name_or_path) not in names:
+        hint = nearest(str(name_or_path), names)
+        raise InputError("model", repr(str(name_or_path)), "a card's name, or its path", hint)
     return models_folder() / f"{name_or_path}.toml"
 
 
@@ -334,6 +415,26 @@ def models_folder() -> Path:
     package = Path(str(files("hmetad")))
     inside = package / "models"
     return inside if inside.is_dir() else package.parent / "models"
+
+
+def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
+    """Raise where a field of a model is neither the text nor the table that it should be."""
+    for name, value in given.items():
+        if name in TEXTS and not isinstance(value, str):
+            raise InputError(name, repr(value), "text")
+        if name not in TABLES:
+            continue
+        if not isinstance(value, Mapping):
+            raise InputError(name, repr(value), f"a table: [{name}] in a card, a dict in Python")
+        for key, entry in value.items():
+            if name in TABLES_OF_TEXT and not isinstance(entry, str):
+                raise InputError(f"{name} of {key}", repr(entry), "text")
+
+
+def as_priors(given: Mapping[str, Any]) -> dict[str, Prior]:
+    """Priors by variable, each from the form that a card has it in."""
+    refuse_wrong_kinds({"priors": given})
+    return {name: as_prior(value) for name, value in given.items()}
 
 
 def as_prior(value: Prior | Mapping[str, Any]) -> Prior:

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
-from hmetad.bayes.group_effects import (
+from hmetad.bayes.shared_columns import (
     absorbed_columns,
     averaging_weights,
     centred_columns,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.likelihood.tails import compiled, log_tail, mills
-from hmetad.mle.newton import gather
+from hmetad.mle.newton import gather, spread
 
 __all__ = ["minimise"]
 
@@ -271,8 +271,7 @@ def minimise(
     best : array, shape (cells, 3)
         Loss, m and the largest slope. The loss is infinite where nothing was found yet.
     best_edges : array, shape (cells, 2, K)
-        As `start_edges`; that of a rating nobody used is its neighbour's, or infinite beyond the
-        last, and 0 inside the first.
+        As `start_edges`; of a rating that nobody used, as `hmetad.mle.newton.spread` has it.
     """
     cells, ratings = shares.shape[0], shares.shape[3]
     kept, edges, gaps = np.zeros((2, 2, ratings)), np.zeros((2, ratings)), np.zeros((2, ratings))
@@ -295,15 +294,6 @@ def minimise(
             continue
         best[i, 0], best[i, 1], best[i, 2] = loss, m, slope
         for r in range(2):
-            spread(levels[r], gaps[r], place[r], best_edges[i, r])
-
-
-@compiled
-def spread(levels: int, gaps: Floats, place: Whole, edges: Floats) -> None:
-    """Edges of all ratings of a response, from the gaps of those that somebody used."""
-    j, edge = 0, 0.0
-    for k in range(len(edges)):
-        if j < levels and place[j] < k:
-            j += 1
-            edge = edge + gaps[j] if j < levels else np.inf
-        edges[k] = edge
+            for k in range(1, levels[r]):
+                edges[r, k] = edges[r, k - 1] + gaps[r, k]
+            spread(levels[r], edges[r], place[r], best_edges[i, r])

@@ -4,6 +4,7 @@ Counts and type-1 estimates (arrays over cells) → `Maximum`. Source: Maniscalc
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,7 +16,6 @@ from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
 
 __all__ = [
-    "CHUNK",
     "SLOPE",
     "Fitted",
     "Maximum",
@@ -23,6 +23,7 @@ __all__ = [
     "Type1",
     "Zs",
     "fitted_at",
+    "in_threads",
     "rows_of",
     "starting_edges",
     "type1_of",
@@ -216,8 +217,12 @@ def climb(
         maximise(own, m, begin, offset, ratio, scale, has_side, found, found_edges)
         best[part], edges[part] = found, found_edges
 
+    in_threads(work, rows)
+
+
+def in_threads(work: Callable[[NDArray[np.int64]], None], rows: NDArray[np.int64]) -> None:
+    """Do the work on all rows, in parts; the compiled loops let go of the interpreter's lock."""
     parts = [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
-    # The compiled loop lets go of the interpreter's lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(work, parts))
 

@@ -158,12 +158,19 @@ def check_arguments(
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     if meta_criterion not in ("relative", "absolute"):
         raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
-    if s != "estimate" and (isinstance(s, bool | str) or not 0 < s < np.inf):
+    if not (s == "estimate" if isinstance(s, str) else is_positive(s)):
         raise InputError("s", repr(s), "a number above 0, or 'estimate'")
     if not isinstance(response_conditional, bool):
         raise InputError("response_conditional", repr(response_conditional), "True or False")
     if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
         raise InputError("s", "'estimate' for each response with two ratings", "three at least")
+
+
+def is_positive(number: object) -> bool:
+    """Whether this is a finite number above 0."""
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        return False
+    return bool(0 < number < np.inf)
 
 
 def assemble(fitted: Fitted) -> dict[str, Floats]:

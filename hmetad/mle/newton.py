@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
 
-__all__ = ["FARTHEST", "gather", "maximise"]
+__all__ = ["FARTHEST", "gather", "maximise", "spread"]
 
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]
@@ -294,10 +294,21 @@ def maximise(
         best[i, 5] = point[BY_KAPPA]
         for r in range(2):
             if has_side[r]:
-                j = 0
-                for k in range(ratings):
-                    if j < levels[r] and place[r, j] < k:
-                        j += 1
-                    best_edges[i, r, k] = edges[r, j] if j < levels[r] else np.inf
-                    if j == 0:
-                        best_edges[i, r, k] = 0.0
+                spread(levels[r], edges[r], place[r], best_edges[i, r])
+
+
+@compiled
+def spread(levels: int, edges: Floats, place: Whole, out: Floats) -> None:
+    """Edges of all ratings of a response, from those of the ratings that somebody used.
+
+    That of a rating nobody used is its neighbour's, or infinite beyond the last, and 0 inside the
+    first.
+    """
+    j = 0
+    for k in range(len(out)):
+        if j < levels and place[j] < k:
+            j += 1
+        if j == 0:
+            out[k] = 0.0
+        else:
+            out[k] = edges[j] if j < levels else np.inf

@@ -17,7 +17,7 @@ from scipy.stats import binom
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
 from hmetad.bayes.prior_predictive import draw_prior
-from hmetad.bayes.spec import ModelSpec, load_model
+from hmetad.bayes.spec import ModelSpec, as_model
 from hmetad.compare.monte_carlo import effective_draws, rank_rhat
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
@@ -95,7 +95,8 @@ def calibrate_sampler(
     Raises
     ------
     InputError
-        If the card, the design or a variable is unknown, or there are fewer draws than `ranks`.
+        If the card or a variable is unknown, there is no design, or there are fewer draws than
+        `ranks`.
 
     Notes
     -----
@@ -109,20 +110,19 @@ def calibrate_sampler(
     >>> bool((found["p_value"] > 0.0001).all())
     True
     """
-    spec = load_model(model) if not isinstance(model, ModelSpec) else model
+    spec = as_model(model)
     number, size = whole_number("n", n, 2), whole_number("ranks", ranks, 1)
     options = {**SHORT_RUNS, **sample_kwargs}
     if options["draws"] * options["chains"] < size:
         got = f"{size} of {options['draws'] * options['chains']} draws"
         raise InputError("ranks", got, "at most as many as there are draws")
-    if design is None:
-        design = simulate_counts(seed=0, **spec.example)
+    design = example_of(spec) if design is None else design
     of_data, of_fits = np.random.SeedSequence(seed).spawn(2)
     drawn = draw_prior(design, spec, draws=number, seed=np.random.default_rng(of_data))
     prior = drawn["prior"].to_dataset()
     tables = drawn["prior_predictive"].to_dataset()["counts"].isel(chain=0)
     names = ranked_variables(prior, spec, var)
-    other = load_model(fitted) if isinstance(fitted, str) else fitted or spec
+    other = spec if fitted is None else as_model(fitted)
     seeds = of_fits.generate_state(number).tolist()
     found = []
     for i, tree in enumerate(fits_of(tables, other, seeds, options)):
@@ -187,6 +187,14 @@ def smallest_tail(ranks: Integers, number: int, tails: Floats) -> Floats:
     histogram = np.bincount(flat.ravel(), minlength=columns * (number + 1))
     at_most = histogram.reshape(columns, number + 1).cumsum(axis=1)[:, :-1]
     return np.minimum(1.0, 2 * tails[at_most, np.arange(number)].min(axis=1))
+
+
+def example_of(spec: ModelSpec) -> xr.DataArray:
+    """Count table of a card's example."""
+    if not spec.example:
+        got = f"none, and model {spec.name!r} has no example"
+        raise InputError("design", got, "a count table", "Make one with simulate_counts.")
+    return simulate_counts(seed=0, **spec.example)
 
 
 def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | None) -> list[str]:

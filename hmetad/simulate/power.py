@@ -12,21 +12,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm, t
 
-from hmetad.compare.decisions import check_arguments, decide_normal, interval_words
+from hmetad.compare.decisions import check_arguments
+from hmetad.compare.verdicts import interval_words
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.mle.meta_d import fit_mle
-from hmetad.simulate.recovery import summaries
+from hmetad.simulate.outcomes import VERDICTS, study_results
 from hmetad.simulate.simulate import simulate_counts
 
 __all__ = ["plan_trials", "trials_needed"]
 
 type Floats = NDArray[np.float64]
 
-VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
-FEWEST_SUBJECTS = 2
 # name → long_name
 VARIABLES = {
     "probability": "share of studies that come to this verdict",
@@ -126,7 +124,7 @@ def plan_trials(
     >>> plan["probability"].sel(verdict="different").round(1).values.tolist()
     [0.0, 0.8]
     """
-    sizes = [whole_number("trials", number, 2) for number in np.atleast_1d(trials).tolist()]
+    sizes = planned_sizes(trials)
     truth = true_values(m_ratio, dprime, c)
     check_study(truth, subjects, between_sd, correlation, rope)
     studies = whole_number("n", n, 2)
@@ -238,6 +236,14 @@ def number_reaching(
     return int(np.ceil(np.exp(size[first - 1] + part * (size[first] - size[first - 1])) - 1e-6))
 
 
+def planned_sizes(trials: Sequence[int]) -> list[int]:
+    """Numbers of trials to plan for, of which there is one at least."""
+    sizes = [whole_number("trials", number, 2) for number in np.atleast_1d(trials).tolist()]
+    if not sizes:
+        raise InputError("trials", "none", "at least one number of trials")
+    return sizes
+
+
 def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str, Floats]:
     """True M, d′ and c of each condition."""
     ratios = np.atleast_1d(np.asarray(m_ratio, dtype=float))
@@ -317,70 +323,6 @@ def simulate_cells(
     fitted = fit_mle(counts, meta_criterion=meta_criterion)
     names = ("log_m", "log_m_se", "m_ratio")
     return {name: fitted[name].to_numpy().reshape(log_m.shape) for name in names}
-
-
-def study_results(
-    cells: dict[str, Floats], m_ratio: Floats, rope: tuple[float, float] | None, level: float
-) -> dict[str, ArrayLike]:
-    """What studies of one size found; `level` is the probability of their intervals."""
-    z = norm.isf((1 - level) / 2)
-    is_defined = np.isfinite(cells["log_m"]) & np.isfinite(cells["log_m_se"])
-    estimate, half_width = judged_by_study(cells, is_defined, level)
-    widths = [middle(x[ok]) for x, ok in zip(z * cells["log_m_se"], is_defined, strict=True)]
-    errors = summaries((cells["m_ratio"] - m_ratio).reshape(len(m_ratio), -1))
-    undefined = 1 - is_defined.mean(axis=(1, 2))
-    width, width_se = middle(half_width[np.isfinite(half_width)])
-    found: dict[str, ArrayLike] = {
-        "half_width": width,
-        "half_width_se": width_se,
-        "log_m_half_width": [middle for middle, _ in widths],
-        "log_m_half_width_se": [se for _, se in widths],
-        "bias": errors["bias"],
-        "bias_se": errors["bias_se"],
-        "undefined": undefined,
-        "undefined_se": share_error(undefined, is_defined[0].size),
-    }
-    if rope is not None:
-        # The half-width may be that of a t-interval: as a normal one of the same width.
-        judged = decide_normal(estimate, half_width / z, rope=rope, ci_prob=level)
-        words = judged.results["verdict"].to_numpy()
-        share = np.array([np.mean(words == verdict) for verdict in VERDICTS])
-        found |= {"probability": share, "probability_se": share_error(share, len(words))}
-    return found
-
-
-def judged_by_study(
-    cells: dict[str, Floats], is_defined: NDArray[np.bool_], level: float
-) -> tuple[Floats, Floats]:
-    """Estimate and half-width of each study, NaN where there is none."""
-    weights = np.array([1.0, -1.0])[: len(is_defined), None, None]
-    usable = is_defined.all(axis=0)
-    values = (weights * np.where(usable, cells["log_m"], 0.0)).sum(axis=0)
-    variances = np.where(usable, cells["log_m_se"] ** 2, 0.0).sum(axis=0)
-    if usable.shape[1] == 1:
-        z = norm.isf((1 - level) / 2)
-        estimate = np.where(usable, values, np.nan)[:, 0]
-        return estimate, z * np.sqrt(np.where(usable, variances, np.nan))[:, 0]
-    number = usable.sum(axis=1)
-    number = np.where(number >= FEWEST_SUBJECTS, number, np.nan)
-    mean = values.sum(axis=1) / number
-    squares = (np.where(usable, values - mean[:, None], 0.0) ** 2).sum(axis=1)
-    return mean, t.isf((1 - level) / 2, number - 1) * np.sqrt(squares / (number - 1) / number)
-
-
-def middle(values: Floats) -> tuple[float, float]:
-    """Median, and its standard error by the order statistics one binomial error away."""
-    if len(values) < 2:
-        return np.nan, np.nan
-    reach = 0.5 / np.sqrt(len(values))
-    lower, upper = np.quantile(values, [0.5 - reach, 0.5 + reach])
-    return float(np.median(values)), float(upper - lower) / 2
-
-
-def share_error(share: Floats, number: int) -> Floats:
-    """Standard error of a share; one that is 0 or 1 gets that of half a case more or less."""
-    inner = np.clip(share, 0.5 / number, 1 - 0.5 / number)
-    return np.sqrt(inner * (1 - inner) / number)
 
 
 def assembled(

@@ -95,7 +95,8 @@ def recover(
         "c": np.full_like(d, c),
     }
     if var not in truths:
-        raise InputError("var", repr(var), "one of these", nearest(var, truths))
+        allowed = ", ".join(truths)
+        raise InputError("var", repr(var), allowed, nearest(str(var), truths))
     counts = simulate_counts(d, c, m_ratio, trials=per_cell, seed=seed, **design)
     errors = [
         estimates_of(name, estimator, counts, var) - truths[var]
@@ -128,18 +129,19 @@ def summaries(errors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     number = np.where(defined.any(axis=-1), defined.sum(axis=-1), np.nan)
     kept = np.where(defined, errors, 0.0)
     bias = kept.sum(axis=-1) / number
-    square = (kept**2).sum(axis=-1) / number
+    around = np.where(defined, errors - bias[..., None], 0.0)
+    others = np.where(number > 1, number - 1, np.nan)
     ordered = np.sort(np.where(defined, errors, np.nan), axis=-1)
     return {
         "bias": bias,
-        "bias_se": np.sqrt((square - bias**2) / np.where(number > 1, number - 1, np.nan)),
-        "median_bias": middle_of(ordered, defined.sum(axis=-1)),
-        "rmse": np.sqrt(square),
+        "bias_se": np.sqrt((around**2).sum(axis=-1) / number / others),
+        "median_bias": median_of_first(ordered, defined.sum(axis=-1)),
+        "rmse": np.sqrt((kept**2).sum(axis=-1) / number),
         "undefined": 1 - defined.mean(axis=-1),
     }
 
 
-def middle_of(ordered: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
+def median_of_first(ordered: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
     """Median of the first `number` of the sorted values."""
     low, high = np.maximum(number - 1, 0) // 2, number // 2
     high = np.minimum(high, np.maximum(number - 1, 0))

@@ -13,13 +13,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.counts.checks import plain_array
+from hmetad.counts.checks import plain_array, whole_number
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
 
 __all__ = ["simulate_counts", "simulate_trials"]
+
+type Floats = NDArray[np.float64]
 
 
 def simulate_counts(
@@ -67,8 +69,9 @@ def simulate_counts(
     Raises
     ------
     InputError
-        If gaps are not positive, K < 1, or trials are negative or not whole; if a coordinate or
-        covariate has the wrong length, or a name that is taken.
+        If a parameter is no finite number, s or a gap is not positive, K < 1, trials are negative
+        or not whole, or their sizes differ; if a coordinate or covariate has the wrong length, or
+        a name that is taken.
 
     Examples
     --------
@@ -76,15 +79,19 @@ def simulate_counts(
     >>> counts.sum("rating").values.tolist()
     [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
     """
-    gaps = default_gaps(ratings) if gaps is None else np.asarray(gaps, dtype=float)
-    if gaps.ndim < 2 or gaps.shape[-2] != 2 or not (gaps > 0).all():
-        raise InputError("gaps", f"shape {gaps.shape}", "(..., 2, K - 1) with every gap positive")
+    gaps = default_gaps(ratings) if gaps is None else given_gaps(gaps)
     totals = trials_per_stimulus(trials)
-    ratio = np.asarray(m_ratio, dtype=float)
+    ratio = per_cell("m_ratio", m_ratio, most_dims=2)
     ratio = ratio if ratio.ndim == 2 else ratio[..., None]
-    given = (np.asarray(x, dtype=float) for x in (dprime, c, s))
-    per_cell = (totals[:, 0], np.zeros(gaps.shape[:-2]), ratio[..., 0])
-    d, c, s, *_ = np.broadcast_arrays(*given, *per_cell)
+    by_cell = {
+        "dprime": per_cell("dprime", dprime),
+        "c": per_cell("c", c),
+        "s": per_cell("s", s, above=0),
+        "m_ratio": ratio[..., 0],
+        "trials": totals[:, 0],
+        "gaps": np.zeros(gaps.shape[:-2]),
+    }
+    d, c, s = same_cells(by_cell)
     kappa = np.broadcast_to(meta_criterion_value(c[:, None], ratio, meta_criterion), (len(d), 2))
     log_p = log_joint_probabilities(d, c, ratio * d[:, None], kappa, gaps, s)
     outcomes = log_p.reshape(*log_p.shape[:-2], -1)
@@ -152,18 +159,58 @@ def with_covariates(counts: xr.DataArray, covariates: Mapping[str, Sequence[Any]
     return counts.assign_coords(added).assign_attrs(covariates=json.dumps(names))
 
 
-def default_gaps(ratings: int) -> NDArray[np.float64]:
+def default_gaps(ratings: int) -> Floats:
     """Gaps of one half standard deviation."""
-    if ratings < 1:
-        raise InputError("ratings", str(ratings), "a whole number of at least 1")
-    return np.full((2, ratings - 1), 0.5)
+    return np.full((2, whole_number("ratings", ratings, 1) - 1), 0.5)
+
+
+def given_gaps(gaps: ArrayLike) -> Floats:
+    """Gaps as they were given, if they are gaps."""
+    array = finite("gaps", gaps, above=0)
+    if array.ndim < 2 or array.shape[-2] != 2:
+        raise InputError("gaps", f"shape {array.shape}", "shape (..., 2, K - 1)")
+    return array
+
+
+def per_cell(name: str, values: ArrayLike, *, above: float = -np.inf, most_dims: int = 1) -> Floats:
+    """Values of a parameter: one, or one a cell; with two dims, one a cell and response."""
+    array = finite(name, values, above=above)
+    if not array.size or array.ndim > most_dims or (array.ndim == 2 and array.shape[1] > 2):
+        raise InputError(name, f"shape {array.shape}", "one number, or one for each cell")
+    return array
+
+
+def finite(name: str, values: ArrayLike, *, above: float) -> Floats:
+    """Values as an array, if they are finite numbers above a bound."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(name, repr(values), "numbers") from error
+    wrong = array[~(np.isfinite(array) & (array > above))]
+    if wrong.size:
+        allowed = "finite numbers" + (f" above {above:g}" if np.isfinite(above) else "")
+        raise InputError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
+    return array
+
+
+def same_cells(given: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats, Floats]:
+    """d′, c and s of every cell, broadcast against all that is given by cell."""
+    try:
+        d, c, s, *_ = np.broadcast_arrays(*given.values())
+    except ValueError as error:
+        got = ", ".join(f"{array.size} {name}" for name, array in given.items() if array.size != 1)
+        allowed = "one of each, or one for each cell"
+        raise InputError("parameters of the cells", got, allowed) from error
+    return d, c, s
 
 
 def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
     """Trials of S1 and S2, shape (cells, 2) or (1, 2); an odd one goes to S1."""
     given = np.asarray(trials)
-    if not np.issubdtype(given.dtype, np.integer) or (given < 0).any() or given.ndim > 2:
+    if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
         raise InputError("trials", repr(trials), "whole numbers of at least 0")
+    if given.ndim > 2 or given.shape[1:] not in ((), (2,)):
+        raise InputError("trials", f"shape {given.shape}", "shape (), (cells,) or (cells, 2)")
     if given.ndim == 2:
         return given
     given = np.atleast_1d(given)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.bayes.design import parse_design, split_formula
+from hmetad.bayes.design import parse_design
 from hmetad.errors import InputError
 
 CELLS = pd.DataFrame(
@@ -78,13 +78,6 @@ def test_factors_cross_and_nest():
     assert nested[1].groups.tolist() == ["u:10", "u:2", "v:3"]
 
 
-def test_plus_signs_inside_brackets_do_not_part_terms():
-    assert split_formula("1 + C(task, Treatment('b')) + (1 + age|subject)") == (
-        "1 + C(task, Treatment('b'))",
-        [("1 + age", "subject", True)],
-    )
-
-
 def test_parameters_of_several_numbers_keep_their_effects_independent():
     (block,) = design("1 + (1 + task|subject)", may_correlate=False).blocks
     assert not block.is_correlated
@@ -108,6 +101,7 @@ def test_new_cells_are_coded_and_standardised_as_the_old_ones():
         ("1 + subject + age", "'age', whose columns are sums of those of Intercept, subject"),
         ("0", "at least an intercept"),
         ("1 + (0|subject)", "an effect before the bar"),
+        ("1 + (1|)", "columns of the cells"),
         ("1 + (1|subject) + (task|subject)", "each effect of a factor once"),
     ],
 )

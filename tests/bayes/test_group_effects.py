@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import ks_2samp, kstest, norm, t
 
 from hmetad.bayes.design import parse_design
-from hmetad.bayes.group_effects import Predictor, absorbed_columns, remaining_columns
+from hmetad.bayes.group_effects import Predictor
 from hmetad.bayes.predictors import linear_predictor
+from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
 from hmetad.bayes.spec import CORRELATION, Prior
 
 SUBJECTS = 7

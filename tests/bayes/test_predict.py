@@ -72,9 +72,21 @@ def test_a_model_without_predictors_predicts_its_population():
     xr.testing.assert_equal(one["log_m"], group["posterior"]["log_m"].sel(cell=["c"]))
 
 
+def test_a_factor_is_not_taken_for_one_whose_name_ends_alike():
+    coords = {"subject": ["1", "1", "2", "2"], "lab": ["a", "b", "a", "b"]}
+    counts = simulate_counts([1.0, 1.4, 1.8, 1.6], trials=600, coords=coords, seed=1)
+    formula = {"log_m": "1 + (1|lab:subject) + (1|subject)"}
+    few = {**QUIET, "draws": 20, "tune": 50}
+    posterior = fit(counts, formula=formula, **few)
+    again = predict(posterior, coords, group_terms=True)["log_m"]
+    np.testing.assert_allclose(again.values, posterior["posterior"]["log_m"].values, rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("cells", "options", "message"),
     [
+        ({"task": "vision", "age": 40.0}, {}, "as many values of each column"),
+        ({"task": ["vision"], "age": [40.0, 50.0]}, {}, "as many values of each column"),
         ({"task": ["hearing"], "age": [40.0]}, {}, r"levels \(hearing\)"),
         ({"task": ["vision"]}, {}, "a column for each of age too"),
         (["0 | memori | 20"], {}, "Did you mean"),

@@ -2,10 +2,28 @@
 
 import pytest
 
-from hmetad.bayes.spec import ModelSpec, Prior, card_names, load_model, with_changes
+from hmetad.bayes.fit import fit
+from hmetad.bayes.spec import (
+    ModelSpec,
+    Prior,
+    card_names,
+    load_model,
+    names_with_prior,
+    refuse_unknown_priors,
+    with_changes,
+)
+from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 
 HEAVY = Prior("StudentT", nu=1, mu=0, sigma=1)
+NORMAL = '{dist = "Normal", mu = 0, sigma = 1}'
+
+
+def card_of(folder, text):
+    """Path of a card with this text."""
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def test_the_cards_of_the_package_are_listed():
@@ -49,9 +67,8 @@ def test_fields_can_be_changed_while_loading():
 
 
 def test_a_card_can_be_any_toml_file(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text('scale = "m"\n[priors]\nm = {dist = "Normal", mu = 1, sigma = 0.5}\n')
-    spec = load_model(path)
+    text = 'scale = "m"\n[priors]\nm = {dist = "Normal", mu = 1, sigma = 0.5}\n'
+    spec = load_model(card_of(tmp_path, text))
     assert (spec.name, spec.scale) == ("mine", "m")
     assert spec.priors == {"m": Prior("Normal", mu=1, sigma=0.5)}
 
@@ -90,6 +107,7 @@ def test_a_new_formula_leaves_the_cards_priors_of_that_parameter_behind():
     [
         (lambda: load_model("individul"), "Did you mean 'individual'"),
         (lambda: load_model("nowhere.toml"), "no file"),
+        (lambda: load_model(3), "a card's name, or its path"),
         (lambda: load_model("individual", kappa="absolute"), "meta_criterion"),
         (lambda: load_model("individual", meta_criterion="both"), "'relative' or 'absolute'"),
         (lambda: ModelSpec("x", scale="logm"), "'log_m' or 'm' or 'meta_d'"),
@@ -109,8 +127,102 @@ def test_unknown_words_list_the_legal_ones(make, message):
         make()
 
 
-def test_a_card_that_is_no_toml_is_refused(tmp_path):
+@pytest.mark.parametrize("content", [b"scale = ", b'title = "\xff"'])
+def test_a_card_that_is_no_toml_is_refused(tmp_path, content):
     path = tmp_path / "broken.toml"
-    path.write_text("scale = ")
+    path.write_bytes(content)
     with pytest.raises(InputError, match="no TOML"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("formula", "prior", "message"),
+    [
+        ("", "logm", "Did you mean 'log_m'"),
+        ("", "log_s", "Did you mean 'log_m'"),
+        ("1 + (1|subject)", "log_m_Intercpt", "Did you mean 'log_m_Intercept'"),
+        ("1 + (1|subject)", "log_m_1|subjct_sigma", r"Did you mean 'log_m_1\|subject_sigma'"),
+        ("1 + (1|subject)", "log_m", "log_m_Intercept"),
+        ("1 + S(a)*S(b)", "log_m_S(b):S(a)", r"Did you mean 'log_m_S\(a\):S\(b\)'"),
+        ("1 + (1|subject)", "log_m_1|subject_corr", r"log_m_1\|subject_sigma"),
+    ],
+)
+def test_a_prior_of_no_variable_is_refused_when_the_card_is_loaded(
+    tmp_path, formula, prior, message
+):
+    written = f'[formula]\nlog_m = "{formula}"\n' if formula else ""
+    path = card_of(tmp_path, f'{written}[priors]\n"{prior}" = {NORMAL}\n')
+    with pytest.raises(InputError, match=f"model 'mine', priors: got .*{message}"):
+        load_model(path)
+
+
+def test_a_prior_that_only_the_cells_could_refuse_is_left_to_the_fit(tmp_path):
+    text = '[formula]\nlog_m = "1 + (0 + age | subject)"\n[priors]\n'
+    lkj = '"log_m_age|subject_corr" = {dist = "LKJ", eta = 3}\n'
+    assert set(load_model(card_of(tmp_path, text + lkj)).priors) == {"log_m_age|subject_corr"}
+
+
+def test_a_formula_that_replaces_the_cards_takes_its_priors_along(tmp_path):
+    text = f'[formula]\nlog_m = "1 + age"\n[priors]\nlog_m_age = {NORMAL}\ndprime = {NORMAL}\n'
+    spec = with_changes(load_model(card_of(tmp_path, text)), formula="1 + task")
+    assert set(spec.priors) == {"dprime"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"priors": {"log_m_Intercpt": HEAVY}}, "Did you mean 'log_m_Intercept'"),
+        ({"formula": "1 + 1|subject"}, "in brackets of their own"),
+        ({"formula": 3}, "formula: got 3"),
+    ],
+)
+def test_changes_while_loading_are_checked_too(changes, message):
+    with pytest.raises(InputError, match=message):
+        load_model("group", **changes)
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_priors_of_the_packages_cards_are_of_their_variables(name):
+    spec = load_model(name)
+    refuse_unknown_priors(spec, names_with_prior(spec))
+
+
+def test_a_misspelt_prior_of_a_model_written_in_python_is_refused_by_the_fit():
+    counts = from_nr([36, 24, 17, 20], [1, 4, 10, 11])
+    with pytest.raises(InputError, match="Did you mean 'log_m'"):
+        fit(counts, ModelSpec("x", priors={"logm": HEAVY}))
+
+
+@pytest.mark.parametrize(
+    ("name", "criteria", "left"),
+    [
+        ("hmetad_group", "sorted_normal", {"mu_log_m", "sigma_log_m"}),
+        ("hmetad_single", "group_sorted_normal", {"dprime", "c", "meta_d"}),
+    ],
+)
+def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, criteria, left):
+    spec = load_model(name, criteria=criteria)
+    assert set(spec.priors) >= left
+    assert not set(spec.priors) & {"mu_c2", "sigma_c2", "criteria"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('formula = "1 + task"', r"formula: got .* a table: \[formula\] in a card"),
+        ("[formula]\nlog_m = 1", "formula of log_m: got 1, allowed is text"),
+        ('priors = "wide"', r"priors: got 'wide', allowed is a table"),
+        ("[priors]\nlog_m = 3", "priors: got 3"),
+        ('[priors]\nlog_m = {dist = "Normal", mu = "a", sigma = 1}', "mu of Normal: got 'a'"),
+        ('[priors]\nlog_m = {dist = "Normal", mu = true, sigma = 1}', "mu of Normal: got True"),
+        ("[priors]\nlog_m = {dist = 3, mu = 0, sigma = 1}", "dist: got 3"),
+        ('[priors]\nlog_m = {dist = "Normal", mu = 0, self = 1}', "parameters of Normal"),
+        ('names = "x"', "names: got 'x'"),
+        ("title = 3", "title: got 3, allowed is text"),
+        ("example = 3", "example: got 3"),
+        ('titel = "x"', "Did you mean 'title'"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_named_with_its_card(tmp_path, text, message):
+    with pytest.raises(InputError, match=f"model 'mine'.*{message}"):
+        load_model(card_of(tmp_path, text))

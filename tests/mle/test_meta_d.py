@@ -246,6 +246,9 @@ def test_any_number_of_ratings_is_fitted(ratings):
         ({"meta_criterion": "both"}, "meta_criterion"),
         ({"s": 0}, "s: got"),
         ({"s": "wide"}, "s: got"),
+        ({"s": None}, "s: got None"),
+        ({"s": [1.0, 2.0]}, "s: got"),
+        ({"s": True}, "s: got True"),
         ({"correction": "some"}, "correction"),
     ],
 )

@@ -8,6 +8,7 @@ from scipy import stats
 
 from hmetad import (
     InputError,
+    ModelSpec,
     Prior,
     calibrate_sampler,
     draw_prior,
@@ -153,6 +154,8 @@ def test_wrong_arguments_are_refused():
         calibrate_sampler(n=5, draws=20, chains=2)
     with pytest.raises(InputError, match="n: got 1"):
         calibrate_sampler(n=1)
+    with pytest.raises(InputError, match="design: got none, and model 'mine' has no example"):
+        calibrate_sampler(ModelSpec("mine"), n=2)
     with pytest.raises(InputError, match="Did you mean 'log_m'"):
         calibrate_sampler(n=2, var=["logm"])
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from hmetad import InputError, fit_mle, from_nr, plan_trials, trials_needed
 from hmetad.likelihood.information import expected_information
-from hmetad.simulate.power import VERDICTS
+from hmetad.simulate.outcomes import VERDICTS
 
 ROPE = (-0.1, 0.1)
 
@@ -198,6 +198,8 @@ def test_the_default_verdict_is_the_true_one():
         ({"m_ratio": 1.0, "dprime": 0.0}, "d′ above 0"),
         ({"m_ratio": 1.0, "dprime": (1.0, 2.0)}, "dprime: got"),
         ({"m_ratio": 1.0, "trials": [1]}, "trials: got 1"),
+        ({"m_ratio": 1.0, "trials": []}, "trials: got none"),
+        ({"m_ratio": 1.0, "c": np.nan}, "c: got nan"),
         ({"m_ratio": 1.0, "subjects": 0}, "subjects: got 0"),
         ({"m_ratio": 1.0, "between_sd": 0.2}, "two subjects"),
         ({"m_ratio": 1.0, "correlation": 0.5}, "two conditions"),

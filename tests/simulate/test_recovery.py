@@ -42,15 +42,24 @@ def test_type1_estimates_can_be_recovered_too(var):
     assert found["rmse"].item() < 0.02
 
 
-def test_designs_without_any_estimate_are_nan():
-    def nothing(counts):
-        return xr.Dataset({"m_ratio": counts["rating"].sum() * np.nan * counts.sum(
-            ["stimulus", "response", "rating"])})  # fmt: skip
+def always(value):
+    """Estimator that finds the same M in every cell."""
+    return lambda counts: xr.Dataset({"m_ratio": xr.full_like(counts["cell"], value, dtype=float)})
 
-    found = recover({"none": nothing}, dprime=[1.0], trials=[50], n=5, seed=1)
+
+def test_designs_without_any_estimate_are_nan():
+    found = recover({"none": always(np.nan)}, dprime=[1.0], trials=[50], n=5, seed=1)
     assert found["undefined"].item() == 1
     assert found["bias"].isnull().item()
     assert found["median_bias"].isnull().item()
+
+
+@pytest.mark.parametrize("value", [0.9, 1.0, 1.1])
+def test_estimates_that_are_all_the_same_have_a_bias_without_error(value):
+    # As where all cells reach a bound; the difference of two squares may round to below 0.
+    found = recover({"same": always(value)}, dprime=[1.0], trials=[50], n=30, seed=1)
+    assert found["bias"].item() == pytest.approx(value - 0.8)
+    assert found["bias_se"].item() == pytest.approx(0, abs=1e-15)
 
 
 def test_wrong_arguments_are_refused():

@@ -67,12 +67,27 @@ def test_trials_count_back_to_the_table():
 
 
 @pytest.mark.parametrize(
-    ("argument", "value"),
-    [("gaps", np.zeros((2, 3))), ("gaps", np.ones(3)), ("trials", -1), ("trials", 1.5)],
+    ("given", "message"),
+    [
+        ({"gaps": np.zeros((2, 3))}, "gaps: got 0, 0, .* above 0"),
+        ({"gaps": np.ones(3)}, r"gaps: got shape \(3,\)"),
+        ({"gaps": [[1.0, np.inf], [1.0, 1.0]]}, "gaps: got inf"),
+        ({"trials": -1}, "trials: got -1"),
+        ({"trials": 1.5}, "trials: got 1.5"),
+        ({"trials": [[1, 2, 3]]}, r"trials: got shape \(1, 3\)"),
+        ({"dprime": np.nan}, "dprime: got nan"),
+        ({"dprime": "high"}, "dprime: got 'high', allowed is numbers"),
+        ({"dprime": []}, r"dprime: got shape \(0,\)"),
+        ({"dprime": [[1.0, 2.0]]}, "dprime: got shape"),
+        ({"m_ratio": [[0.5, 0.6, 0.7]]}, "m_ratio: got shape"),
+        ({"s": 0.0}, "s: got 0, allowed is finite numbers above 0"),
+        ({"ratings": 2.5}, "ratings: got 2.5"),
+        ({"dprime": [1.0, 2.0], "c": [0.0, 0.1, 0.2]}, "got 2 dprime, 3 c"),
+    ],
 )
-def test_impossible_designs_are_refused(argument, value):
-    with pytest.raises(InputError, match=argument):
-        simulate_counts(1.0, **{"trials": 10, argument: value})
+def test_impossible_designs_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        simulate_counts(**{"dprime": 1.0, "trials": 10, **given})
 
 
 def test_covariates_travel_with_cells_and_are_no_part_of_their_labels():
