@@ -4,8 +4,9 @@ Rooms → share of mutants killed, and the survivors as diffs. Run by hand, on a
 
     uv run --with cosmic-ray python benchmarks/mutants.py --mutants 100
 
-Cosmic Ray mutates a clone of the last commit, one place at a time, and runs the room's tests with
-compilation switched off. Tests that need the compiler fail without it and are left out.
+Cosmic Ray mutates a clone of the last commit, one place at a time, and runs the tests with
+compilation switched off: those of the mutated module, which notice most mutants in seconds, then
+those of its room. Tests that need the compiler fail without it and are left out.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import os
 import random
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -24,6 +26,8 @@ ROOMS = ("likelihood", "measures", "compare")
 # Annotations are full of "int | None", which no test is there to notice.
 EXCLUDED = ("core/ReplaceBinaryOperator_BitOr_.*",)
 TIMEOUT_SECONDS = 1200
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+NONE_COLLECTED = 5  # what pytest exits with where there is no test
 CONFIG = """
 [cosmic-ray]
 module-path = "hmetad/{room}"
@@ -40,12 +44,15 @@ exclude-operators = {excluded}
 
 
 def main() -> None:
-    """Mutate each room, and print what its tests make of it."""
+    """Mutate each room and print what its tests make of it; or be the tests of one mutant."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS), metavar="ROOM")
     parser.add_argument("--mutants", type=int, default=100, help="of each room")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--meet", metavar="ROOM", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.meet:
+        sys.exit(status_of_tests(options.meet))
     root = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as scratch:
         clone = Path(scratch) / "hmetad"
@@ -60,12 +67,13 @@ def mutate(clone: Path, room: str, mutants: int, seed: int) -> Path:
     # With importlib's way of importing, and an editable install elsewhere, the path decides.
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(clone)}
     config, session = clone / f"{room}.toml", clone / f"{room}.sqlite"
-    tests = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    tests += [f"tests/{room}", f"hmetad/{room}"]
-    failing = failing_tests(tests, clone, environment)
-    command = " ".join([*tests, "-x", *(f"--deselect={test}" for test in failing)])
+    failing = failing_tests(room, clone, environment)
+    environment["PYTEST_ADDOPTS"] = shlex.join(f"--deselect={test}" for test in failing)
+    command = shlex.join([sys.executable, __file__, "--meet", room])
     text = {"command": json.dumps(command), "excluded": json.dumps(EXCLUDED)}
     config.write_text(CONFIG.format(room=room, timeout=TIMEOUT_SECONDS, **text))
+    # Tests that fail of themselves would kill every mutant.
+    cosmic_ray(["cosmic-ray", "baseline", config.name], clone, environment)
     cosmic_ray(["cosmic-ray", "init", config.name, session.name], clone, environment)
     cosmic_ray(["cr-filter-operators", session.name, config.name], clone, environment)
     keep_some(session, mutants, seed)
@@ -73,12 +81,30 @@ def mutate(clone: Path, room: str, mutants: int, seed: int) -> Path:
     return session
 
 
-def failing_tests(tests: Sequence[str], clone: Path, environment: dict[str, str]) -> list[str]:
+def failing_tests(room: str, clone: Path, environment: dict[str, str]) -> list[str]:
     """Tests that fail on the code as it is, without the compiler."""
-    ran = subprocess.run(
-        [*tests, "-rf", "--tb=no"], cwd=clone, env=environment, capture_output=True, text=True
-    )
+    command = [*PYTEST, *folders(room), "-rf", "--tb=no"]
+    ran = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
     return re.findall(r"^FAILED (\S+)", ran.stdout, re.MULTILINE)
+
+
+def folders(room: str) -> list[str]:
+    """Where the tests and the doctests of a room are."""
+    return [f"tests/{room}", f"hmetad/{room}"]
+
+
+def status_of_tests(room: str) -> int:
+    """Exit status of the tests that a mutant in this clone meets, those of its module first."""
+    command = ["git", "diff", "--name-only", "hmetad"]
+    changed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    both = [path for x in changed for path in (f"tests/{room}/test_{Path(x).name}", x)]
+    own = [path for path in both if Path(path).exists()]
+    rest = [*folders(room), *(f"--ignore={path}" for path in own)]
+    for tests in filter(None, (own, rest)):
+        status = subprocess.run([*PYTEST, "-x", *tests], check=False).returncode
+        if status not in (0, NONE_COLLECTED):
+            return status
+    return 0
 
 
 def cosmic_ray(command: Sequence[str], clone: Path, environment: dict[str, str]) -> None:
@@ -94,10 +120,8 @@ def keep_some(session: Path, mutants: int, seed: int) -> None:
         skipped = "SELECT job_id FROM work_results"
         rows = database.execute(f"SELECT job_id FROM work_items WHERE job_id NOT IN ({skipped})")
         jobs = sorted(job for (job,) in rows)
-        order = (
-            "SELECT job_id, module_path, start_pos_row, start_pos_col, operator_name, occurrence"
-        )
-        specs = database.execute(f"{order} FROM mutation_specs").fetchall()
+        columns = "job_id, module_path, start_pos_row, start_pos_col, operator_name, occurrence"
+        specs = database.execute(f"SELECT {columns} FROM mutation_specs")
         place = {job: tuple(map(str, rest)) for job, *rest in specs}
         # Jobs have random names; their places in the code have not.
         jobs.sort(key=place.__getitem__)
@@ -111,12 +135,17 @@ def keep_some(session: Path, mutants: int, seed: int) -> None:
 def print_outcome(room: str, session: Path) -> None:
     """Share of mutants killed, then the diff of each that survived."""
     with sqlite3.connect(session) as database:
-        outcomes = database.execute("SELECT test_outcome, diff FROM work_results").fetchall()
-    survivors = [diff for outcome, diff in outcomes if "SURVIVED" in str(outcome).upper()]
-    killed = len(outcomes) - len(survivors)
+        rows = database.execute("SELECT test_outcome, diff FROM work_results").fetchall()
+    # A mutation that could not be made, or whose tests could not be started, is neither.
+    killed, survivors = (
+        [diff for outcome, diff in rows if word in str(outcome).upper()]
+        for word in ("KILLED", "SURVIVED")
+    )
     for diff in survivors:
         print(diff, end="\n\n")
-    print(f"{room}: {killed} of {len(outcomes)} mutants killed ({killed / len(outcomes):.0%})")
+    met = len(killed) + len(survivors)
+    share = f" ({len(killed) / met:.0%})" if met else ""
+    print(f"{room}: {len(killed)} of {met} mutants killed{share}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,9 @@
 """Eleven language models in two tasks, from a CSV to verdicts, as a user would run it."""
 
-import json
-import subprocess
-import sys
-
 import pytest
+from command_line import run
 from real_data import michael2026
 
-HMETAD = [sys.executable, "-c", "from hmetad.cli import main; main()"]
 BELOW_CHANCE = "claude-sonnet-4-20250514 | HaluEval"
 
 
@@ -20,9 +16,9 @@ def folder(shared, tmp_path_factory):
 
 
 def test_from_a_csv_to_verdicts(folder):
-    fit = ["fit", "trials.csv", "--by", "llm,task", "--confidence", "rating", "--ratings", "4"]
-    done = run(folder, *fit, "-o", "fit.nc", "--seed", "1", "--json")
-    estimates = {row["cell"]: row for row in json.loads(done.stdout)["rows"]}
+    fit = "fit trials.csv --by llm,task --confidence rating --ratings 4 --seed 1 -o fit.nc --json"
+    done = run(folder, fit)
+    estimates = {row["cell"]: row for row in done.answer["rows"]}
     assert len(estimates) == 22
     usual = [row for cell, row in estimates.items() if cell != BELOW_CHANCE]
     # Maximum likelihood on padded counts, computed elsewhere: M .41 to .82 and .57 to .99.
@@ -31,16 +27,7 @@ def test_from_a_csv_to_verdicts(folder):
     assert "M-ratio = meta-d′/d′ has no meaning there" in below
     assert BELOW_CHANCE in below
 
-    compare = ["compare", "fit.nc", "--over", "llm", "--within", "task", "--rope=-0.1,0.1"]
-    done = run(folder, *compare, "-o", "report.html", "--json")
-    assert len(json.loads(done.stdout)["rows"]) == 2 * 55
+    compare = "compare fit.nc --over llm --within task --rope=-0.1,0.1 -o report.html --json"
+    done = run(folder, compare)
+    assert len(done.answer["rows"]) == 2 * 55
     assert BELOW_CHANCE in (folder / "report.html").read_text(encoding="utf-8")
-
-
-def run(folder, *arguments):
-    """Run the command, and expect success."""
-    done = subprocess.run(
-        [*HMETAD, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done

@@ -23,8 +23,8 @@ def judged(shared):
     trials = trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
     # Each percentage that was stated is a rating of its own.
     trials["rating"] = trials["confidence"].rank(method="dense").astype(int)
-    return count_correct(trials, by=["model", "domain"], correct="is_correct", confidence="rating",
-                         ratings=int(trials["rating"].max()))  # fmt: skip
+    names = {"by": ["model", "domain"], "correct": "is_correct", "confidence": "rating"}
+    return count_correct(trials, **names, ratings=int(trials["rating"].max()))
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,13 @@ from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     Draws,
-    error_codes,
     error_flags,
     joined_codes,
     quantity_draws,
 )
 from hmetad.compare.remarks import Record, carried, record, said_of
 from hmetad.compare.separate import separate_cells
-from hmetad.compare.strata import design_of, strata_of
+from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
@@ -34,7 +33,6 @@ __all__ = [
     "cells_of",
     "check_request",
     "contrast",
-    "error_codes",
     "moved_apart",
     "pair_cells",
 ]
@@ -133,7 +131,7 @@ def contrast(
     ['half']
     """
     check_request(draws, kind, against, matrix, independent)
-    held = (within,) if isinstance(within, str) else tuple(within)
+    held = held_names(within)
     values = cells_of(draws, var, (over, *held))
     if kind == "log_ratio" and str(values.name).startswith("log_"):
         step = "It is a logarithm already: its difference is the log ratio."
@@ -220,13 +218,16 @@ def sides_of(
 
 
 def check_request(
-    draws: Draws | Mapping[str, Draws],
+    draws: object,
     kind: str,
     against: object,
     matrix: object,
     independent: bool,
 ) -> None:
     """Refuse what contradicts itself."""
+    if not isinstance(draws, xr.DataArray | Mapping):
+        got = type(draws).__name__
+        raise InputError("draws", got, "a fit, draws of a quantity, or fits by name")
     if kind not in get_args(Kind):
         raise InputError("kind", repr(kind), ", ".join(get_args(Kind)))
     if against is not None and matrix is not None:
@@ -272,7 +273,7 @@ def paired(
     moved = np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1)) if independent else numbers
     rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
     result = np.empty((len(left), *rows.shape[1:]))
-    step = max(1, CHUNK // max(1, rows[0].size))
+    step = max(1, CHUNK // rows[0].size)
     for start in range(0, len(left), step):
         part = slice(start, start + step)
         difference = np.subtract(rows[left[part]], others[right[part]], out=result[part])

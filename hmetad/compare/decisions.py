@@ -6,7 +6,7 @@ region of practical equivalence?).
 Source: Kruschke (2018); Makowski et al. (2019).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal, get_args
@@ -19,26 +19,34 @@ from scipy.stats import norm
 
 from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.monte_carlo import MAX_RHAT
-from hmetad.compare.quantities import SAMPLE_DIMS, as_cells, error_flags, joined_codes
+from hmetad.compare.quantities import (
+    SAMPLE_DIMS,
+    as_cells,
+    check_not_empty,
+    error_flags,
+    joined_codes,
+)
 from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.summaries import summarise
+from hmetad.compare.verdicts import answers, unsettled, with_withheld
 from hmetad.errors import InputError
 
-__all__ = ["Decisions", "IntervalKind", "decide", "decide_normal"]
+__all__ = [
+    "Decisions",
+    "IntervalKind",
+    "check_arguments",
+    "decide",
+    "decide_normal",
+]
 
 IntervalKind = Literal["eti", "hdi"]
 type Floats = NDArray[np.float64]
 
-FULL_RULE_MARGIN = 0.025
-# Monte Carlo errors by which a bound may be off: all but one in twenty are nearer.
-ERRORS = 2
-FEWEST_IN_TAIL = 5
 # What `contrast` says of itself, and of what to know.
 SAID = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices"),
 )
-ANSWERS = ("statistical", "verdict", "full_verdict")
 # What a reader of the draws needs; `Decisions.table` has the rest.
 SHOWN = (
     *("label", "mean", "lower", "upper", "p_direction", "in_rope"),
@@ -47,16 +55,8 @@ SHOWN = (
 WHERE_ANY = ("withheld", "unsettled")
 MOST_ROWS = 60
 REPORTED = (
-    "mean",
-    "sd",
-    "lower",
-    "upper",
-    "mcse_lower",
-    "mcse_upper",
-    "p_direction",
-    "in_rope",
-    "rhat",
-    "ess_tail",
+    *("mean", "sd", "lower", "upper", "mcse_lower", "mcse_upper"),
+    *("p_direction", "in_rope", "rhat", "ess_tail"),
 )
 
 
@@ -179,7 +179,7 @@ def decide(
     Raises
     ------
     InputError
-        If an argument is out of range or the draws have other dims.
+        If an argument is out of range, there are no draws, or they have other dims.
 
     Notes
     -----
@@ -206,6 +206,7 @@ def decide(
         raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
     draws = with_one_dim(draws)
     dim = judged_dim(draws)
+    check_not_empty(draws)
     rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
     found = summarise(rows, level=level, is_hdi=ci_kind == "hdi", null=null, rope=rope)
@@ -233,7 +234,8 @@ def decide_normal(
     Parameters
     ----------
     estimate, se : array or DataArray, shape (n,)
-        Estimates and their standard errors; a DataArray keeps its dim, coordinates and notices.
+        Estimates and their standard errors, or one error for all. An estimate that is a DataArray
+        keeps its dim, coordinates and notices.
     rope, null, ci_prob, comparisons
         As in `decide`. The p-value is that of the two-sided z-test, multiplied by the number
         of comparisons (at most 1); the interval is widened to match.
@@ -248,6 +250,11 @@ def decide_normal(
         ``"undefined"``. Estimates for cells of a model with grouping factors are not independent:
         notice ``"shrunken-estimates"`` (Boehm et al. 2018).
 
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or errors or labels are not those of the estimates.
+
     Examples
     --------
     >>> decide_normal([0.02, 0.4], [0.02, 0.05], rope=(-0.1, 0.1)).table()["verdict"].tolist()
@@ -256,17 +263,15 @@ def decide_normal(
     check_arguments(rope, null, ci_prob, comparisons)
     values = labelled_estimate(estimate, labels)
     dim = values.dims[0]
-    errors = values.copy(data=np.broadcast_to(np.asarray(se, dtype=float), values.shape))
-    if bool((errors <= 0).any()):
-        raise InputError("se", f"{float(errors.min())}", "standard errors above 0")
+    errors = errors_of(values, se)
     is_defined = np.isfinite(values.values) & np.isfinite(errors.values)
     own = ["" if holds else "undefined" for holds in is_defined]
     withheld = both_codes(withheld_codes(values), own)
     z = norm.isf((1 - ci_prob) / comparisons / 2)
     found = normal_summary(values.values, errors.values, z, rope, null, comparisons)
-    answers = normal_answers(found, rope, null, withheld != "")
+    judgement = with_withheld(answers(found, rope, null), withheld != "")
     results = xr.Dataset({"mean": values, "sd": errors}).assign(
-        {name: (dim, x) for name, x in (found | answers).items()}
+        {name: (dim, x) for name, x in (found | judgement).items()}
     )
     said = carried([*said_of(values), *shrunken(values)])
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
@@ -358,22 +363,10 @@ def judged(
     is_withheld: NDArray[np.bool_],
 ) -> dict[str, NDArray[Any]]:
     """The answers, those withheld that Monte Carlo error could change, and their names."""
-    lower, upper, share = found["lower"], found["upper"], found["in_rope"]
-    statistical = excludes(lower, upper, null)
-    verdict, full = interval_words(lower, upper, rope), share_words(share)
-    unsure = {name: np.zeros(len(lower), dtype=bool) for name in ANSWERS}
-    for low, high in nearby_intervals(found):
-        unsure["statistical"] |= excludes(low, high, null) != statistical
-        unsure["verdict"] |= interval_words(low, high, rope) != verdict
-    for end in ("in_rope_least", "in_rope_most"):
-        unsure["full_verdict"] |= share_words(found[end]) != full
-    flags = np.array([flag & ~is_withheld for flag in unsure.values()])
-    return {
-        "statistical": statistical & ~is_withheld,
-        "verdict": np.where(is_withheld | flags[1], "unreliable", verdict),
-        "full_verdict": np.where(is_withheld | flags[2], "unreliable", full),
-        "unsettled": np.array(joined_codes(list(unsure), flags), dtype=str),
-    }
+    given = answers(found, rope, null)
+    unsure = {k: v & ~is_withheld for k, v in unsettled(found, given, rope, null).items()}
+    names = joined_codes(list(unsure), np.array(list(unsure.values())))
+    return {**with_withheld(given, is_withheld, unsure), "unsettled": np.array(names, dtype=str)}
 
 
 def normal_summary(
@@ -395,52 +388,6 @@ def normal_summary(
     }
 
 
-def normal_answers(
-    found: dict[str, Floats],
-    rope: tuple[float, float],
-    null: float,
-    is_withheld: NDArray[np.bool_],
-) -> dict[str, NDArray[Any]]:
-    """The answers, none where they are withheld."""
-    lower, upper = found["lower"], found["upper"]
-    verdict, full = interval_words(lower, upper, rope), share_words(found["in_rope"])
-    return {
-        "statistical": excludes(lower, upper, null) & ~is_withheld,
-        "verdict": np.where(is_withheld, "unreliable", verdict),
-        "full_verdict": np.where(is_withheld, "unreliable", full),
-    }
-
-
-def nearby_intervals(found: dict[str, Floats]) -> Iterator[tuple[Floats, Floats]]:
-    """The four intervals with each bound moved in or out by `ERRORS` Monte Carlo errors."""
-    lower, upper = found["lower"], found["upper"]
-    moves = ERRORS * found["mcse_lower"], ERRORS * found["mcse_upper"]
-    few = found["tail_lower"] < FEWEST_IN_TAIL, found["tail_upper"] < FEWEST_IN_TAIL
-    lows = np.where(few[0], -np.inf, lower - moves[0]), lower + moves[0]
-    highs = np.where(few[1], np.inf, upper + moves[1]), upper - moves[1]
-    for low in lows:
-        for high in highs:
-            yield low, high
-
-
-def excludes(lower: Floats, upper: Floats, null: float) -> NDArray[np.bool_]:
-    """Whether intervals exclude the null."""
-    return (lower > null) | (upper < null)
-
-
-def interval_words(lower: Floats, upper: Floats, rope: tuple[float, float]) -> NDArray[np.str_]:
-    """Verdicts by where intervals lie against the ROPE."""
-    outside = (lower > rope[1]) | (upper < rope[0])
-    inside = (lower >= rope[0]) & (upper <= rope[1])
-    return np.select([outside, inside], ["different", "negligible"], "inconclusive")
-
-
-def share_words(in_rope: Floats) -> NDArray[np.str_]:
-    """Verdicts by the share of the posterior in the ROPE."""
-    cases = [in_rope < FULL_RULE_MARGIN, in_rope > 1 - FULL_RULE_MARGIN]
-    return np.select(cases, ["different", "negligible"], "inconclusive")
-
-
 def labelled_estimate(
     estimate: ArrayLike | xr.DataArray, labels: Sequence[str] | None
 ) -> xr.DataArray:
@@ -450,5 +397,24 @@ def labelled_estimate(
             raise InputError("estimate", f"dims {estimate.dims}", "one dim")
         return estimate.astype(float)
     values = np.atleast_1d(np.asarray(estimate, dtype=float))
+    if values.ndim != 1:
+        raise InputError("estimate", f"shape {values.shape}", "one dim")
     names = [str(i + 1) for i in range(len(values))] if labels is None else list(labels)
+    if len(names) != len(values):
+        raise InputError("labels", f"{len(names)} labels", f"one for each of {len(values)}")
     return xr.DataArray(values, dims="pair", coords={"pair": names}, name="estimate")
+
+
+def errors_of(values: xr.DataArray, se: ArrayLike | xr.DataArray) -> xr.DataArray:
+    """Standard errors of labelled estimates, one each."""
+    dim, labels = values.dims[0], values.indexes
+    theirs = se.indexes if isinstance(se, xr.DataArray) else {}
+    if dim in labels and dim in theirs and not labels[dim].equals(theirs[dim]):
+        step = f"Select them alike: se.sel({dim}=estimate[{dim!r}])."
+        raise InputError("se", "other labels than those of estimate", "the same labels", step)
+    numbers = np.asarray(se, dtype=float)
+    if numbers.shape not in ((), (1,), values.shape):
+        raise InputError("se", f"shape {numbers.shape}", f"one number, or {values.size}")
+    if (numbers <= 0).any():
+        raise InputError("se", f"{np.nanmin(numbers)}", "standard errors above 0")
+    return values.copy(data=np.broadcast_to(numbers, values.shape))

@@ -6,14 +6,14 @@ says of its cells stay with them.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.compare.remarks import said_of
+from hmetad.compare.remarks import carried, said_of
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "SAMPLE_DIMS",
     "Draws",
     "as_cells",
-    "error_codes",
+    "check_not_empty",
     "error_flags",
     "joined_codes",
     "named_as_asked",
@@ -79,18 +79,6 @@ def quantity_draws(draws: Draws, var: str | None, names: Sequence[str] = ()) -> 
     return as_cells(values)
 
 
-def error_codes(draws: xr.DataArray, cells: Iterable[str]) -> str:
-    """Codes of the error notices on draws that concern any of the cells; no cells means all.
-
-    Errors about the sign of d′ or meta-d′ concern M alone.
-    """
-    return ", ".join(
-        notice["code"]
-        for notice in errors_on(draws)
-        if not notice["cells"] or set(cells) & set(notice["cells"])
-    )
-
-
 def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     """Codes of the error notices on draws, and which cells each concerns, (errors, cells)."""
     errors, cells = errors_on(draws), draws["cell"].values
@@ -130,7 +118,15 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
     if not isinstance(draws, xr.DataArray) or not set(SAMPLE_DIMS) <= set(draws.dims):
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
         raise InputError("draws", got, "a fit, or draws with dims chain and draw")
+    check_not_empty(draws)
     return draws
+
+
+def check_not_empty(draws: xr.DataArray) -> None:
+    """Refuse draws of which there are none, or that are of nothing."""
+    none = [str(dim) for dim, size in draws.sizes.items() if size == 0]
+    if none:
+        raise InputError("draws", f"none: {', '.join(none)} of length 0", "one draw at least")
 
 
 def named_as_asked(values: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
@@ -183,12 +179,7 @@ def stacked_notices(
         named = set(notice["cells"])
         pairs = zip(labels, owner or [], strict=owner is not None)
         found.append({**notice, "cells": [label for label, cell in pairs if cell in named]})
-    return {**attrs, "notices": json.dumps(found, ensure_ascii=False)} if found else plain(attrs)
-
-
-def plain(attrs: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Attrs without notices."""
-    return {k: v for k, v in attrs.items() if k != "notices"}
+    return {**{k: v for k, v in attrs.items() if k != "notices"}, **carried(found)}
 
 
 def errors_on(draws: xr.DataArray) -> list[dict[str, Any]]:

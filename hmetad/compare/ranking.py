@@ -25,7 +25,7 @@ from hmetad.compare.monte_carlo import (
 )
 from hmetad.compare.quantities import Draws, error_flags, joined_codes
 from hmetad.compare.remarks import carried, said_of
-from hmetad.compare.strata import design_of, strata_of
+from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
 
 __all__ = ["rank", "rank_table"]
@@ -108,7 +108,7 @@ def rank(
     if not 0 < ci_prob < 1:
         raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
     check_request(draws, "difference", None, None, independent)
-    held = (within,) if isinstance(within, str) else tuple(within)
+    held = held_names(within)
     values = cells_of(draws, var, (over, *held))
     design = design_of(values, over, held)
     strata = strata_of(design, held)

@@ -67,7 +67,7 @@ def repeated(decisions: Decisions, fit: Draws | Mapping[str, Draws], name: str) 
     """The decisions, made on one fit."""
     results = decisions.results
     dim = str(next(iter(results.dims)))
-    draws = contrasted(decisions, fit) if "over" in results.attrs else plain(decisions, fit)
+    draws = contrasted(decisions, fit) if "over" in results.attrs else as_judged(decisions, fit)
     if dim in draws.dims:
         lacking = [x for x in results[dim].values.tolist() if x not in draws[dim].values.tolist()]
         if lacking:
@@ -94,7 +94,7 @@ def contrasted(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.Dat
         var=None if isinstance(fit, xr.DataArray) else said["quantity"],
         over=said["over"],
         within=[name for name in said["within"].split(", ") if name],
-        against=reference(results) if matrix is None else None,
+        against=reference_level(results) if matrix is None else None,
         matrix=matrix,
         kind=said["kind"],
         independent=said["pairing"] == "independent",
@@ -106,14 +106,14 @@ def recorded_matrix(text: str) -> pd.DataFrame:
     return pd.DataFrame(**json.loads(text))
 
 
-def reference(results: xr.Dataset) -> str | float | bool | None:
+def reference_level(results: xr.Dataset) -> str | float | bool | None:
     """Level that all others were compared with; None where it was each with each."""
     right = np.unique(results["right"].values)
     is_one = len(right) == 1 and right[0] not in results["left"].values
     return right[0].item() if is_one else None
 
 
-def plain(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.DataArray:
+def as_judged(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.DataArray:
     """Draws of a quantity that was judged as it is."""
     if not isinstance(fit, xr.DataTree | xr.Dataset | xr.DataArray):
         raise InputError("fits", "several fits under a name", "one, as was judged")

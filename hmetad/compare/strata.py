@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["cell_levels", "design_of", "per_cell_coordinates", "strata_of"]
+__all__ = ["design_of", "held_names", "per_cell_coordinates", "strata_of"]
+
+
+def held_names(within: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of the coordinates to hold equal, each once.
+
+    Examples
+    --------
+    >>> held_names("task")
+    ('task',)
+    """
+    return (within,) if isinstance(within, str) else tuple(dict.fromkeys(within))
 
 
 def design_of(
@@ -32,12 +43,13 @@ def design_of(
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():
         both = ", ".join(map(str, cells["cell"].values[twice][:2]))
-        others = set(per_cell_coordinates(cells)) - {over, *within}
+        others = sorted(set(per_cell_coordinates(cells)) - {over, *within})
+        step = f"Add to within: {', '.join(others)}; or average over them, by predict(fit)."
         raise InputError(
             "over and within",
             f"{', '.join([over, *within])}, alike in {both}",
             "coordinates that identify one cell each",
-            f"Add to within: {', '.join(sorted(others)) or 'nothing is left'}.",
+            step if others else "Count by one more column.",
         )
     return design
 

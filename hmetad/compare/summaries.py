@@ -18,7 +18,7 @@ from hmetad.compare.monte_carlo import (
     share_interval,
 )
 
-__all__ = ["in_parts", "summarise"]
+__all__ = ["summarise"]
 
 type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[np.float64]]
@@ -34,6 +34,7 @@ def summarise(
     Parameters
     ----------
     rows : array, shape (n, chain, draw)
+        One row and one draw at least.
     level : float
         Probability of the interval.
     is_hdi : bool
@@ -84,9 +85,9 @@ def in_parts(rows: Floats, function: Callable[[Floats], Columns]) -> Columns:
 
 
 def parts_of(rows: Floats) -> Iterator[Floats]:
-    """Rows in contiguous parts of at most about `CHUNK` numbers; an empty one for no rows."""
-    step = max(1, CHUNK // max(1, rows.shape[1] * rows.shape[2]))
-    for start in range(0, max(1, len(rows)), step):
+    """Rows in contiguous parts of at most about `CHUNK` numbers."""
+    step = max(1, CHUNK // (rows.shape[1] * rows.shape[2]))
+    for start in range(0, len(rows), step):
         yield np.ascontiguousarray(rows[start : start + step], dtype=float)
 
 

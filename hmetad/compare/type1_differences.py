@@ -133,7 +133,7 @@ def has_variable(fit: Draws, name: str) -> bool:
 
 def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArray[np.bool_]:
     """Which contrasts of the draws (draw, cell) have an interval without 0."""
-    draws = draws[:: -(-len(draws) // DRAWS)]
+    draws = thinned(draws)
     mean, centred = draws.mean(axis=0), draws - draws.mean(axis=0)
     variance: Floats
     if independent:
@@ -146,3 +146,8 @@ def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArr
         )
     clear_z = norm.isf(FALSE_ALARM / 2 / max(1, len(TYPE1) * weights.shape[0]))
     return np.abs(weights @ mean) > clear_z * np.sqrt(variance)
+
+
+def thinned(draws: Floats) -> Floats:
+    """At most `DRAWS` of the draws (draw, cell), evenly spread over all chains."""
+    return draws[:: -(-len(draws) // DRAWS)]

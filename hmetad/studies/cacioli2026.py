@@ -23,6 +23,7 @@ from hmetad.studies.cacioli2026_pipeline import (
     equivalence,
     h1,
     h3,
+    normal_error,
     pairwise,
     ranks,
     withdrawn,
@@ -36,7 +37,7 @@ from hmetad.studies.cacioli2026_printed import (
     by_model,
     cells_as,
     printed,
-    quartile_table,
+    quartile_counts,
     tempered,
 )
 from hmetad.studies.cacioli2026_simulation import Simulation, analyse_simulation
@@ -97,7 +98,8 @@ def analyse(*, data: str | Path | None = None, seed: int = 1) -> Study:
     """
     of_quartiles, of_deposit, of_trials = np.random.SeedSequence(seed).generate_state(3).tolist()
     deposit = None if data is None else analyse_deposit(data, of_deposit)
-    found, draws = bootstrapped(withdrawn(quartile_table()), QUARTILE_CORRECTION, seed=of_quartiles)
+    counts = withdrawn(quartile_counts())
+    found, draws = bootstrapped(counts, QUARTILE_CORRECTION, seed=of_quartiles)
     quartiles = cells_as(found.assign(draws=draws), "dataset", "model")
     return Study(quartiles, deposit, analyse_simulation(of_trials), seed)
 
@@ -149,7 +151,7 @@ def design_rows() -> Iterator[ComparisonRow]:
 
 def by_model_and_quartile() -> xr.DataArray:
     """Accuracies of Table 5, dims dataset, model, quartile."""
-    table = cells_as(quartile_table(), "dataset", "model").rename(rating="quartile")
+    table = cells_as(quartile_counts(), "dataset", "model").rename(rating="quartile")
     return table.sel(correct="right") / table.sum("correct")
 
 
@@ -289,7 +291,7 @@ def h3_rows() -> Iterator[ComparisonRow]:
 def printed_equivalence() -> xr.Dataset:
     """Interval TOST of Table 7; standard errors of meta-d′ are those of M at T = 1, times d′."""
     table, aggregate = tempered(), by_model("aggregate")
-    se = (aggregate["upper"] - aggregate["lower"]) / (2 * 1.959963984540054)
+    se = normal_error(aggregate["lower"], aggregate["upper"])
     return equivalence(table["meta_d"], se * table["dprime"])
 
 

@@ -84,7 +84,7 @@ def read_deposit(data: str | Path) -> xr.DataArray:
     InputError
         If there is no such file, or it holds something else.
     """
-    path = found(Path(data))
+    path = deposited_file(Path(data))
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -101,8 +101,8 @@ def read_deposit(data: str | Path) -> xr.DataArray:
     return table_of(np.array(values), **coords)
 
 
-def found(path: Path) -> Path:
-    """File at the path or in that folder."""
+def deposited_file(path: Path) -> Path:
+    """File at the path, in that folder, or in that clone of the repository."""
     if path.is_file():
         return path
     for place in PLACES:
@@ -117,18 +117,17 @@ def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list
     entry = content
     for key in keys:
         entry = entry.get(key) if isinstance(entry, Mapping) else None
-    sides = [
-        entry.get(name) if isinstance(entry, Mapping) else None
-        for name in ("noise_counts", "signal_counts")
-    ]
-    counts = [
-        side if isinstance(side, list) and len(side) == BINS and all(map(is_count, side)) else None
-        for side in sides
-    ]
-    if counts[0] is None or counts[1] is None:
+    fields: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
+    sides: list[Any] = [fields.get(name) for name in ("noise_counts", "signal_counts")]
+    if not all(map(is_counts, sides)):
         got = f"{path}, without noise_counts and signal_counts at {', '.join(keys)}"
         raise InputError("data", got, f"two lists of {BINS} numbers of trials there", STEP)
-    return [[int(count) for count in side] for side in counts if side is not None]
+    return [[int(count) for count in side] for side in sides]
+
+
+def is_counts(side: object) -> bool:
+    """Whether it is a list with a number of trials for each bin."""
+    return isinstance(side, list) and len(side) == BINS and all(map(is_count, side))
 
 
 def is_count(value: object) -> bool:

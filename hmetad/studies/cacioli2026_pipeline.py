@@ -33,6 +33,7 @@ __all__ = [
     "h3",
     "merged",
     "nearest_edges",
+    "normal_error",
     "pairwise",
     "ranks",
     "withdrawn",
@@ -44,6 +45,8 @@ type Integers = NDArray[np.int64]
 SAMPLES = 10_000
 # Of M, beyond which print leaves an estimate out.
 LARGEST = 10.0
+# A normal 95 % interval reaches so many standard errors to either side.
+Z_95 = float(norm.isf(0.025))
 # Of meta-d′ over temperatures.
 DELTA = 0.3
 PASSED, FAILED = "passed", "failed"
@@ -238,13 +241,12 @@ def pairwise(
         apart), lower and upper limit of the difference.
     """
     rows: list[dict[str, Any]] = []
-    z = norm.isf(0.025)
-    se = (upper - lower) / (2 * z)
+    se = normal_error(lower, upper)
     for left, right in combinations(m_ratio["model"].to_numpy().tolist(), 2):
         one, other = {"model": left}, {"model": right}
         difference = float(m_ratio.sel(one) - m_ratio.sel(other))
         if draws is None:
-            half = z * float(np.hypot(se.sel(one), se.sel(other)))
+            half = Z_95 * float(np.hypot(se.sel(one), se.sel(other)))
             limits = [difference - half, difference + half]
         else:
             limits = np.nanquantile(draws.sel(one) - draws.sel(other), [0.025, 0.975]).tolist()
@@ -253,6 +255,11 @@ def pairwise(
         names = ("left", "right", "difference", "overlap", "lower", "upper")
         rows.append(dict(zip(names, (left, right, difference, overlap, *limits), strict=True)))
     return pd.DataFrame(rows)
+
+
+def normal_error(lower: xr.DataArray, upper: xr.DataArray) -> xr.DataArray:
+    """Standard error of an estimate whose normal 95 % interval has these limits."""
+    return (upper - lower) / (2 * Z_95)
 
 
 def ranks(values: xr.DataArray) -> xr.DataArray:

@@ -4,10 +4,7 @@ cacioli2026.toml → Dataset (model), (model, temperature) and (model, domain), 
 (cell, correct, rating) of the quartiles of confidence, whose counts the printed accuracies give.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.correct import type2_counts
+from hmetad.studies.transcribed import frame_of, transcribed
 
 __all__ = [
     "BASE",
@@ -26,7 +24,7 @@ __all__ = [
     "by_model",
     "cells_as",
     "printed",
-    "quartile_table",
+    "quartile_counts",
     "table_of",
     "tempered",
 ]
@@ -39,17 +37,14 @@ MISTRAL, BASE, INSTRUCT, GEMMA = (
 )
 
 
-@cache
 def printed() -> Mapping[str, Any]:
     """Numbers and verdicts of the paper, by table."""
-    text = files("hmetad.studies").joinpath("cacioli2026.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return transcribed("cacioli2026")
 
 
 def as_frame(name: str) -> pd.DataFrame:
-    """Data frame of a table with columns and rows."""
-    table = printed()[name]
-    return pd.DataFrame(table["rows"], columns=table["columns"])
+    """Data frame of a table, by its name in cacioli2026.toml."""
+    return frame_of(printed()[name])
 
 
 def by_model(name: str, dim: str = "", labels: Sequence[Any] = ()) -> xr.Dataset:
@@ -89,7 +84,7 @@ def tempered() -> xr.Dataset:
     return by_model("temperature", "temperature", printed()["temperatures"])
 
 
-def quartile_table() -> xr.DataArray:
+def quartile_counts() -> xr.DataArray:
     """Right and wrong answers by quartile of confidence at T = 1: Table 5 in whole trials.
 
     Returns
@@ -100,7 +95,7 @@ def quartile_table() -> xr.DataArray:
 
     Examples
     --------
-    >>> quartile_table().sum(["correct", "rating"]).values.tolist()
+    >>> quartile_counts().sum(["correct", "rating"]).values.tolist()
     [5000, 5000, 5000, 5000, 3000, 3000, 3000, 3000]
     """
     frame = as_frame("quartiles")

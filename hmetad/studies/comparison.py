@@ -101,7 +101,8 @@ def compare_decisions(
     for record in decisions.table().to_dict("records"):
         label = str(record["label"])
         words = printed.get(label, printed["otherwise"])
-        ours = "not significant"
+        # Where there is no verdict there is no answer to the statistical question either.
+        ours = "not significant" if record["statistical"] is not None else record["verdict"]
         if record["statistical"]:
             direction = "greater, " if record["mean"] > decisions.null else "less, "
             bare = words in UNDIRECTED

@@ -261,19 +261,18 @@ def spread_rows(study: Study) -> Iterator[ComparisonRow]:
         sign = 1 if better == "trapezoid" else -1
         ours = sign * many.sel(resolution=name)
         size = f"advantage in SD of {better}"
-        yield ComparisonRow(
-            "Variability", name, f"{size}, 100 items", printed[0], mean(ours), 0.001
-        )
-        is_less = f"{int((ours > 0).sum())} of 18"
+        where, mean = ("Variability", name), ours.mean().item()
+        yield ComparisonRow(*where, f"{size}, 100 items", printed[0], mean, 0.001)
+        share = f"{int((ours > 0).sum())} of 18"
         what = f"models in which {better} varies less"
-        yield ComparisonRow("Variability", name, f"{what}, 100 items", "18 of 18", is_less)
+        yield ComparisonRow(*where, f"{what}, 100 items", "18 of 18", share)
         several = sign * few.sel(resolution=name).mean(["sd", "scale", "bias"])
         # One experiment of 40 participants is printed: two of its standard deviations.
         reach = 2 * several.std("experiment").item()
-        quantity = f"{size}, 20 items"
-        yield ComparisonRow("Variability", name, quantity, printed[1], mean(several), reach)
-        is_less = f"{int((sign * few.sel(resolution=name).mean('experiment') > 0).sum())} of 18"
-        yield ComparisonRow("Variability", name, f"{what}, 20 items", "18 of 18", is_less)
+        mean = several.mean().item()
+        yield ComparisonRow(*where, f"{size}, 20 items", printed[1], mean, reach)
+        share = f"{int((sign * few.sel(resolution=name).mean('experiment') > 0).sum())} of 18"
+        yield ComparisonRow(*where, f"{what}, 20 items", "18 of 18", share)
 
 
 def advantage(spread: xr.DataArray) -> xr.DataArray:
@@ -285,8 +284,3 @@ def flat(by_group: xr.DataArray) -> NDArray[Any]:
     """Values in the order of `GROUPS`, in the last axis."""
     ordered = by_group.transpose(..., "sd", "resolution").to_numpy()
     return ordered.reshape(*ordered.shape[:-2], -1)
-
-
-def mean(values: xr.DataArray) -> float:
-    """Mean of all."""
-    return float(values.mean())

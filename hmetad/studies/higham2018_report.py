@@ -123,9 +123,11 @@ def nearness_table(study: Study) -> Table:
         {
             "Models": GROUPS,
             "Wins of 9": flat(wins),
-            "in repeats": [f"{x:.0f} to {y:.0f}" for x, y in zip(fewest, most, strict=True)],
+            "Wins in repeats": [f"{x:.0f} to {y:.0f}" for x, y in zip(fewest, most, strict=True)],
             "Times nearer": flat(nearer),
-            "in repeats, ": [f"{x:.1f} to {y:.1f}" for x, y in zip(least, largest, strict=True)],
+            "Times in repeats": [
+                f"{x:.1f} to {y:.1f}" for x, y in zip(least, largest, strict=True)
+            ],
             "Ratio of means": flat(stable),
         }
     )

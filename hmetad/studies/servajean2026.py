@@ -6,15 +6,14 @@ package's own (`individual`) under both rules for κ.
 Source: arXiv:2603.29693, Tables S1 and S2 and the text of its Results.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.spec import load_model
@@ -23,6 +22,7 @@ from hmetad.compare.decisions import Decisions, decide, decide_normal
 from hmetad.counts.table import from_nr
 from hmetad.measures.sdt import sdt, z_test
 from hmetad.studies.comparison import ComparisonRow, compare_decisions, comparison_frame
+from hmetad.studies.transcribed import frame_of, transcribed
 
 __all__ = ["KNOWN_DIFFERENCES", "Study", "analyse", "compare"]
 
@@ -187,7 +187,7 @@ def rope_of(quantity: str) -> tuple[float, float]:
 
 def interval_half_width(se: xr.DataArray) -> xr.DataArray:
     """Half-width of a normal 95 % interval."""
-    return 1.959963984540054 * se
+    return norm.isf(0.025) * se
 
 
 def confidence_counts() -> xr.DataArray:
@@ -207,20 +207,14 @@ def risk_counts() -> xr.DataArray:
 
 def confidence_rows() -> pd.DataFrame:
     """Cells of Table S1: counts, and what is printed."""
-    return as_frame(printed()["confidence"])
+    return frame_of(printed()["confidence"])
 
 
 def risk_rows() -> pd.DataFrame:
     """Cells of Table S2: counts, and what is printed."""
-    return as_frame(printed()["risk"])
+    return frame_of(printed()["risk"])
 
 
-def as_frame(table: Mapping[str, Any]) -> pd.DataFrame:
-    """Data frame of a table with columns and rows."""
-    return pd.DataFrame(table["rows"], columns=table["columns"])
-
-
-def printed() -> dict[str, Any]:
+def printed() -> Mapping[str, Any]:
     """The paper's counts, numbers and verdicts."""
-    text = files("hmetad.studies").joinpath("servajean2026.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return transcribed("servajean2026")

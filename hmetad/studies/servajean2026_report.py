@@ -25,7 +25,8 @@ from hmetad.report.tables import (
     decision_table,
     notice_block,
 )
-from hmetad.studies.servajean2026 import Study, interval_half_width
+from hmetad.studies.servajean2026 import Study, interval_half_width, risk_counts
+from hmetad.studies.tables import agreement, written
 
 __all__ = ["report"]
 
@@ -78,7 +79,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         subtitle="Servajean & Servajean (2026): three language models, three two-choice tasks",
         meta=(
             ("Source", "arXiv:2603.29693, Tables S1 and S2"),
-            ("Trials", f"{int(study.counts.sum()):,} rated, {trials_on_risk(comparison)}"),
+            ("Trials", f"{int(study.counts.sum()):,} rated, {int(risk_counts().sum()):,} on risk"),
             ("Seed", study.hmetad.attrs["seed"]),
             ("hmetad", version("hmetad")),
         ),
@@ -87,16 +88,9 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
 
 def summary(study: Study, comparison: pd.DataFrame) -> list[Block]:
     """What agrees, what does not, and what to know before reading on."""
-    differing = comparison[~comparison["agrees"]]
-    unexplained = int((differing["note"] == "").sum())
-    agree = (
-        f"{len(comparison) - len(differing)} of {len(comparison)} printed numbers and decisions "
-        f"agree with ours, within the tolerances given. The other {len(differing)} stand in "
-        f"Table 1, {'each with its cause' if not unexplained else f'{unexplained} unexplained'}."
-    )
     return [
-        Prose("In brief", (agree, unconverged_finding(comparison))),
-        differences_table(differing),
+        Prose("In brief", (agreement(comparison), unconverged_finding(comparison))),
+        differences_table(comparison[~comparison["agrees"]]),
         *notice_block(study.hmetad),
     ]
 
@@ -123,7 +117,7 @@ def differences_table(differing: pd.DataFrame) -> Table:
     what = [f"{row['row']}: {symbol(row['quantity'])}" for row in records]
     shown = pd.DataFrame({"Where": differing["table"].map(SECTIONS), "What": what})
     for side, heading in (("printed", "In print"), ("ours", "Here")):
-        shown[heading] = [v if isinstance(v, str) else f"{v:.5g}" for v in differing[side]]
+        shown[heading] = [written(value) for value in differing[side]]
     shown["Cause"] = differing["note"]
     caption = "Every disagreement with print, and its cause."
     return table_from_frame(shown, caption, name="differences")
@@ -351,9 +345,3 @@ def named_estimates(draws: xr.DataTree) -> pd.DataFrame:
     """Posterior means and intervals per cell, with the names of the tasks."""
     frame = estimate_frame(draws)
     return frame.assign(task=frame["task"].map(TASKS))
-
-
-def trials_on_risk(comparison: pd.DataFrame) -> str:
-    """Number of cells of the experiment on risk."""
-    rows = comparison[(comparison["table"] == "S2") & (comparison["quantity"] == "c")]
-    return f"{len(rows)} cells on risk"

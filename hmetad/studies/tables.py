@@ -7,7 +7,7 @@ import pandas as pd
 
 from hmetad.report.report import Block, table_from_frame
 
-__all__ = ["agreement", "comparison_blocks"]
+__all__ = ["agreement", "comparison_blocks", "written"]
 
 
 def agreement(comparison: pd.DataFrame) -> str:

@@ -4,10 +4,8 @@ Seed → simulated measures of eight tasks, and scatter by sampling → table of
 values. Printed numbers are in wang2025.toml.
 """
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import product
 from typing import Any
 
@@ -26,6 +24,7 @@ from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.studies.comparison import ComparisonRow, comparison_frame
+from hmetad.studies.transcribed import transcribed
 
 __all__ = ["MEASURES", "SCENARIOS", "Study", "analyse", "compare", "printed", "variation"]
 
@@ -125,8 +124,7 @@ def analyse(*, seed: int = 1) -> Study:
 
 def printed(table: str) -> list[dict[str, Any]]:
     """Rows of a printed table, by the names of its columns in wang2025.toml."""
-    text = files("hmetad.studies").joinpath("wang2025.toml").read_text(encoding="utf-8")
-    section = tomllib.loads(text)[table]
+    section = transcribed("wang2025")[table]
     return [dict(zip(section["columns"], row, strict=True)) for row in section["rows"]]
 
 
@@ -289,7 +287,8 @@ def average_rows() -> Iterator[ComparisonRow]:
         if again:
             same = int(np.sum(np.equal(row["values"], again["values"])))
             quantity = "entries as in Table 3"
-            yield ComparisonRow("Table 2", row["method"], quantity, 8, same, 0)
+            entries = len(row["values"])
+            yield ComparisonRow("Table 2", row["method"], quantity, entries, same, 0)
     for (model, method), row in third.items():
         ours = float(np.mean(row["values"]))
         name = f"{model}, {method}"

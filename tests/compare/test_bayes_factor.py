@@ -26,12 +26,12 @@ def tree(posterior, prior, dims=(), coords=None, name="log_m_task"):
     )
 
 
-def conjugate(mean, sd, prior_sd=1.0, draws=4000, seed=0):
+def conjugate(mean, sd, draws=4000, prior_draws=None, seed=0):
     """Draws of the posterior and prior of a normal mean, given its estimate and standard error."""
-    precision = 1 / sd**2 + 1 / prior_sd**2
+    precision = 1 / sd**2 + 1
     rng = np.random.default_rng(seed)
     posterior = rng.normal(mean / sd**2 / precision, precision**-0.5, (4, draws))
-    return posterior, rng.normal(0, prior_sd, (1, 4 * draws))
+    return posterior, rng.normal(0, 1, (1, prior_draws or 4 * draws))
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.1, -0.2, 0.4])
@@ -47,9 +47,10 @@ def test_conjugate_normal(mean):
     assert float(relative[0]) == pytest.approx(error / float(found["bf01"][0]))
 
 
-def test_errors_are_the_scatter_over_repetitions():
+@pytest.mark.parametrize(("draws", "prior_draws"), [(500, 2000), (500, 200), (50, 4000)])
+def test_errors_are_the_scatter_over_repetitions(draws, prior_draws):
     repeated = [
-        bayes_factor(tree(*conjugate(0.2, 0.2, draws=500, seed=seed)), var="log_m_task")
+        bayes_factor(tree(*conjugate(0.2, 0.2, draws, prior_draws, seed)), var="log_m_task")
         for seed in range(60)
     ]
     bf01, error = (np.array([float(r[k][0]) for r in repeated]) for k in ("bf01", "mcse_bf01"))

@@ -1,7 +1,6 @@
 """Contrasts pair the cells that the coordinates say."""
 
 import json
-import time
 import tracemalloc
 
 import numpy as np
@@ -102,6 +101,22 @@ def test_unknown_names_are_answered_with_the_nearest(draws):
 def test_a_coordinate_with_one_level_has_nothing_to_compare(draws):
     with pytest.raises(InputError, match="two levels"):
         contrast(draws.isel(cell=[0]), over="model")
+
+
+def test_draws_of_nothing_and_what_is_no_draws_are_refused(draws):
+    for missing in ("cell", "draw"):
+        with pytest.raises(InputError, match=f"draws: got none: {missing} of length 0"):
+            contrast(draws.isel({missing: []}), over="model", within="task")
+    for wrong in (None, [draws, draws]):
+        with pytest.raises(
+            InputError, match=f"draws: got {type(wrong).__name__}, allowed is a fit"
+        ):
+            contrast(wrong, over="model", within="task")
+
+
+def test_a_coordinate_that_is_named_twice_is_held_once(draws):
+    once = contrast(draws, over="model", within="task")
+    xr.testing.assert_identical(contrast(draws, over="model", within=["task", "task"]), once)
 
 
 def test_numeric_levels_stay_numbers():
@@ -258,7 +273,7 @@ def test_weights_pair_levels_of_separate_fits_without_a_trace_of_equal_seeds():
     assert float(apart.std()) == pytest.approx(np.sqrt(1.5), rel=0.05)
 
 
-def test_ten_thousand_pairs_take_seconds_and_little_more_memory_than_they_hold():
+def test_ten_thousand_pairs_need_little_more_memory_than_they_hold():
     cells = 142
     draws = xr.DataArray(
         np.random.default_rng(0).normal(size=(4, 1000, cells)),
@@ -267,12 +282,10 @@ def test_ten_thousand_pairs_take_seconds_and_little_more_memory_than_they_hold()
         name="log_m",
     )
     tracemalloc.start()
-    start = time.perf_counter()
     result = contrast(draws, over="model")
-    seconds, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert result.shape == (4, 1000, 10_011)
-    # .4 s on an idle core; the draws themselves are .32 GB.
-    assert seconds < 5
+    # The draws themselves are .32 GB.
     assert peak < 0.5e9
     assert float(result[1, 2, 150]) == float(draws[1, 2, 1] - draws[1, 2, 11])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad.compare.quantities import error_codes, error_flags, joined_codes, quantity_draws
+from hmetad.compare.quantities import error_flags, joined_codes, quantity_draws
 from hmetad.errors import InputError
 
 
@@ -43,7 +43,6 @@ def test_errors_on_a_cell_concern_all_its_places(per_response):
     cells = quantity_draws(fit, "m_ratio")
     codes, flags = error_flags(cells)
     assert joined_codes(codes, flags) == ["ess", "ess", "rhat, ess", "rhat, ess"]
-    assert error_codes(cells, ["y | S1"]) == "rhat, ess"
 
 
 def test_errors_of_sampling_concern_a_coefficient_whole_and_those_of_signs_do_not():

@@ -63,6 +63,26 @@ def test_ranks_are_those_of_brute_force_with_ties(largest_first):
         assert float(found["p_superior"][i, j]) == pytest.approx(wins.mean())
 
 
+@pytest.mark.parametrize(
+    ("wins", "ci_prob", "first", "second"),
+    [
+        (16, 0.95, (1, 2), (1, 2)),
+        (16, 0.9, (2, 2), (1, 1)),
+        # A share of the tail itself, .025 in decimals but not in floats, is enough.
+        (10, 0.95, (1, 2), (1, 1)),
+        (9, 0.95, (2, 2), (1, 1)),
+    ],
+)
+def test_bounds_of_a_rank_leave_out_no_more_than_a_tail_on_each_side(wins, ci_prob, first, second):
+    """The first of two levels is above in so many of 400 draws."""
+    draws = np.zeros(400)
+    draws[:wins] = 1
+    values = np.stack([draws, np.full(400, 0.5)], axis=-1).reshape(4, 100, 2)
+    found = rank(draws_of(values), over="model", ci_prob=ci_prob)
+    bounds = zip(found["rank_lower"].values, found["rank_upper"].values, strict=True)
+    assert list(bounds) == [first, second]
+
+
 def test_ranks_of_correlated_normals_are_those_of_theory():
     """P(best) of three normals is an orthant probability of their differences."""
     mean = np.array([0.0, 0.3, 0.5])

@@ -96,12 +96,13 @@ def test_fits_and_posteriors_are_found_by_the_quantity():
 
 
 def test_separate_fits_are_compared_as_separate_again():
-    parts = [{level: draws_of(seed, levels=(level,), tasks=(1,)) for level in "ab"}
-             for seed in (1, 2)]  # fmt: skip
+    first, other = (
+        {level: draws_of(seed, levels=(level,), tasks=(1,)) for level in "ab"} for seed in (1, 2)
+    )
     request_ = {"var": "log_m", "over": "model", "independent": True}
-    made = decide(contrast(parts[0], **request_), rope=ROPE)
-    again = repeat_decisions(made, {"other": parts[1]})["other"]
-    expected = decide(contrast(parts[1], **request_), rope=ROPE)
+    made = decide(contrast(first, **request_), rope=ROPE)
+    again = repeat_decisions(made, {"other": other})["other"]
+    expected = decide(contrast(other, **request_), rope=ROPE)
     pd.testing.assert_frame_equal(again.table(), expected.table())
 
 
@@ -110,8 +111,7 @@ def test_quantities_of_cells_and_single_numbers_are_judged_again():
     made = decide(first.isel(cell=[0, 3]), rope=ROPE)
     again = repeat_decisions(made, {"other": other})["other"]
     pd.testing.assert_frame_equal(again.table(), decide(other.isel(cell=[0, 3]), rope=ROPE).table())
-    number = first.isel(cell=0, drop=True).rename("mu_log_m").drop_vars(["model", "task", "cell"],
-                                                                      errors="ignore")  # fmt: skip
+    number = first.isel(cell=0, drop=True).rename("mu_log_m")
     made = decide(number, rope=ROPE)
     again = repeat_decisions(made, {"other": (number + 1).to_dataset(name="mu_log_m")})["other"]
     assert again.results["mean"].item() == pytest.approx(made.results["mean"].item() + 1)

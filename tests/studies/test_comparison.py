@@ -46,6 +46,7 @@ def test_a_listed_difference_that_agrees_carries_no_excuse():
         (-0.5, "different", "different"),
         (-0.5, "not significant", "less, different"),
         (0.01, "less, different", "not significant"),
+        (np.nan, "not significant", "unreliable"),
     ],
 )
 def test_verdicts_are_put_into_the_words_of_the_paper(estimate, printed, ours):

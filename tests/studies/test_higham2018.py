@@ -78,7 +78,7 @@ def test_the_report_shows_every_group_and_what_differs(study, comparison):
     page = higham2018_report.report(study, comparison).markdown()
     assert page.count("Mean estimates less the true gamma") == 4
     assert "perhaps .050 was meant" in page
-    assert "in repeats" in page
+    assert "| Times nearer | Times in repeats |" in page
 
 
 def test_there_are_no_draws_to_ask_for(tmp_path):

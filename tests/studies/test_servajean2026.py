@@ -80,6 +80,7 @@ def test_the_rule_for_kappa_moves_m_where_c_is_not_zero(study):
 def test_the_report_states_the_finding_with_its_numbers(study, comparison):
     text = report(study, comparison).markdown()
     assert "164 of 171" in text
+    assert "120,000 rated, 359,000 on risk" in text
     assert "does not survive convergence" in text
     assert "1.2565" in text
     ours = comparison.set_index(["row", "quantity"])["ours"]

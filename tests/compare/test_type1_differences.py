@@ -1,0 +1,59 @@
+"""Differences in d′ and c are sought in all chains, at little cost."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.sparse import csr_array
+from scipy.stats import norm
+
+from hmetad.compare.contrasts import contrast
+from hmetad.compare.type1_differences import DRAWS, excludes_zero, thinned
+from hmetad.counts.notices import notices
+
+PAIR = csr_array([[1.0, -1.0]])
+
+
+def fit_of(dprime):
+    """Posterior of two cells with these draws of d′, and others that do not differ."""
+    noise = np.random.default_rng(1).normal(0, 0.1, (2, *dprime.shape))
+    dims = ("chain", "draw", "cell")
+    coords = {"cell": ["a", "b"], "model": ("cell", ["a", "b"])}
+    values = {"log_m": noise[0], "c": noise[1], "dprime": dprime}
+    return xr.Dataset({name: (dims, x) for name, x in values.items()}, coords)
+
+
+def codes(fit):
+    return [notice.code for notice in notices(contrast(fit, var="log_m", over="model"))]
+
+
+@pytest.mark.parametrize("number", [1, 7, DRAWS - 1, DRAWS, DRAWS + 1, 3999, 4000, 4001])
+def test_thinned_draws_are_every_so_many_th_and_no_more_than_needed(number):
+    kept = thinned(np.arange(float(number))[:, None])[:, 0]
+    step = next(step for step in count(1) if len(range(0, number, step)) <= DRAWS)
+    assert kept.tolist() == list(range(0, number, step))
+
+
+def test_a_difference_is_that_of_all_chains_and_not_of_the_first():
+    """25 chains of 160: two do not show it, a third of the first thousand draws."""
+    dprime = np.random.default_rng(2).normal(1.5, 0.1, (25, 160, 2))
+    assert codes(fit_of(dprime)) == []
+    dprime[2:, :, 1] += 2
+    assert codes(fit_of(dprime)) == ["type1-differs"]
+
+
+def test_a_difference_is_clear_beyond_the_corrected_quantile_of_its_spread():
+    """One contrast, sought in d′ and c: z of .05/4, of an SD that the covariance makes."""
+    rng = np.random.default_rng(3)
+    shared = rng.normal(size=(500, 1))
+    draws = shared + 0.1 * rng.normal(size=(500, 2))
+    draws -= draws.mean(axis=0)
+    spread = (draws[:, 0] - draws[:, 1]).std()
+    for factor, expected in ((0.99, False), (1.01, True)):
+        shift = [factor * norm.isf(0.05 / 4) * spread, 0]
+        assert excludes_zero(draws + shift, PAIR, independent=False).tolist() == [expected]
+    apart = np.sqrt(draws.var(axis=0).sum())
+    for factor, expected in ((0.99, False), (1.01, True)):
+        shift = [factor * norm.isf(0.05 / 4) * apart, 0]
+        assert excludes_zero(draws + shift, PAIR, independent=True).tolist() == [expected]
