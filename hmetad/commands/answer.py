@@ -149,15 +149,15 @@ def csv_text(answer: Answer) -> str:
     return csv_table(answer.rows)
 
 
-def page_text(table: Callable[..., str], answer: Answer) -> str:
-    """All tables of the answer in the language of a page."""
+def page_text(table: Callable[..., str], answer: Answer, first: str = "") -> str:
+    """All tables of the answer in the language of a page, after a first line."""
     tables = [table(part.rows, part.columns, part.title) for part in answer.listings]
-    return "\n\n".join(tables) + "\n"
+    return first + "\n\n".join(tables) + "\n"
 
 
 WRITERS: Mapping[str, Callable[[Answer], str]] = {
     "json": json_text,
     "csv": csv_text,
     "markdown": partial(page_text, markdown_table),
-    "latex": partial(page_text, latex_table),
+    "latex": partial(page_text, latex_table, first="% needs \\usepackage{booktabs}\n"),
 }

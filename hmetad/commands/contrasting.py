@@ -65,16 +65,29 @@ def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
     if asked.over is None:
         return as_it_is(fits, asked.var)
     levels = levels_of(fits, asked.over)
-    return hmetad.contrast(
-        one_or_all(fits),
-        var=asked.var,
-        over=asked.over,
-        within=asked.within,
-        against=parse_level(levels, asked.over, asked.against),
-        matrix=None if asked.weights is None else asked.weights.rename(columns=levels),
-        kind=asked.kind,
-        independent=len(fits) > 1,
-    )
+    try:
+        return hmetad.contrast(
+            one_or_all(fits),
+            var=asked.var,
+            over=asked.over,
+            within=asked.within,
+            against=parse_level(levels, asked.over, asked.against),
+            matrix=None if asked.weights is None else asked.weights.rename(columns=levels),
+            kind=asked.kind,
+            independent=len(fits) > 1,
+        )
+    except InputError as error:
+        effects = effects_of(fits, asked.var, asked.over)
+        if error.argument != "over and within" or not effects:
+            raise
+        step = f"{error.next_step} Of the population there are coefficients: --var {effects[0]}."
+        raise InputError(error.argument, error.got, error.allowed, step) from error
+
+
+def effects_of(fits: Fits, var: str, over: str) -> list[str]:
+    """Coefficients of a quantity that belong to a column alone, in all fits."""
+    names = [f"{var}_{over}", f"{var}_S({over})", f"{var}_C({over})"]
+    return [name for name in names if all(name in fit["posterior"] for fit in fits.values())]
 
 
 def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":

@@ -6,7 +6,7 @@ Path of trials and options → count table.
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.arguments import columns_of, parse_by, split
@@ -31,13 +31,17 @@ def count_file(
     correct: str | None = None,
     ratings: int | None,
     quantiles: int | None,
+    quantiles_within: Sequence[str] = (),
     labels: str,
 ) -> "xr.DataArray":
     """Count table of a file; with a column of right and wrong, a type-2 table."""
     columns = parse_by(by)
     trials = hmetad.read_table(file, text=columns_of(columns))
     if quantiles is not None:
-        trials = with_ratings(trials, confidence, quantiles)
+        trials = with_ratings(trials, confidence, quantiles, quantiles_within)
+    elif quantiles_within:
+        step = "Add --quantiles, or leave it out."
+        raise InputError("--quantiles-within", "no --quantiles", "how many ratings to make", step)
     if correct is not None:
         return hmetad.count_correct(
             trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
@@ -50,26 +54,43 @@ def count_file(
         response=response,
         confidence=confidence,
         ratings=ratings,
-        labels=split([labels]) or None,
+        labels=labels_of(trials, (stimulus, response), labels) or None,
     )
 
 
-def rated(confidence: "pd.Series", ratings: int) -> "pd.Series":
+def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list[Any]:
+    """Labels parted by commas, in the type that the columns have."""
+    known = {
+        str(value): value
+        for column in columns
+        if column in trials
+        for value in trials[column].dropna().unique().tolist()
+    }
+    return [known.get(label, label) for label in split([text])]
+
+
+def rated(confidence: "pd.Series", ratings: int, within: Any = None) -> "pd.Series":
     """Ratings by quantiles of confidence; what binning warns of is said in a line."""
     if not confidence.notna().any():
         step = "Look at what was rejected; name the place of confidence by --field or --pattern."
         raise InputError("--ratings", "no confidence to make ratings of", "confidence", step)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = hmetad.bin_confidence(confidence, ratings)
+        found = hmetad.bin_confidence(confidence, ratings, within=within)
     for warning in caught:
         say(f"warning: {warning.message}")
     return found
 
 
-def with_ratings(trials: "pd.DataFrame", confidence: str, ratings: int) -> "pd.DataFrame":
-    """Trials whose column of confidence holds ratings, by its quantiles over all trials."""
-    if confidence not in trials:
-        step = nearest(confidence, trials.columns)
-        raise InputError("--confidence", repr(confidence), "a column of the trials", step)
-    return trials.assign(**{confidence: rated(trials[confidence], ratings)})
+def with_ratings(
+    trials: "pd.DataFrame", confidence: str, ratings: int, within: Sequence[str]
+) -> "pd.DataFrame":
+    """Trials whose column of confidence holds ratings, by its quantiles over all or each group."""
+    named = {"--confidence": [confidence], "--quantiles-within": within}
+    for option, names in named.items():
+        for name in names:
+            if name not in trials:
+                step = nearest(name, trials.columns)
+                raise InputError(option, repr(name), "a column of the trials", step)
+    groups = trials.groupby(list(within), dropna=False).ngroup() if within else None
+    return trials.assign(**{confidence: rated(trials[confidence], ratings, groups)})

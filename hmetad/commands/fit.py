@@ -29,6 +29,7 @@ from hmetad.commands.options import (
     Labels,
     PrintAs,
     Quantiles,
+    QuantilesWithin,
     Ratings,
     Response,
     Seed,
@@ -67,6 +68,7 @@ def fit(
     confidence: Confidence = "confidence",
     ratings: Ratings = None,
     quantiles: Quantiles = None,
+    quantiles_within: QuantilesWithin = None,
     labels: Labels = "",
     model: Annotated[
         str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
@@ -98,6 +100,7 @@ def fit(
         confidence=confidence,
         ratings=ratings,
         quantiles=quantiles,
+        quantiles_within=split(quantiles_within),
         labels=labels,
     )
     options = {

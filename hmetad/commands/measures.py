@@ -24,6 +24,7 @@ from hmetad.commands.arguments import (
     REPORTS,
     as_seed,
     parse_correction,
+    split,
     writable_file,
 )
 from hmetad.commands.counting import count_file
@@ -35,6 +36,7 @@ from hmetad.commands.options import (
     Labels,
     PrintAs,
     Quantiles,
+    QuantilesWithin,
     Ratings,
     Response,
     Seed,
@@ -81,6 +83,7 @@ def measures(
     ] = None,
     ratings: Ratings = None,
     quantiles: Quantiles = None,
+    quantiles_within: QuantilesWithin = None,
     labels: Labels = "",
     correction: Annotated[
         str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")
@@ -120,6 +123,7 @@ def measures(
         correct=correct,
         ratings=ratings,
         quantiles=quantiles,
+        quantiles_within=split(quantiles_within),
         labels=labels,
     )
     statistic = partial(

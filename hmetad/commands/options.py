@@ -20,6 +20,7 @@ __all__ = [
     "Labels",
     "PrintAs",
     "Quantiles",
+    "QuantilesWithin",
     "Ratings",
     "Response",
     "Seed",
@@ -51,11 +52,22 @@ Ratings = Annotated[
 Quantiles = Annotated[
     int | None, typer.Option(metavar="K", help="Make K ratings of confidence that is none yet.")
 ]
+QuantilesWithin = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Quantiles of each subject or model apart, as its column says."
+    ),
+]
 Labels = Annotated[
     str, typer.Option(metavar="S1,S2", help="Labels of the stimuli; by default as sorted.")
 ]
 Draws = Annotated[
-    int | None, typer.Option(min=4, metavar="N", help="Posterior draws of each chain.")
+    int | None,
+    typer.Option(
+        min=4,
+        metavar="N",
+        help="Posterior draws of each chain; by default 1000, or those of the study.",
+    ),
 ]
 TargetAccept = Annotated[
     float | None,

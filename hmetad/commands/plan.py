@@ -4,6 +4,7 @@ Truth, design and ROPE → what studies of several sizes would find.
 """
 
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +12,16 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, write_answer
-from hmetad.commands.arguments import DATA_FILES, parse_limits, parse_numbers, writable_file
+from hmetad.commands.arguments import (
+    DATA_FILES,
+    given,
+    parse_limits,
+    parse_numbers,
+    writable_file,
+)
 from hmetad.commands.options import AsJson, CiProb, PrintAs, Seed
 from hmetad.errors import InputError
+from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,27 +119,48 @@ def plan(
         n=draws,
         seed=drawn,
     )
-    needed = {}
-    if probability is not None or half_width is not None:
-        number = hmetad.trials_needed(found, probability=probability, half_width=half_width)
-        needed = {"trials_needed": number}
+    goal = given(probability=probability, half_width=half_width)
+    needed, remark = needed_for(found, goal) if goal else (None, "")
     rows = rows_of_plan(found)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
     said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
-    listing = Listing(rows, shown, title_of(found, needed))
-    answer = Answer((listing,), hmetad.notices(found), drawn, more={**said, **needed})
+    answer = Answer(
+        (Listing(rows, shown, title_of(found)),),
+        hmetad.notices(found),
+        drawn,
+        more={**said, **({"trials_needed": needed} if goal else {})},
+    )
     if path is not None:
         write_answer(answer, path)
     give(answer, chosen, [] if path is None else [path])
+    if remark:
+        say(remark)
 
 
 def needs_one_goal(probability: float | None, half_width: float | None, rope: str | None) -> None:
-    """Refuse two goals at once, and a verdict that there is no ROPE for."""
+    """Refuse two goals at once, one that nothing reaches, and a verdict that has no ROPE."""
     if probability is not None and half_width is not None:
         raise InputError("--probability", f"{probability:g} and --half-width", "one of the two")
     if probability is not None and rope is None:
         step = "Add --rope=-0.05,0.05, or ask for a --half-width."
         raise InputError("--probability", f"{probability:g} without --rope", "both", step)
+    if probability is not None and not 0 < probability < 1:
+        raise InputError("--probability", f"{probability:g}", "a number between 0 and 1")
+    if half_width is not None and not half_width > 0:
+        raise InputError("--half-width", f"{half_width:g}", "a number above 0")
+
+
+def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None, str]:
+    """Trials that a goal takes, None where the plan stops short of it; and that in words."""
+    ((name, wanted),) = goal.items()
+    option = f"--{name.replace('_', '-')}"
+    try:
+        number = hmetad.trials_needed(found, **goal)
+    except InputError as error:
+        if error.argument not in goal:
+            raise
+        return None, f"{option}: {error.got}. {error.next_step}"
+    return number, f"{option} {wanted:g}: about {number} trials are needed."
 
 
 def whole_numbers(option: str, text: str) -> list[int]:
@@ -162,10 +191,9 @@ def rows_of_plan(found: "xr.Dataset") -> list[dict[str, Any]]:
     return rows
 
 
-def title_of(found: "xr.Dataset", needed: dict[str, int]) -> str:
-    """What is planned, and how many trials it takes."""
+def title_of(found: "xr.Dataset") -> str:
+    """What is planned, and what the columns hold."""
     what = f"Studies of {found.attrs['judged']}"
     if "truth" in found.attrs:
-        what += f", in truth {found.attrs['truth']}: share of each verdict"
-    number = "".join(f"; about {value} trials are needed" for value in needed.values())
-    return what + number
+        return f"{what}, in truth {found.attrs['truth']}: share of each verdict"
+    return f"{what}: median half-width of the {100 * found.attrs['ci_prob']:g} % interval"

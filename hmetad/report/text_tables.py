@@ -64,7 +64,13 @@ def latex_table(records: Records, columns: Mapping[str, str], title: str = "") -
     body = [rf"\begin{{tabular}}{{{marks}}}", r"\toprule", heading, r"\midrule"]
     table = [*body, *lines, r"\bottomrule", r"\end{tabular}"]
     if title:
-        table = [r"\begin{table}", rf"\caption{{{latex(title)}}}", *table, r"\end{table}"]
+        table = [
+            r"\begin{table}",
+            r"\centering\small",
+            rf"\caption{{{latex(title)}}}",
+            *table,
+            r"\end{table}",
+        ]
     return "\n".join(table)
 
 

@@ -199,6 +199,18 @@ def test_tables_are_printed_for_pages(folder):
     assert r"\begin{tabular}{lrrrrrrl}" in run(folder, f"{ASK} --format latex").stdout
 
 
+def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(folder):
+    fit = hmetad.load_fit(folder / "fit.nc")
+    posterior = fit["posterior"].to_dataset()
+    effect = posterior["log_m"].isel(cell=[0], drop=True).rename(cell="log_m_model_dim")
+    fit["posterior"] = posterior.assign(log_m_model=effect)
+    hmetad.save_fit(fit, folder / "population.nc")
+    said = refused(folder, "compare population.nc --over model --rope=-1,1")
+    assert "Add to within: task; or average over them, by predict(fit)." in said
+    assert "Of the population there are coefficients: --var log_m_model." in said
+    run(folder, "compare population.nc --var log_m_model --rope=-1,1")
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

@@ -87,6 +87,8 @@ def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
         ("fit trials.csv --formula logm=1", "--formula"),
         ("fit trials.csv --quantiles 1", "rating"),
         ("fit trials.csv --quantiles 4 --confidence sure", "--confidence"),
+        ("fit trials.csv --quantiles 4 --quantiles-within modl", "--quantiles-within: got 'modl'"),
+        ("fit trials.csv --quantiles-within model", "Add --quantiles"),
         ("fit trials.csv --ratings 3", "rating"),
         ("fit trials.csv --labels a,b", "labels"),
         ("fit trials.csv -o fit.csv", "a name that ends in .nc"),
@@ -111,3 +113,32 @@ def test_continuous_confidence_becomes_quantiles(folder):
     expected = hmetad.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
     assert [row["auroc2"] for row in rows] == pytest.approx(expected.tolist())
     assert "bin_confidence" in refused(folder, "measures continuous.csv --by model")
+
+
+def test_quantiles_can_be_those_of_each_subject(folder):
+    ask = "measures sure.csv --by model --quantiles 3 --quantiles-within model --json"
+    trials = pd.read_csv(folder / "continuous.csv")
+    # One of the two is sure throughout: over all trials, it would have the upper ratings alone.
+    trials.loc[trials["model"] == trials["model"].iloc[0], "confidence"] += 10
+    trials.to_csv(folder / "sure.csv", index=False)
+    within = hmetad.bin_confidence(trials["confidence"], 3, within=trials["model"])
+    rated = trials.assign(confidence=within)
+    expected = hmetad.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
+    found = [row["auroc2"] for row in run(folder, ask).answer["rows"]]
+    assert found == pytest.approx(expected.tolist())
+    apart = ask.replace("--quantiles-within model ", "")
+    assert found != [row["auroc2"] for row in run(folder, apart).answer["rows"]]
+
+
+def test_labels_are_those_of_the_column_whatever_its_type(tmp_path):
+    trials = hmetad.simulate_trials(1.0, m_ratio=1.0, trials=200, c=0.5, seed=1)
+    numbered = trials.replace({"stimulus": {"S1": 1, "S2": 2}, "response": {"S1": 1, "S2": 2}})
+    numbered.to_csv(tmp_path / "numbered.csv", index=False)
+    ask = "measures numbered.csv --json"
+    c, swapped = (
+        run(tmp_path, f"{ask} --labels {labels}").answer["rows"][0]["c"]
+        for labels in ("1,2", "2,1")
+    )
+    assert c == pytest.approx(-swapped)
+    assert c == run(tmp_path, ask).answer["rows"][0]["c"]
+    assert "labels" in refused(tmp_path, "measures numbered.csv --labels 1,3")

@@ -31,7 +31,18 @@ def test_the_number_of_trials_needed_is_said(tmp_path):
     plan = hmetad.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
     needed = hmetad.trials_needed(plan, half_width=0.3)
     assert run(tmp_path, f"{ask} --json").answer["trials_needed"] == needed
-    assert f"about {needed} trials are needed" in run(tmp_path, ask).stdout
+    said = run(tmp_path, ask).stderr
+    assert f"--half-width 0.3: about {needed} trials are needed." in said
+
+
+def test_a_goal_beyond_the_plan_is_said_and_its_rows_are_kept(tmp_path):
+    ask = f"{ASK} --seed 1 --probability 0.999 -o plan.csv --format json"
+    done = run(tmp_path, ask)
+    assert done.answer["trials_needed"] is None
+    assert [row["trials"] for row in done.answer["rows"]] == [200, 3200]
+    assert (tmp_path / "plan.csv").read_text(encoding="utf-8").count("\n") == 3
+    assert "--probability: 0.999, which 3200 trials miss" in done.stderr
+    assert "Plan with larger numbers of trials" in done.stderr
 
 
 def test_rows_can_be_written(tmp_path):
@@ -58,7 +69,8 @@ def test_rows_can_be_written(tmp_path):
         ("plan --ci-prob 95 --rope=-1,1", "--ci-prob"),
         ("plan --m-ratio 1 --probability 0.8", "Add --rope"),
         ("plan --probability 0.8 --half-width 1 --rope=-1,1", "one of the two"),
-        (f"{ASK} --probability 0.999 --seed 1 -o never.csv", "--probability"),
+        ("plan --probability 1 --rope=-1,1", "--probability: got 1, allowed"),
+        ("plan --half-width 0", "--half-width: got 0, allowed"),
         (f"{ASK} -o plan.html", ".csv, .json"),
         ("plan --trials 100 --rope=-1,1 --draws 1", "--draws"),
     ],
