@@ -10,9 +10,9 @@ import pandas as pd
 from machine import CpuClock, calibrating_loop, describe_machine, print_table
 
 import hmetad
-from hmetad.report.blocks import Block, Figure, Prose
-from hmetad.report.plots_intervals import describe_intervals
-from hmetad.report.report import Report, table_from_frame
+from hmetad.report.page.blocks import Block, Figure, Prose
+from hmetad.report.page.report import Report, table_from_frame
+from hmetad.report.plots.intervals import describe_intervals
 
 CELLS, TABLES, FIGURES, SHOWN = 100, 5, 30, 12
 

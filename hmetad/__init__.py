@@ -71,24 +71,24 @@ if TYPE_CHECKING:
     from hmetad.mle.measured import measure_all
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
-    from hmetad.report.compose import combine_reports, fit_report
-    from hmetad.report.compose_fits import fits_report
-    from hmetad.report.estimates import convergence_record, estimate_frame, measure_frame
-    from hmetad.report.measures_report import measures_report
-    from hmetad.report.plots_bars import plot_sensitivity_bars
-    from hmetad.report.plots_by import plot_by, plot_criterion
-    from hmetad.report.plots_calibration import plot_calibration
-    from hmetad.report.plots_fit import plot_fit
-    from hmetad.report.plots_intervals import plot_decisions, plot_forest
-    from hmetad.report.plots_measures import (
+    from hmetad.report.contents.estimates import convergence_record, estimate_frame, measure_frame
+    from hmetad.report.contents.fit_report import combine_reports, fit_report
+    from hmetad.report.contents.fits_report import fits_report
+    from hmetad.report.contents.measures_report import measures_report
+    from hmetad.report.page.records import decisions_record
+    from hmetad.report.page.report import Report
+    from hmetad.report.plots.bars import plot_sensitivity_bars
+    from hmetad.report.plots.by import plot_by, plot_criterion
+    from hmetad.report.plots.calibration import plot_calibration
+    from hmetad.report.plots.fit import plot_fit
+    from hmetad.report.plots.intervals import plot_decisions, plot_forest
+    from hmetad.report.plots.measures import (
         plot_group_accuracy,
         plot_information_plane,
         plot_type1_roc,
         plot_type2_roc,
     )
-    from hmetad.report.plots_ratings import plot_accuracy_by_rating
-    from hmetad.report.records import decisions_record
-    from hmetad.report.report import Report
+    from hmetad.report.plots.ratings import plot_accuracy_by_rating
     from hmetad.simulate.calibration import calibrate_sampler
     from hmetad.simulate.power import plan_trials, trials_needed
     from hmetad.simulate.recovery import recover
@@ -291,24 +291,24 @@ HOMES = {
     "mle.measured": ("measure_all",),
     "mle.meta_d": ("fit_mle",),
     "mle.uvsdt": ("uvsdt",),
-    "report.compose": ("combine_reports", "fit_report"),
-    "report.compose_fits": ("fits_report",),
-    "report.estimates": ("convergence_record", "estimate_frame", "measure_frame"),
-    "report.measures_report": ("measures_report",),
-    "report.plots_bars": ("plot_sensitivity_bars",),
-    "report.plots_by": ("plot_by", "plot_criterion"),
-    "report.plots_calibration": ("plot_calibration",),
-    "report.plots_fit": ("plot_fit",),
-    "report.plots_intervals": ("plot_decisions", "plot_forest"),
-    "report.plots_measures": (
+    "report.contents.fit_report": ("combine_reports", "fit_report"),
+    "report.contents.fits_report": ("fits_report",),
+    "report.contents.estimates": ("convergence_record", "estimate_frame", "measure_frame"),
+    "report.contents.measures_report": ("measures_report",),
+    "report.plots.bars": ("plot_sensitivity_bars",),
+    "report.plots.by": ("plot_by", "plot_criterion"),
+    "report.plots.calibration": ("plot_calibration",),
+    "report.plots.fit": ("plot_fit",),
+    "report.plots.intervals": ("plot_decisions", "plot_forest"),
+    "report.plots.measures": (
         "plot_group_accuracy",
         "plot_information_plane",
         "plot_type1_roc",
         "plot_type2_roc",
     ),
-    "report.plots_ratings": ("plot_accuracy_by_rating",),
-    "report.records": ("decisions_record",),
-    "report.report": ("Report",),
+    "report.plots.ratings": ("plot_accuracy_by_rating",),
+    "report.page.records": ("decisions_record",),
+    "report.page.report": ("Report",),
     "simulate.calibration": ("calibrate_sampler",),
     "simulate.power": ("plan_trials", "trials_needed"),
     "simulate.recovery": ("recover",),

@@ -32,6 +32,8 @@ BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "report", "commands"}
 BELOW["__main__"] = {"cli"}
+# The same of the folders inside the room of reports.
+BELOW_IN_REPORT = {"page": set(), "plots": {"page"}, "contents": {"page", "plots"}}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/op", "likelihood/jax_op"},
@@ -71,6 +73,15 @@ def test_imports_point_down(path):
         if parts[0] == "hmetad":
             target = parts[1] if len(parts) > 1 else "hmetad"
             assert target == room or target in BELOW[room], f"{name_of(path)} imports {module}"
+
+
+def test_imports_inside_the_room_of_reports_point_down_too():
+    inside = [path for path in MODULES if path.parent.parent.name == "report"]
+    assert {path.parent.name for path in inside} == set(BELOW_IN_REPORT)
+    for path in inside:
+        allowed = {path.parent.name, *BELOW_IN_REPORT[path.parent.name]}
+        folders = {m.split(".")[2] for m in imported(path) if m.startswith("hmetad.report.")}
+        assert folders & set(BELOW_IN_REPORT) <= allowed, name_of(path)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -118,7 +129,7 @@ def test_every_module_says_what_is_public(path):
 
 
 def test_rooms_are_empty_inside():
-    filled = [p for p in PACKAGE.glob("*/__init__.py") if p.read_text(encoding="utf-8").strip()]
+    filled = [p for p in PACKAGE.glob("*/**/__init__.py") if p.read_text(encoding="utf-8").strip()]
     assert filled == []
 
 

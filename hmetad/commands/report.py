@@ -19,7 +19,7 @@ from hmetad.report.terminal import say
 if TYPE_CHECKING:
     import xarray as xr
 
-    from hmetad.report.report import Report
+    from hmetad.report.page.report import Report
 
 __all__ = ["EXAMPLES", "report"]
 

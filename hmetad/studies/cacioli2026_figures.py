@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.report.panels import panel_axes, share_legend
-from hmetad.report.plots_by import plot_by
-from hmetad.report.report import Figure
-from hmetad.report.style import COLORS, INK, LINES, MARKERS, dress, new_axes, put_legend
+from hmetad.report.page.report import Figure
+from hmetad.report.plots.by import plot_by
+from hmetad.report.plots.panels import panel_axes, share_legend
+from hmetad.report.plots.style import COLORS, INK, LINES, MARKERS, dress, new_axes, put_legend
 from hmetad.studies.cacioli2026_deposit import Deposit
 from hmetad.studies.cacioli2026_pipeline import ranks
 from hmetad.studies.cacioli2026_printed import by_model, printed, tempered

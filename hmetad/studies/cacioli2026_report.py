@@ -8,8 +8,8 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from hmetad.report.report import Block, Prose, Report
-from hmetad.report.tables import notice_block
+from hmetad.report.contents.tables import notice_block
+from hmetad.report.page.report import Block, Prose, Report
 from hmetad.studies.cacioli2026 import Study, printed_equivalence
 from hmetad.studies.cacioli2026_deposit import Deposit
 from hmetad.studies.cacioli2026_figures import (

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.report.report import Table, table_from_frame
+from hmetad.report.page.report import Table, table_from_frame
 from hmetad.studies.cacioli2026 import Study, by_model_and_quartile, printed_pairs
 from hmetad.studies.cacioli2026_deposit import Deposit
 from hmetad.studies.cacioli2026_pipeline import h1, pairwise

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.report.plots_by import plot_criterion
-from hmetad.report.report import Block, Figure, Prose, Report, Table, table_from_frame
+from hmetad.report.page.report import Block, Figure, Prose, Report, Table, table_from_frame
+from hmetad.report.plots.by import plot_criterion
 from hmetad.studies.higham2018 import (
     GROUPS,
     RESOLUTIONS,

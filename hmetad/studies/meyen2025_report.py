@@ -12,14 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from hmetad.measures.information import meta_information
-from hmetad.report.plots_measures import (
+from hmetad.report.page.report import Block, Figure, Prose, Report, Table, table_from_frame
+from hmetad.report.plots.measures import (
     plot_group_accuracy,
     plot_information_plane,
     plot_type1_roc,
     plot_type2_roc,
 )
-from hmetad.report.report import Block, Figure, Prose, Report, Table, table_from_frame
-from hmetad.report.style import COLORS, INK, MARKERS, SIZE, dress
+from hmetad.report.plots.style import COLORS, INK, MARKERS, SIZE, dress
 from hmetad.studies.meyen2025 import (
     ACCURACIES,
     DATA_SETS,

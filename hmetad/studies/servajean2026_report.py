@@ -12,19 +12,19 @@ from matplotlib.figure import Figure as Canvas
 
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
-from hmetad.report.estimates import estimate_frame
-from hmetad.report.names import symbol
-from hmetad.report.plots_bars import plot_sensitivity_bars
-from hmetad.report.plots_by import plot_criterion
-from hmetad.report.plots_intervals import describe_intervals, plot_forest
-from hmetad.report.plots_ratings import plot_accuracy_by_rating
-from hmetad.report.report import Block, Figure, Prose, Report, Table, table_from_frame
-from hmetad.report.tables import (
+from hmetad.report.contents.estimates import estimate_frame
+from hmetad.report.contents.tables import (
     convergence_table,
     decision_figure,
     decision_table,
     notice_block,
 )
+from hmetad.report.names import symbol
+from hmetad.report.page.report import Block, Figure, Prose, Report, Table, table_from_frame
+from hmetad.report.plots.bars import plot_sensitivity_bars
+from hmetad.report.plots.by import plot_criterion
+from hmetad.report.plots.intervals import describe_intervals, plot_forest
+from hmetad.report.plots.ratings import plot_accuracy_by_rating
 from hmetad.studies.servajean2026 import Study, interval_half_width, risk_counts
 from hmetad.studies.tables import agreement, written
 

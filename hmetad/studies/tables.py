@@ -5,7 +5,7 @@ Comparison (data frame) → a sentence, and tables.
 
 import pandas as pd
 
-from hmetad.report.report import Block, table_from_frame
+from hmetad.report.page.report import Block, table_from_frame
 
 __all__ = ["agreement", "comparison_blocks", "written"]
 

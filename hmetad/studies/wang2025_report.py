@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from hmetad.report.report import Block, Figure, Prose, Report, Table, table_from_frame
-from hmetad.report.style import COLORS, INK, LINES, MARKERS, SIZE, dress, reference_line
+from hmetad.report.page.report import Block, Figure, Prose, Report, Table, table_from_frame
+from hmetad.report.plots.style import COLORS, INK, LINES, MARKERS, SIZE, dress, reference_line
 from hmetad.studies.tables import agreement, comparison_blocks
 from hmetad.studies.wang2025 import (
     DPRIMES,

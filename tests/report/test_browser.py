@@ -7,8 +7,8 @@ import re
 import pytest
 from report.hostile_labels import HOSTILE
 
-from hmetad.report.escape import visible
-from hmetad.report.report import Report, Table
+from hmetad.report.page.escape import visible
+from hmetad.report.page.report import Report, Table
 
 
 def test_hostile_labels_are_text_and_no_script_runs(hostile_report, browser, tmp_path):

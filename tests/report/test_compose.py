@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 import hmetad
 from hmetad import InputError, combine_reports, fit_report, plot_fit, predicted_counts
-from hmetad.report.plots_fit import describe_fit
+from hmetad.report.plots.fit import describe_fit
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 800, "chains": 2}
 NAMES = ["plain", "<script>alert(1)</script>", "a|b $x_1$"]
@@ -59,7 +59,7 @@ def test_verdicts_that_another_choice_changes_are_named(fit):
     page = fit_report(fit, narrow, sensitivity={"a wide ROPE": wide}).markdown()
     changed = int((narrow.table()["verdict"] != wide.table()["verdict"]).sum())
     assert changed > 0
-    assert f"Of 3 verdicts change: a wide ROPE: {changed}." in page
+    assert f"Verdicts that change, of 3: a wide ROPE: {changed}." in page
     same = fit_report(fit, narrow, sensitivity={"the same": narrow}).markdown()
     assert "the same: 0" in same
 

@@ -11,10 +11,10 @@ from report.made_fit import made_fit
 
 import hmetad
 from hmetad import InputError
-from hmetad.report.blocks import Matrix, Table
-from hmetad.report.decided import decided
-from hmetad.report.layout import SIGNS, VERDICTS
-from hmetad.report.pairwise import pair_matrix, pair_strata
+from hmetad.report.contents.decided import decided
+from hmetad.report.contents.pairwise import pair_matrix, pair_strata
+from hmetad.report.page.blocks import Matrix, Table
+from hmetad.report.page.layout import SIGNS, VERDICTS
 
 ROPE = (-0.05, 0.05)
 MODELS, DOMAINS = [f"model {i:02d}" for i in range(33)], list("ABCDEF")

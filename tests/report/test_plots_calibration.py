@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 
 from hmetad.errors import InputError
 from hmetad.measures.calibration import calibration
-from hmetad.report.plots_calibration import plot_calibration
-from hmetad.report.style import drawable
+from hmetad.report.plots.calibration import plot_calibration
+from hmetad.report.plots.style import drawable
 
 
 def calibrated(models=("one", "two"), **options):
@@ -156,8 +156,8 @@ def test_hostile_labels_are_drawn_as_they_are():
 
 
 def test_figures_are_the_same_every_time():
-    from hmetad.report.blocks import Figure as Block
-    from hmetad.report.figures import figure_svg
+    from hmetad.report.page.blocks import Figure as Block
+    from hmetad.report.page.figures import figure_svg
 
     first, second = (plot_calibration(calibrated()).figure for _ in range(2))
     assert figure_svg(Block("F", "F", first)) == figure_svg(Block("F", "F", second))

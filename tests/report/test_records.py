@@ -7,10 +7,10 @@ import pytest
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad.report.blocks import Figure, Table
-from hmetad.report.cells import format_cell
-from hmetad.report.escape import latex, markdown
-from hmetad.report.tables import decision_table
+from hmetad.report.contents.tables import decision_table
+from hmetad.report.page.blocks import Figure, Table
+from hmetad.report.page.cells import format_cell
+from hmetad.report.page.escape import latex, markdown
 
 
 @pytest.fixture(scope="module")

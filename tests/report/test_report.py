@@ -20,12 +20,12 @@ from matplotlib.figure import Figure as Drawing
 from report.hostile_labels import HOSTILE, VERDICTS
 
 from hmetad.errors import InputError
-from hmetad.report import report as report_module
-from hmetad.report.blocks import Alerts, Figure, Prose, Table, table_from_frame
-from hmetad.report.cells import format_cell
-from hmetad.report.escape import LATEX_SIGNS, LATIN, MATH, latex, markdown, slug, visible
-from hmetad.report.figures import figure_pdf, figure_svg, inline_svg
-from hmetad.report.report import Report
+from hmetad.report.page import report as report_module
+from hmetad.report.page.blocks import Alerts, Figure, Prose, Table, table_from_frame
+from hmetad.report.page.cells import format_cell
+from hmetad.report.page.escape import LATEX_SIGNS, LATIN, MATH, latex, markdown, slug, visible
+from hmetad.report.page.figures import figure_pdf, figure_svg, inline_svg
+from hmetad.report.page.report import Report
 
 SUFFIXES = (".html", ".md", ".tex", ".json")
 
@@ -165,7 +165,7 @@ def luminance(colour):
 )
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_words_stand_out_as_wcag_aa_asks(mode, words, ground):
-    css = files("hmetad.report").joinpath("templates/report.css").read_text()
+    css = files("hmetad.report.page").joinpath("templates/report.css").read_text()
     light, _, dark = css.partition("prefers-color-scheme: dark")
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})\b", light))
     if mode == "dark":
@@ -378,7 +378,7 @@ def test_error_while_writing_leaves_everything_as_it_was(when, error, tmp_path, 
         if next(calls) == when:
             raise error
 
-    monkeypatch.setattr("hmetad.report.files.os.fsync", fail)
+    monkeypatch.setattr("hmetad.report.page.files.os.fsync", fail)
     with pytest.raises(error):
         small_report().save(path)
     assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [("out.md", "old")]
@@ -530,7 +530,7 @@ def test_a_report_as_text_is_one_line():
 
 
 def test_the_styles_of_a_page_around_do_not_reach_an_embedded_report():
-    css = files("hmetad.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    css = files("hmetad.report.page").joinpath("templates/report.css").read_text(encoding="utf-8")
     classes = re.findall(r"(?:\.hmetad-(?:report|page))+", css.replace("html:has(> body > ", ""))
     assert {text.count(".") for text in classes} == {2}
     terms = re.search(r"\.meta dt, \.meta dd \{([^}]*)\}", css).group(1)

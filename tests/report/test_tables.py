@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hmetad
 from hmetad.compare import bayes_factor, decisions, ranking
-from hmetad.report.tables import REASONS
+from hmetad.report.contents.tables import REASONS
 
 PACKAGE = Path(hmetad.__file__).parent
 

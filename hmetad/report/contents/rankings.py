@@ -11,10 +11,10 @@ import xarray as xr
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.report.blocks import Table, table_from_frame
+from hmetad.report.contents.pairwise import Stratum, held_equal
+from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.names import in_percent, symbol
-from hmetad.report.pairwise import Stratum, held_equal
-from hmetad.report.tables import codes_in_words
+from hmetad.report.page.blocks import Table, table_from_frame
 
 __all__ = ["ranking_table", "ranks_of"]
 

@@ -11,11 +11,11 @@ import xarray as xr
 from hmetad.bayes.checks import MAX_RHAT
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import Notice, notices
-from hmetad.report.blocks import Alerts, Cell, Figure, Table, table_from_frame
-from hmetad.report.cells import format_cell
-from hmetad.report.estimates import convergence_record
+from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.names import in_percent, interval_kind, symbol
-from hmetad.report.plots_intervals import describe_intervals, plot_decisions
+from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
+from hmetad.report.page.cells import format_cell
+from hmetad.report.plots.intervals import describe_intervals, plot_decisions
 
 __all__ = [
     "convergence_table",

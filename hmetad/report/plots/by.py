@@ -13,11 +13,11 @@ from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.errors import InputError, nearest
-from hmetad.report.frames import need, number_rows
-from hmetad.report.marks import line_with_band, line_with_whiskers, name_columns
 from hmetad.report.names import axis_name, in_percent
-from hmetad.report.panels import AxesLike, name_panel, panel_axes, share_legend
-from hmetad.report.style import (
+from hmetad.report.plots.frames import need, number_rows
+from hmetad.report.plots.marks import line_with_band, line_with_whiskers, name_columns
+from hmetad.report.plots.panels import AxesLike, name_panel, panel_axes, share_legend
+from hmetad.report.plots.style import (
     dress,
     name_axes,
     new_axes,

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from hmetad.compare.decisions import Decisions
-from hmetad.report.blocks import Cell, Judgement, Matrix, Table
-from hmetad.report.cells import format_cell
-from hmetad.report.layout import SIGNS, VERDICTS
-from hmetad.report.tables import decision_table, interval_note
+from hmetad.report.contents.tables import decision_table, interval_note
+from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
+from hmetad.report.page.cells import format_cell
+from hmetad.report.page.layout import SIGNS, VERDICTS
 
 __all__ = ["Stratum", "counts_table", "is_many", "pair_matrix", "pair_strata"]
 

@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform, offset_copy
 
 from hmetad.errors import InputError
-from hmetad.report.escape import visible
+from hmetad.report.page.escape import visible
 
 __all__ = [
     "BAND",
@@ -181,7 +181,7 @@ def drawable(text: object, length: int = 40) -> str:
     >>> drawable("$x_1$ & 子"), drawable("_hidden"), drawable("子" * 100, 20)
     ('\\$x_1\\$ & [U+5B50]', ' _hidden', '[U+5B50]…[U+5B50]')
     """
-    return _without_mathematics(_with_signs_of_the_font(text, length))
+    return without_mathematics(with_signs_of_the_font(text, length))
 
 
 def on_lines(text: object, width: int, length: int = 40) -> str:
@@ -192,39 +192,39 @@ def on_lines(text: object, width: int, length: int = 40) -> str:
     >>> on_lines("C: word removed or not", 12)
     'C: word\nremoved or\nnot'
     """
-    shown = _with_signs_of_the_font(text, length)
+    shown = with_signs_of_the_font(text, length)
     lines = textwrap.wrap(shown, width, max_lines=4, placeholder="…")
-    return _without_mathematics("\n".join(lines))
+    return without_mathematics("\n".join(lines))
 
 
-def _with_signs_of_the_font(text: object, length: int) -> str:
+def with_signs_of_the_font(text: object, length: int) -> str:
     """Text of at most a length in which signs that the font lacks are codes."""
-    known = _charmap(tuple(rcParams["font.family"]))
+    known = charmap(tuple(rcParams["font.family"]))
     signs = [sign if ord(sign) in known else f"[U+{ord(sign):04X}]" for sign in visible(text)]
-    return "".join(_cut(signs, length))
+    return "".join(cut(signs, length))
 
 
-def _without_mathematics(shown: str) -> str:
+def without_mathematics(shown: str) -> str:
     """Text that neither opens mathematics nor hides from a legend."""
     return (f" {shown}" if shown.startswith("_") else shown).replace("$", r"\$")
 
 
-def _cut(signs: list[str], length: int) -> list[str]:
+def cut(signs: list[str], length: int) -> list[str]:
     """Signs, each perhaps a code, of at most a length in all; their middle left out."""
     if sum(map(len, signs)) <= length:
         return signs
     tail = (length - 1) // 2
-    return [*_fitting(signs, length - 1 - tail), "…", *_fitting(signs[::-1], tail)[::-1]]
+    return [*fitting(signs, length - 1 - tail), "…", *fitting(signs[::-1], tail)[::-1]]
 
 
-def _fitting(signs: list[str], length: int) -> list[str]:
+def fitting(signs: list[str], length: int) -> list[str]:
     """As many of the first signs as a length holds."""
     ends = list(accumulate(map(len, signs)))
     return signs[: bisect_right(ends, length)]
 
 
 @lru_cache(maxsize=16)
-def _charmap(families: tuple[str, ...]) -> frozenset[int]:
+def charmap(families: tuple[str, ...]) -> frozenset[int]:
     """Signs that the fonts in use can set."""
     signs: set[int] = set()
     for family in families:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError
-from hmetad.report.blocks import (
+from hmetad.report.page.blocks import (
     Alerts,
     Block,
     Cell,
@@ -22,12 +22,12 @@ from hmetad.report.blocks import (
     Table,
     table_from_frame,
 )
-from hmetad.report.cells import csv_text
-from hmetad.report.figures import figure_pdf, figure_svg
-from hmetad.report.files import write_together
-from hmetad.report.layout import FigureView, MatrixView, TableView, arrange
-from hmetad.report.records import report_record
-from hmetad.report.render import render_html, render_latex, render_markdown
+from hmetad.report.page.cells import csv_text
+from hmetad.report.page.figures import figure_pdf, figure_svg
+from hmetad.report.page.files import write_together
+from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
+from hmetad.report.page.records import report_record
+from hmetad.report.page.render import render_html, render_latex, render_markdown
 
 __all__ = [
     "Alerts",
@@ -103,7 +103,7 @@ class Report:
         tables = sum(isinstance(block, (Table, Matrix)) for block in self.blocks)
         figures = sum(isinstance(block, Figure) for block in self.blocks)
         found = sum(len(block.items) for block in self.blocks if isinstance(block, Alerts))
-        parts = (_counted(tables, "table"), _counted(figures, "figure"), _counted(found, "notice"))
+        parts = (counted(tables, "table"), counted(figures, "figure"), counted(found, "notice"))
         return f"Report({self.title!r}: {', '.join(parts)})"
 
     def html(self) -> str:
@@ -157,7 +157,7 @@ class Report:
             When the suffix is another one, or the folder does not exist.
         """
         path = Path(path)
-        files = _formats().get(path.suffix.lower())
+        files = writers().get(path.suffix.lower())
         if files is None:
             raise InputError(
                 "path",
@@ -173,46 +173,46 @@ class Report:
         return path
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Number and noun, in the plural where it is not one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _formats() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
+def writers() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
     """Find the writer of each suffix."""
     return {
-        ".html": _html_files,
-        ".md": _markdown_files,
-        ".tex": _latex_files,
-        ".json": _json_file,
+        ".html": html_files,
+        ".md": markdown_files,
+        ".tex": latex_files,
+        ".json": json_files,
     }
 
 
-def _html_files(report: Report, path: Path) -> dict[Path, bytes]:
+def html_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Render the page alone."""
     return {path: report.html().encode()}
 
 
-def _json_file(report: Report, path: Path) -> dict[Path, bytes]:
+def json_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Write what the report holds as JSON."""
     text = json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
     return {path: f"{text}\n".encode("utf-8", "replace")}
 
 
-def _markdown_files(report: Report, path: Path) -> dict[Path, bytes]:
+def markdown_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Render figures as SVG and tables as CSV, then the text."""
-    stem = _folder_stem(path)
+    stem = folder_stem(path)
     figures = {
         path.parent / f"{stem}_figures" / f"{view.name}.svg": figure_svg(view.figure)
         for view in arrange(report.blocks)
         if isinstance(view, FigureView)
     }
-    return figures | _csv_files(report, path) | {path: render_markdown(report, stem).encode()}
+    return figures | csv_files(report, path) | {path: render_markdown(report, stem).encode()}
 
 
-def _latex_files(report: Report, path: Path) -> dict[Path, bytes]:
+def latex_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Render figures as PDF (as SVG where they came so) and tables as CSV, then the text."""
-    stem, figures = _folder_stem(path), {}
+    stem, figures = folder_stem(path), {}
     for view in arrange(report.blocks):
         if isinstance(view, FigureView):
             beside = path.parent / f"{stem}_figures" / view.name
@@ -221,19 +221,19 @@ def _latex_files(report: Report, path: Path) -> dict[Path, bytes]:
                 figures[beside.with_name(f"{view.name}.svg")] = figure_svg(view.figure)
             else:
                 figures[beside.with_name(f"{view.name}.pdf")] = pdf
-    return figures | _csv_files(report, path) | {path: render_latex(report, stem).encode()}
+    return figures | csv_files(report, path) | {path: render_latex(report, stem).encode()}
 
 
-def _csv_files(report: Report, path: Path) -> dict[Path, bytes]:
+def csv_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Every table with its values in full precision."""
     files = {}
     for view in arrange(report.blocks):
         if isinstance(view, (TableView, MatrixView)):
-            folder = path.parent / f"{_folder_stem(path)}_tables"
+            folder = path.parent / f"{folder_stem(path)}_tables"
             files[folder / f"{view.name}.csv"] = csv_text(view.values).encode("utf-8", "replace")
     return files
 
 
-def _folder_stem(path: Path) -> str:
+def folder_stem(path: Path) -> str:
     """Start of the names of the folders beside, without signs that LaTeX would act upon."""
     return re.sub(r"[^\w. -]", "-", path.stem)

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from matplotlib import rc_context
 
 from hmetad.errors import InputError
-from hmetad.report.blocks import Figure
+from hmetad.report.page.blocks import Figure
 
 __all__ = ["figure_pdf", "figure_svg", "inline_svg"]
 
@@ -56,7 +56,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
     >>> print(inline_svg(Figure("A line.", "A line.", drawing), "figure-1"))
     <svg viewBox="0 0 9 9" stroke-linejoin="round" ...><path id="figure-1-a" d="M0 0H9" /></svg>
     """
-    root = _cleaned(_svg_text(figure, facecolor="none"), prefix)
+    root = cleaned(svg_text(figure, facecolor="none"), prefix)
     for name, value in {**STROKES, "aria-hidden": "true", "focusable": "false"}.items():
         root.set(name, value)
     return ElementTree.tostring(root, encoding="unicode")
@@ -64,7 +64,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
 
 def figure_svg(figure: Figure) -> bytes:
     """SVG file on white, cleaned as for a page."""
-    root = _cleaned(_svg_text(figure, facecolor="white"), "")
+    root = cleaned(svg_text(figure, facecolor="white"), "")
     root.set("xmlns", SVG)
     for name, value in STROKES.items():
         root.set(name, value)
@@ -76,24 +76,24 @@ def figure_pdf(figure: Figure) -> bytes | None:
     if isinstance(figure.draw, str):
         return None
     content = io.BytesIO()
-    with _steady(figure):
+    with steady(figure):
         dates = {"CreationDate": None, "Creator": None, "Producer": None}
         figure.draw.savefig(content, format="pdf", facecolor="white", metadata=dates)
     return content.getvalue()
 
 
-def _svg_text(figure: Figure, facecolor: str) -> str:
+def svg_text(figure: Figure, facecolor: str) -> str:
     """SVG document of a figure, as matplotlib writes it or as it came."""
     if isinstance(figure.draw, str):
         return figure.draw
     content = io.StringIO()
-    with _steady(figure), _laid_out(figure.draw) as drawn:
+    with steady(figure), laid_out(figure.draw) as drawn:
         drawn.savefig(content, format="svg", facecolor=facecolor, metadata={"Date": None})
     return content.getvalue()
 
 
 @contextmanager
-def _laid_out(drawn: Any) -> Iterator[Any]:
+def laid_out(drawn: Any) -> Iterator[Any]:
     """Figure with everything in its place, which matplotlib would draw once in vain to find."""
     engine = drawn.get_layout_engine()
     if engine is None:
@@ -108,7 +108,7 @@ def _laid_out(drawn: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _steady(figure: Figure) -> Iterator[None]:
+def steady(figure: Figure) -> Iterator[None]:
     """Give the same bytes for the same figure, whatever the user's own settings."""
     settings = {
         "svg.hashsalt": f"hmetad {figure.name}",
@@ -126,7 +126,7 @@ def _steady(figure: Figure) -> Iterator[None]:
         yield
 
 
-def _cleaned(text: str, prefix: str) -> ElementTree.Element:
+def cleaned(text: str, prefix: str) -> ElementTree.Element:
     """Root of an SVG document with only what draws, names without their space."""
     try:
         root = ElementTree.fromstring(text[text.index("<svg") :])
@@ -134,27 +134,27 @@ def _cleaned(text: str, prefix: str) -> ElementTree.Element:
         raise InputError(
             "draw", f"SVG that cannot be read ({error})", "one well-formed SVG element"
         ) from error
-    _keep_drawing(root, prefix)
+    keep_drawing(root, prefix)
     return root
 
 
-def _keep_drawing(element: ElementTree.Element, prefix: str) -> None:
+def keep_drawing(element: ElementTree.Element, prefix: str) -> None:
     """Drop, from an element and all below, what does not draw; prefix ids and references."""
     element.tag = element.tag.split("}")[-1]
     attributes = [(name.split("}")[-1], value) for name, value in element.attrib.items()]
     element.attrib.clear()
     for name, value in attributes:
-        kept = _kept_value(name, value, f"{prefix}-" if prefix else "")
+        kept = kept_value(name, value, f"{prefix}-" if prefix else "")
         if kept is not None:
             element.set(name, kept)
     for child in list(element):
         if not isinstance(child.tag, str) or child.tag.split("}")[-1] not in DRAWN:
             element.remove(child)
         else:
-            _keep_drawing(child, prefix)
+            keep_drawing(child, prefix)
 
 
-def _kept_value(name: str, value: str, prefix: str) -> str | None:
+def kept_value(name: str, value: str, prefix: str) -> str | None:
     """Attribute's value with prefixed ids, or None where it acts or points outside."""
     if name.lower().startswith("on"):
         return None

@@ -18,7 +18,7 @@ from hmetad.measures.information_bounds import (
 )
 from hmetad.measures.information_noise import noise_information
 from hmetad.measures.type2 import type2_roc
-from hmetad.report.style import (
+from hmetad.report.plots.style import (
     BAND,
     LINES,
     SOFT,

@@ -9,12 +9,12 @@ import xarray as xr
 
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
-from hmetad.report.blocks import Block, Prose, table_from_frame
-from hmetad.report.cells import format_cell
+from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
+from hmetad.report.contents.rankings import ranking_table, ranks_of
+from hmetad.report.contents.tables import decision_figure, decision_table, rope_in_words
 from hmetad.report.names import judged_name, symbol
-from hmetad.report.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
-from hmetad.report.rankings import ranking_table, ranks_of
-from hmetad.report.tables import decision_figure, decision_table, rope_in_words
+from hmetad.report.page.blocks import Block, Prose, table_from_frame
+from hmetad.report.page.cells import format_cell
 
 __all__ = ["asked", "changed_verdicts", "decided"]
 
@@ -97,7 +97,7 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
     differ = frame[list(others)].ne(frame["as decided"], axis=0)
     shown = frame[differ.any(axis=1)]
     counted = "; ".join(f"{name}: {int(differ[name].sum())}" for name in others)
-    said = f"Of {len(frame)} verdicts change: {counted}."
+    said = f"Verdicts that change, of {len(frame)}: {counted}."
     blocks: list[Block] = [Prose("Sensitivity", (said,))]
     if len(shown):
         columns = {"label": "Contrast"} | {name: name for name in shown.columns[1:]}

@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hmetad.errors import InputError
-from hmetad.report.marks import line_with_whiskers, wilson
-from hmetad.report.style import (
+from hmetad.report.plots.marks import line_with_whiskers, wilson
+from hmetad.report.plots.style import (
     COLORS,
     FAINT,
     INK,

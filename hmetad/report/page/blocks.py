@@ -11,7 +11,7 @@ import pandas as pd
 
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError, nearest
-from hmetad.report.cells import format_cell
+from hmetad.report.page.cells import format_cell
 
 __all__ = [
     "Alerts",
@@ -57,7 +57,7 @@ class Prose:
     paragraphs: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _refuse_text("paragraphs", self.paragraphs)
+        refuse_text("paragraphs", self.paragraphs)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Table:
     decisions: Decisions | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _refuse_text("columns", self.columns)
+        refuse_text("columns", self.columns)
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.columns):
                 raise InputError(
@@ -112,7 +112,7 @@ class Table:
                     "Give None where there is no value.",
                 )
         for column, spec in self.formats:
-            _check_format(self, column, spec)
+            check_format(self, column, spec)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Matrix:
     note: str = ""
 
     def __post_init__(self) -> None:
-        _refuse_text("levels", self.levels)
+        refuse_text("levels", self.levels)
         lengths = [len(row) for row in self.cells]
         if lengths != list(range(len(self.levels))):
             allowed = f"rows of 0 to {len(self.levels) - 1} cells, one row per level"
@@ -170,7 +170,7 @@ class Figure:
         What the figure shows, printed under it.
     alt : str
         The figure in words, for screen readers; see `describe_intervals` of
-        `hmetad.report.plots_intervals`.
+        `hmetad.report.plots.intervals`.
     draw : matplotlib.figure.Figure or str
         The figure, or a finished SVG document as text.
     name : str, optional
@@ -236,7 +236,7 @@ class Alerts:
                 raise InputError(
                     "items", f"{len(item)} parts", "(severity, sentence, cells)", "Give () for all."
                 )
-            _refuse_text("cells", item[2])
+            refuse_text("cells", item[2])
 
 
 type Block = Prose | Table | Matrix | Figure | Alerts
@@ -310,7 +310,7 @@ def table_from_frame(
                 raise InputError(
                     argument, repr(column), "a column of the frame", nearest(column, frame.columns)
                 )
-    values = [[_plain(value) for value in frame[column]] for column in headings]
+    values = [[plain_value(value) for value in frame[column]] for column in headings]
     return Table(
         caption,
         tuple(headings.values()),
@@ -321,7 +321,7 @@ def table_from_frame(
     )
 
 
-def _plain(value: object) -> Cell:
+def plain_value(value: object) -> Cell:
     """Python's own value of a data frame's cell; None where it is missing."""
     if value is None or value is pd.NA or value is pd.NaT:
         return None
@@ -329,7 +329,7 @@ def _plain(value: object) -> Cell:
     return value if isinstance(value, (str, float, int, bool)) else str(value)
 
 
-def _refuse_text(argument: str, value: object) -> None:
+def refuse_text(argument: str, value: object) -> None:
     """Raise where one text came for a tuple of texts: it would be read letter by letter."""
     if isinstance(value, str):
         raise InputError(
@@ -337,7 +337,7 @@ def _refuse_text(argument: str, value: object) -> None:
         )
 
 
-def _check_format(table: Table, column: str, spec: str) -> None:
+def check_format(table: Table, column: str, spec: str) -> None:
     """Raise unless `spec` can write every number of the column."""
     if column not in table.columns:
         raise InputError(

@@ -11,7 +11,7 @@ from matplotlib.transforms import offset_copy
 
 from hmetad.measures.forecasts import share
 from hmetad.measures.monotonicity import share_limits
-from hmetad.report.style import (
+from hmetad.report.plots.style import (
     BAND,
     COLORS,
     HATCHES,

@@ -14,11 +14,11 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hmetad.report.blocks import Document
-from hmetad.report.cells import csv_text
-from hmetad.report.escape import Safe, latex, markdown, opening, shorten, visible
-from hmetad.report.figures import inline_svg
-from hmetad.report.layout import FigureView, MatrixView, TableView, View, arrange
+from hmetad.report.page.blocks import Document
+from hmetad.report.page.cells import csv_text
+from hmetad.report.page.escape import Safe, latex, markdown, opening, shorten, visible
+from hmetad.report.page.figures import inline_svg
+from hmetad.report.page.layout import FigureView, MatrixView, TableView, View, arrange
 
 __all__ = ["render_html", "render_latex", "render_markdown"]
 
@@ -45,23 +45,23 @@ class Section:
 
 def render_html(document: Document, *, embedded: bool = False) -> str:
     """HTML page that needs nothing from outside, or a part of a page when `embedded`."""
-    prefix = _embedded_prefix(document) if embedded else ""
+    prefix = embedded_prefix(document) if embedded else ""
     views = arrange(document.blocks, prefix)
     drawings = {
         view.anchor: Markup(inline_svg(view.figure, view.anchor))
         for view in views
         if isinstance(view, FigureView)
     }
-    template = _html_environment().get_template("report.html.jinja")
+    template = html_environment().get_template("report.html.jinja")
     return template.render(
-        _head(document),
+        head_of(document),
         views=views,
-        contents=_contents(views),
+        contents=contents_of(views),
         opening=opening,
         drawings=drawings,
-        csv_links={v.anchor: _csv_link(v) for v in views if isinstance(v, MatrixView)},
-        script=Markup(_script()),
-        script_hash=_script_hash(),
+        csv_links={v.anchor: csv_link(v) for v in views if isinstance(v, MatrixView)},
+        script=Markup(sorting_script()),
+        script_hash=script_hash(),
         embedded=embedded,
         prefix=prefix,
     )
@@ -69,10 +69,10 @@ def render_html(document: Document, *, embedded: bool = False) -> str:
 
 def render_markdown(document: Document, stem: str) -> str:
     """Markdown (CommonMark with tables) that refers to files in folders named after `stem`."""
-    template = _plain_environment(markdown).get_template("report.md.jinja")
+    template = plain_environment(markdown).get_template("report.md.jinja")
     folder = quote(stem)
     text = template.render(
-        _head(document),
+        head_of(document),
         views=arrange(document.blocks),
         figures=Safe(f"{folder}_figures"),
         tables=Safe(f"{folder}_tables"),
@@ -83,9 +83,9 @@ def render_markdown(document: Document, stem: str) -> str:
 
 def render_latex(document: Document, stem: str) -> str:
     """LaTeX article that refers to figures in a folder named after `stem`."""
-    template = _plain_environment(latex, **LATEX_DELIMITERS).get_template("report.tex.jinja")
+    template = plain_environment(latex, **LATEX_DELIMITERS).get_template("report.tex.jinja")
     return template.render(
-        _head(document),
+        head_of(document),
         views=arrange(document.blocks),
         figures=Safe(f"{stem}_figures"),
         safe=Safe,
@@ -93,7 +93,7 @@ def render_latex(document: Document, stem: str) -> str:
     )
 
 
-def _head(document: Document) -> dict[str, object]:
+def head_of(document: Document) -> dict[str, object]:
     """Title, subtitle and meta, visible."""
     return {
         "title": visible(document.title),
@@ -102,7 +102,7 @@ def _head(document: Document) -> dict[str, object]:
     }
 
 
-def _contents(views: tuple[View, ...]) -> list[Section]:
+def contents_of(views: tuple[View, ...]) -> list[Section]:
     """Table of contents: sections, each with the tables and figures in it."""
     contents: list[Section] = []
     for view in views:
@@ -115,40 +115,40 @@ def _contents(views: tuple[View, ...]) -> list[Section]:
     return contents
 
 
-def _csv_link(view: MatrixView) -> str:
+def csv_link(view: MatrixView) -> str:
     """CSV file as a link that carries it."""
     text = csv_text(view.values).encode("utf-8", "replace")
     return f"data:text/csv;charset=utf-8,{quote(text, safe=LINK_SIGNS)}"
 
 
 @cache
-def _script() -> str:
+def sorting_script() -> str:
     """Script that sorts tables."""
-    return files("hmetad.report").joinpath("templates", "sort.js").read_text(encoding="utf-8")
+    return files("hmetad.report.page").joinpath("templates", "sort.js").read_text(encoding="utf-8")
 
 
-def _script_hash() -> str:
+def script_hash() -> str:
     """What the policy of a page says of the one script that may run."""
-    digest = hashlib.sha256(_script().encode()).digest()
+    digest = hashlib.sha256(sorting_script().encode()).digest()
     return f"sha256-{b64encode(digest).decode()}"
 
 
-def _embedded_prefix(document: Document) -> str:
+def embedded_prefix(document: Document) -> str:
     """Start of every id of a report inside another page, from its words."""
     words = repr((document.title, document.subtitle, document.meta, len(document.blocks)))
     return f"hmetad-{hashlib.sha256(words.encode('utf-8', 'replace')).hexdigest()[:8]}-"
 
 
-def _loader() -> PackageLoader:
+def template_loader() -> PackageLoader:
     """Templates beside this file."""
-    return PackageLoader("hmetad.report", "templates")
+    return PackageLoader("hmetad.report.page", "templates")
 
 
 @cache
-def _html_environment() -> Environment:
+def html_environment() -> Environment:
     """Environment that escapes every value for HTML."""
     return Environment(
-        loader=_loader(),
+        loader=template_loader(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -157,14 +157,14 @@ def _html_environment() -> Environment:
     )
 
 
-def _plain_environment(escape: Callable[[object], str], **delimiters: str) -> Environment:
+def plain_environment(escape: Callable[[object], str], **delimiters: str) -> Environment:
     """Environment that escapes every value with `escape` unless it is `Safe`."""
 
     def finalize(value: object) -> str:
         return str(value) if isinstance(value, Safe) else escape(value)
 
     return Environment(
-        loader=_loader(),
+        loader=template_loader(),
         finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,

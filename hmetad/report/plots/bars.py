@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from hmetad.report.cells import format_cell
-from hmetad.report.frames import need, number_rows
-from hmetad.report.marks import bars, name_columns
 from hmetad.report.names import unit
-from hmetad.report.style import (
+from hmetad.report.page.cells import format_cell
+from hmetad.report.plots.frames import need, number_rows
+from hmetad.report.plots.marks import bars, name_columns
+from hmetad.report.plots.style import (
     INK,
     SIZE,
     dress,

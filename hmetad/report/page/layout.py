@@ -6,9 +6,9 @@ Blocks → views, in which every text is visible and every number written.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hmetad.report.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
-from hmetad.report.cells import csv_value, format_cell, is_number
-from hmetad.report.escape import shorten, slug, visible
+from hmetad.report.page.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
+from hmetad.report.page.cells import csv_value, format_cell, is_number
+from hmetad.report.page.escape import shorten, slug, visible
 
 __all__ = [
     "SIGNS",
@@ -172,7 +172,7 @@ type View = ProseView | NoticesView | TableView | MatrixView | FigureView
 
 
 @dataclass
-class _Counter:
+class Counter:
     """Numbers and file names given so far."""
 
     sections: int = 0
@@ -209,26 +209,26 @@ def arrange(blocks: Sequence[Block], prefix: str = "") -> tuple[View, ...]:
     >>> [view.anchor for view in arrange((Prose("Data", ()), Table("Counts", ("n",), ())))]
     ['section-1', 'table-1']
     """
-    counter = _Counter()
-    return tuple(_view(block, counter, prefix) for block in blocks)
+    counter = Counter()
+    return tuple(view_of(block, counter, prefix) for block in blocks)
 
 
-def _view(block: Block, counter: _Counter, prefix: str) -> View:
+def view_of(block: Block, counter: Counter, prefix: str) -> View:
     """View of one block."""
     match block:
         case Prose():
-            return _prose(block, counter, prefix)
+            return prose_view(block, counter, prefix)
         case Alerts():
-            return _notices(block, counter, prefix)
+            return notices_view(block, counter, prefix)
         case Table():
-            return _table(block, counter, prefix)
+            return table_view(block, counter, prefix)
         case Matrix():
-            return _matrix(block, counter, prefix)
+            return matrix_view(block, counter, prefix)
         case Figure():
-            return _figure(block, counter, prefix)
+            return figure_view(block, counter, prefix)
 
 
-def _prose(block: Prose, counter: _Counter, prefix: str) -> ProseView:
+def prose_view(block: Prose, counter: Counter, prefix: str) -> ProseView:
     counter.sections += 1
     return ProseView(
         f"{prefix}section-{counter.sections}",
@@ -237,7 +237,7 @@ def _prose(block: Prose, counter: _Counter, prefix: str) -> ProseView:
     )
 
 
-def _notices(block: Alerts, counter: _Counter, prefix: str) -> NoticesView:
+def notices_view(block: Alerts, counter: Counter, prefix: str) -> NoticesView:
     counter.sections += 1
     items = tuple(
         NoticeView(
@@ -251,13 +251,13 @@ def _notices(block: Alerts, counter: _Counter, prefix: str) -> NoticesView:
     return NoticesView(f"{prefix}section-{counter.sections}", visible(block.heading), items)
 
 
-def _table(block: Table, counter: _Counter, prefix: str) -> TableView:
+def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
     counter.tables += 1
     formats = dict(block.formats)
     specs = [formats.get(column, "") for column in block.columns]
     rows = tuple(
         tuple(
-            _cell(value, spec, place)
+            cell_view(value, spec, place)
             for place, (value, spec) in enumerate(zip(row, specs, strict=True))
         )
         for row in block.rows
@@ -267,19 +267,19 @@ def _table(block: Table, counter: _Counter, prefix: str) -> TableView:
         counter.tables,
         counter.name(block.name, f"table-{counter.tables}"),
         visible(block.caption),
-        _columns(block, rows),
+        column_views(block, rows),
         rows,
         visible(block.note),
-        _values(block),
+        csv_rows(block),
     )
 
 
-def _values(block: Table) -> tuple[tuple[object, ...], ...]:
+def csv_rows(block: Table) -> tuple[tuple[object, ...], ...]:
     """Headings and values as a CSV file has them."""
     return (block.columns, *(tuple(csv_value(value) for value in row) for row in block.rows))
 
 
-def _matrix(block: Matrix, counter: _Counter, prefix: str) -> MatrixView:
+def matrix_view(block: Matrix, counter: Counter, prefix: str) -> MatrixView:
     counter.tables += 1
     return MatrixView(
         f"{prefix}table-{counter.tables}",
@@ -287,13 +287,13 @@ def _matrix(block: Matrix, counter: _Counter, prefix: str) -> MatrixView:
         counter.name(block.pairs.name, f"table-{counter.tables}"),
         visible(block.caption),
         tuple(visible(level) for level in block.levels),
-        tuple(tuple(_square(cell) for cell in row) for row in block.cells),
+        tuple(tuple(square_view(cell) for cell in row) for row in block.cells),
         visible(block.note),
-        _values(block.pairs),
+        csv_rows(block.pairs),
     )
 
 
-def _square(cell: Judgement | None) -> SquareView | None:
+def square_view(cell: Judgement | None) -> SquareView | None:
     """Sign and difference of one pair."""
     if cell is None:
         return None
@@ -303,20 +303,20 @@ def _square(cell: Judgement | None) -> SquareView | None:
     return SquareView(known, sign, format_cell(difference, "z.2f"), visible(words))
 
 
-def _cell(value: object, spec: str, place: int) -> CellView:
+def cell_view(value: object, spec: str, place: int) -> CellView:
     """Text of one cell; the first column names its row and has no verdicts."""
     text = visible(format_cell(value, spec))
     return CellView(text, text if place and text in VERDICTS else "")
 
 
-def _columns(block: Table, rows: Sequence[Sequence[CellView]]) -> tuple[ColumnView, ...]:
+def column_views(block: Table, rows: Sequence[Sequence[CellView]]) -> tuple[ColumnView, ...]:
     """Kind of every column, from its values."""
     places = range(len(block.columns))
     judged = [place for place in places if any(row[place].verdict for row in rows)]
-    return tuple(_column(block, place, place in judged[:1]) for place in places)
+    return tuple(column_view(block, place, place in judged[:1]) for place in places)
 
 
-def _column(block: Table, place: int, judged: bool) -> ColumnView:
+def column_view(block: Table, place: int, judged: bool) -> ColumnView:
     """Kind of one column, from its values."""
     values = [row[place] for row in block.rows if row[place] is not None]
     numeric = bool(values) and all(is_number(value) for value in values)
@@ -324,7 +324,7 @@ def _column(block: Table, place: int, judged: bool) -> ColumnView:
     return ColumnView(visible(block.columns[place]), numeric, wide, judged)
 
 
-def _figure(block: Figure, counter: _Counter, prefix: str) -> FigureView:
+def figure_view(block: Figure, counter: Counter, prefix: str) -> FigureView:
     counter.figures += 1
     return FigureView(
         f"{prefix}figure-{counter.figures}",

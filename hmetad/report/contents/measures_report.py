@@ -10,17 +10,17 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.errors import InputError
-from hmetad.report.blocks import Block, Figure, Prose, table_from_frame
-from hmetad.report.estimates import measure_frame
+from hmetad.report.contents.estimates import measure_frame
+from hmetad.report.contents.tables import notice_block
 from hmetad.report.names import in_percent
-from hmetad.report.plots_measures import (
+from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.page.report import Report
+from hmetad.report.plots.measures import (
     MOST_CELLS,
     plot_information_plane,
     plot_type1_roc,
     plot_type2_roc,
 )
-from hmetad.report.report import Report
-from hmetad.report.tables import notice_block
 
 __all__ = ["measures_report"]
 

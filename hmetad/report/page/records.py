@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from hmetad.compare.decisions import Decisions
-from hmetad.report.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
-from hmetad.report.plain import strict
+from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
+from hmetad.report.page.plain import strict
 
 __all__ = ["decisions_record", "report_record"]
 

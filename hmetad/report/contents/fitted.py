@@ -11,13 +11,13 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.measures.catalogue import measure
-from hmetad.report.blocks import Block, Figure, Prose, Table, table_from_frame
-from hmetad.report.cells import format_cell
-from hmetad.report.estimates import estimate_frame
+from hmetad.report.contents.estimates import estimate_frame
+from hmetad.report.contents.tables import convergence_table
 from hmetad.report.names import symbol
-from hmetad.report.plots_fit import Kind, describe_fit, plot_fit
-from hmetad.report.plots_intervals import describe_intervals, plot_forest
-from hmetad.report.tables import convergence_table
+from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
+from hmetad.report.page.cells import format_cell
+from hmetad.report.plots.fit import Kind, describe_fit, plot_fit
+from hmetad.report.plots.intervals import describe_intervals, plot_forest
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 

@@ -121,7 +121,7 @@ def visible(text: object) -> str:
     'two lines, a bell [U+0007]'
     """
     line = LINE_SPACE.sub(" ", unicodedata.normalize("NFC", str(text))).strip()
-    return "".join(_code(sign) if _hides(sign) else sign for sign in line)
+    return "".join(code_point(sign) if hides(sign) else sign for sign in line)
 
 
 def markdown(text: object) -> str:
@@ -135,7 +135,7 @@ def markdown(text: object) -> str:
     line = MARKDOWN_SIGNS.sub(lambda sign: "\\" + sign[0], visible(text))
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = MARKDOWN_LINK.sub(lambda sign: "\\" + sign[0], line)
-    return MARKDOWN_OPENING.sub(_escape_opening, line)
+    return MARKDOWN_OPENING.sub(escaped_opening, line)
 
 
 def latex(text: object) -> str:
@@ -150,8 +150,8 @@ def latex(text: object) -> str:
     >>> print(latex("Müller & 子"))
     Müller \& {[}U+5B50{]}
     """
-    line = LONG_RUN.sub(lambda run: BREAK.join(_pieces(run[0], 8)), visible(text))
-    return LIGATURE.sub(r"\1{}", "".join(_latex_sign(sign) for sign in SIGN.findall(line)))
+    line = LONG_RUN.sub(lambda run: BREAK.join(pieces(run[0], 8)), visible(text))
+    return LIGATURE.sub(r"\1{}", "".join(latex_sign(sign) for sign in SIGN.findall(line)))
 
 
 def shorten(text: object, length: int = 40) -> str:
@@ -198,31 +198,31 @@ def slug(text: object, default: str) -> str:
     return re.sub("[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:60].strip("-") or default
 
 
-def _hides(sign: str) -> bool:
+def hides(sign: str) -> bool:
     """Whether a sign would be invisible or turn the direction of what follows."""
     return unicodedata.category(sign) in ("Cc", "Cs") or sign in DIRECTION_MARKS
 
 
-def _code(sign: str) -> str:
+def code_point(sign: str) -> str:
     """Code point in words."""
     return f"[U+{ord(sign):04X}]"
 
 
-def _pieces(run: str, length: int) -> list[str]:
+def pieces(run: str, length: int) -> list[str]:
     """Cut a long run where a line may break."""
     return [run[start : start + length] for start in range(0, len(run), length)]
 
 
-def _escape_opening(match: re.Match[str]) -> str:
+def escaped_opening(match: re.Match[str]) -> str:
     """Keep a list mark or an underline at the start of a line from being one."""
     return match[0] + "\\" if match[0].isdigit() else "\\" + match[0]
 
 
-def _latex_math() -> dict[str, str]:
+def latex_math() -> dict[str, str]:
     """Every sign that LaTeX sets in mathematics, and its command."""
-    greek = {unicodedata.lookup(f"GREEK SMALL LETTER {_unicode_name(n)}"): n for n in GREEK.split()}
+    greek = {unicodedata.lookup(f"GREEK SMALL LETTER {unicode_name(n)}"): n for n in GREEK.split()}
     capital = {
-        unicodedata.lookup(f"GREEK CAPITAL LETTER {_unicode_name(n)}"): n
+        unicodedata.lookup(f"GREEK CAPITAL LETTER {unicode_name(n)}"): n
         for n in GREEK_WITH_CAPITAL.split()
     }
     commands = {sign: f"\\{name}" for sign, name in (greek | capital).items()}
@@ -230,15 +230,15 @@ def _latex_math() -> dict[str, str]:
     return commands | latin | MATH_SIGNS
 
 
-def _unicode_name(name: str) -> str:
+def unicode_name(name: str) -> str:
     """Unicode's spelling of a Greek letter."""
     return "LAMDA" if name.lower() == "lambda" else name.upper()
 
 
-MATH = _latex_math()
+MATH = latex_math()
 
 
-def _latex_sign(sign: str) -> str:
+def latex_sign(sign: str) -> str:
     """One sign in LaTeX."""
     if len(sign) == 2:
         return rf"\^{{{sign[0]}}}"
@@ -248,4 +248,4 @@ def _latex_sign(sign: str) -> str:
         return rf"\ensuremath{{{MATH[sign]}}}"
     if sign.isascii() or sign in LATIN:
         return sign
-    return "".join(LATEX_SIGNS.get(part, part) for part in _code(sign))
+    return "".join(LATEX_SIGNS.get(part, part) for part in code_point(sign))

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError
 from hmetad.report.names import in_percent
-from hmetad.report.panels import (
+from hmetad.report.plots.panels import (
     AxesLike,
     name_outer_axes,
     name_panel,
     panel_axes,
     share_legend,
 )
-from hmetad.report.style import (
+from hmetad.report.plots.style import (
     BAND,
     COLORS,
     INK,

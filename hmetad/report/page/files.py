@@ -30,26 +30,26 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     made: list[Path] = []
     try:
         for path, content in contents.items():
-            _make_folder(path.parent, made)
+            make_folder(path.parent, made)
             beside = path.parent / f".{secrets.token_hex(8)}.tmp"
             staged.append((beside, path))
-            _write(beside, content)
+            write_whole(beside, content)
         for beside, path in staged:
             os.replace(beside, path)
     except BaseException:
-        _clear(staged, made)
+        clear(staged, made)
         raise
 
 
-def _make_folder(folder: Path, made: list[Path]) -> None:
+def make_folder(folder: Path, made: list[Path]) -> None:
     """Make a folder and its parents if they are missing, and remember which."""
     if not folder.exists():
-        _make_folder(folder.parent, made)
+        make_folder(folder.parent, made)
         made.append(folder)
         folder.mkdir()
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a new file through to the disk."""
     with path.open("xb") as file:
         file.write(content)
@@ -57,7 +57,7 @@ def _write(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _clear(staged: list[tuple[Path, Path]], made: list[Path]) -> None:
+def clear(staged: list[tuple[Path, Path]], made: list[Path]) -> None:
     """Remove what was written beside, and the new folders that are empty."""
     for beside, _ in staged:
         beside.unlink(missing_ok=True)

@@ -10,12 +10,12 @@ import xarray as xr
 
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
-from hmetad.report.blocks import Block, Prose
-from hmetad.report.compose import combine_reports, fit_report
-from hmetad.report.decided import asked, changed_verdicts, decided
+from hmetad.report.contents.decided import asked, changed_verdicts, decided
+from hmetad.report.contents.fit_report import combine_reports, fit_report
+from hmetad.report.contents.tables import notice_block
 from hmetad.report.names import symbol
-from hmetad.report.report import Report
-from hmetad.report.tables import notice_block
+from hmetad.report.page.blocks import Block, Prose
+from hmetad.report.page.report import Report
 
 __all__ = ["fits_report"]
 

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from hmetad.report.cells import format_cell
-from hmetad.report.escape import shorten
-from hmetad.report.frames import need, number_rows
-from hmetad.report.marks import backdrop, intervals, limit_across, name_rows, row_texts
 from hmetad.report.names import axis_name, in_percent, interval_kind, judged_name
-from hmetad.report.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
+from hmetad.report.page.cells import format_cell
+from hmetad.report.page.escape import shorten
+from hmetad.report.plots.frames import need, number_rows
+from hmetad.report.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
+from hmetad.report.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
 
 __all__ = ["IntervalDecisions", "describe_intervals", "plot_decisions", "plot_forest"]
 

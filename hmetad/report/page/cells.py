@@ -66,7 +66,7 @@ def format_cell(value: Any, spec: str = "") -> str:
         return MISSING
     if math.isinf(value):
         return "∞" if float(value) > 0 else "−∞"
-    return format(value, spec or _default_format(value)).replace("-", "−")
+    return format(value, spec or default_format(value)).replace("-", "−")
 
 
 def csv_value(value: object) -> object:
@@ -107,7 +107,7 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _default_format(value: Real) -> str:
+def default_format(value: Real) -> str:
     """Three decimals without a negative zero; large numbers in scientific notation."""
     if isinstance(value, Integral):
         return "d"
