@@ -26,7 +26,9 @@ ROOMS = ("likelihood", "measures", "compare")
 # Annotations are full of "int | None", which no test is there to notice.
 EXCLUDED = ("core/ReplaceBinaryOperator_BitOr_.*",)
 TIMEOUT_SECONDS = 1200
+# What compiled code passes over in silence, NumPy warns of.
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+PYTEST += ("-W", "ignore::RuntimeWarning")
 NONE_COLLECTED = 5  # what pytest exits with where there is no test
 CONFIG = """
 [cosmic-ray]

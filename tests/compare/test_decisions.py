@@ -1,6 +1,7 @@
 """Verdicts follow from intervals, null and region of practical equivalence."""
 
 import json
+from dataclasses import FrozenInstanceError
 
 import arviz as az
 import numpy as np
@@ -345,3 +346,9 @@ def test_notices_are_read_from_decisions():
     said = Notice("shift", "warning", "Look.", ("p0",))
     judged = decide(with_notices(normal_draws(0.3), [said]), rope=ROPE)
     assert notices(judged) == notices(judged.results) == [said]
+
+
+def test_decisions_cannot_be_changed():
+    decisions = decide(normal_draws(0.3), rope=ROPE)
+    with pytest.raises(FrozenInstanceError):
+        decisions.rope = (-1.0, 1.0)

@@ -57,3 +57,13 @@ def test_a_difference_is_clear_beyond_the_corrected_quantile_of_its_spread():
     for factor, expected in ((0.99, False), (1.01, True)):
         shift = [factor * norm.isf(0.05 / 4) * apart, 0]
         assert excludes_zero(draws + shift, PAIR, independent=True).tolist() == [expected]
+
+
+def test_coefficients_are_of_no_cells_whose_d_could_differ():
+    dprime = np.random.default_rng(2).normal([1.0, 3.0], 0.1, (4, 100, 2))
+    fit = fit_of(dprime)
+    assert codes(fit) == ["type1-differs"]
+    named = {"cell": "log_m_task_dim"}
+    effects = fit["log_m"].drop_vars("model").rename(named).assign_coords(log_m_task_dim=["x", "y"])
+    both = fit.assign(log_m_task=effects)
+    assert notices(contrast(both, var="log_m_task", over="task")) == []

@@ -9,6 +9,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import gammaln
 from scipy.stats import binom, norm
 
 from hmetad.counts.correct import type2_counts
@@ -16,7 +17,7 @@ from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import group_accuracy
-from hmetad.measures.group_accuracy import best_accuracy, convolved, enumerated
+from hmetad.measures.group_accuracy import best_accuracy, convolved, enumerated, joint_log_odds
 from hmetad.measures.groups import (
     combine_predictions,
     confidence_weighted_vote,
@@ -424,6 +425,16 @@ def test_equal_confidence_is_the_majority():
     said = combine_predictions(responses, np.full(responses.shape, 0.6))
     np.testing.assert_array_equal(said["response"], responses.mean(axis=1) > 0.5)
     assert not said["is_tie"].any()
+
+
+def test_a_tie_of_many_is_one_however_their_logarithms_round():
+    factors = np.log(np.arange(2, 1001))
+    weights = np.append(factors, -gammaln(1001))
+    assert weights.sum() != 0
+    log_odds, is_tie, is_torn = joint_log_odds(weights, 0.0)
+    assert (log_odds, is_tie, is_torn) == (0, True, False)
+    # Odds of 1.001 are none, however many balance beside it.
+    assert not joint_log_odds(np.append(weights, 0.001), 0.0)[1]
 
 
 def test_a_tie_goes_with_the_first_who_answered_and_is_said():
