@@ -16,7 +16,6 @@ from hmetad.compare.quantities import (
     M_QUANTITIES,
     SAMPLE_DIMS,
     Draws,
-    one_variable,
     quantity_draws,
 )
 from hmetad.compare.remarks import Record, record
@@ -106,29 +105,26 @@ def draws_like(
     draws: Draws | Mapping[str, Draws], name: str, values: xr.DataArray, names: Sequence[str]
 ) -> Floats | None:
     """Draws of d′ or c, (draw, cell), of the cells of the values, if there are any."""
-    if isinstance(draws, xr.DataArray):
-        return None
-    if isinstance(draws, xr.DataTree | xr.Dataset):
-        if not has_variable(draws, name):
-            return None
-        # Where each response has an M, d′ is that of both.
-        whole = one_variable(draws, name).broadcast_like(one_variable(draws, str(values.name)))
-        found = quantity_draws(whole, None, names)
-    elif all(has_variable(fit, name) for fit in draws.values()):
-        found = separate_cells(draws, name, names)
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        alone = for_each_m(draws, name, str(values.name))
+        found = None if alone is None else quantity_draws(alone, None, names)
     else:
-        return None
-    if found["cell"].values.tolist() != values["cell"].values.tolist():
+        each = {label: for_each_m(fit, name, str(values.name)) for label, fit in draws.items()}
+        known = {label: one for label, one in each.items() if one is not None}
+        found = separate_cells(known, None, names) if len(known) == len(each) else None
+    if found is None or found["cell"].values.tolist() != values["cell"].values.tolist():
         return None
     return found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
 
 
-def has_variable(fit: Draws, name: str) -> bool:
-    """Whether a fit, or its posterior, has draws of a variable per cell."""
+def for_each_m(fit: Draws, name: str, quantity: str) -> xr.DataArray | None:
+    """Draws of d′ or c beside each M: where each response has one, d′ is that of both."""
     if isinstance(fit, xr.DataArray):
-        return False
+        return None
     posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
-    return name in posterior and "cell" in posterior[name].dims
+    if name not in posterior or "cell" not in posterior[name].dims:
+        return None
+    return posterior[name].broadcast_like(posterior[quantity])
 
 
 def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArray[np.bool_]:

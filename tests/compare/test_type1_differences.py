@@ -67,3 +67,15 @@ def test_coefficients_are_of_no_cells_whose_d_could_differ():
     effects = fit["log_m"].drop_vars("model").rename(named).assign_coords(log_m_task_dim=["x", "y"])
     both = fit.assign(log_m_task=effects)
     assert notices(contrast(both, var="log_m_task", over="task")) == []
+
+
+def test_d_of_both_responses_is_compared_where_each_has_an_m():
+    fits = {}
+    for name, centre in (("young", 1.0), ("old", 3.0)):
+        fit = fit_of(np.random.default_rng(2).normal(centre, 0.1, (4, 100, 2)))
+        fits[name] = fit.assign(log_m=fit["log_m"].expand_dims(response=["S1", "S2"], axis=-1))
+    asked = {"var": "log_m", "over": "fit", "within": ["model", "response"], "independent": True}
+    found = {notice.code: notice.cells for notice in notices(contrast(fits, **asked))}
+    pairs = contrast(fits, **asked)["pair"].values.tolist()
+    assert len(pairs) == 4
+    assert list(found["type1-differs"]) == pairs
