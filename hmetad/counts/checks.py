@@ -30,6 +30,7 @@ __all__ = [
     "plain_array",
     "rating_numbers",
     "refuse_falling_ratings",
+    "refuse_impossible_counts",
     "require_stimulus",
     "table_dims",
     "two_labels",
@@ -193,7 +194,8 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     ------
     InputError
         If `counts` is no DataArray, lacks one of the dims, has other stimuli or responses than S1
-        and S2 in this order, or ratings that do not rise.
+        and S2 in this order, ratings that do not rise, or counts below 0 or missing. The counts
+        of a lazy table are not looked at.
 
     Examples
     --------
@@ -221,6 +223,8 @@ type-2 ROC), gamma, phi, mean_confidence and meta_information.
         raise InputError("counts", dims, allowed, start)
     refuse_other_stimuli(counts)
     refuse_falling_ratings(counts)
+    if counts.chunks is None:
+        refuse_impossible_counts(counts)
 
 
 def refuse_other_stimuli(counts: xr.DataArray) -> None:
@@ -246,6 +250,22 @@ def refuse_falling_ratings(counts: xr.DataArray) -> None:
     if rating.dtype.kind not in "iuf" or (np.diff(rating) <= 0).any():
         step = "counts.sortby('rating') sorts them; to turn a scale round, number it anew."
         raise InputError("counts", f"ratings {rating.tolist()}", "numbers that rise", step)
+
+
+def refuse_impossible_counts(counts: xr.DataArray) -> None:
+    """Refuse counts below 0, missing ones, and what is no number.
+
+    Examples
+    --------
+    >>> refuse_impossible_counts(xr.DataArray([3, 0, 2.5]))
+    """
+    values = counts.to_numpy()
+    if values.dtype.kind not in "iuf":
+        raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")
+    is_number = values >= 0
+    if not is_number.all():
+        step = "Leave out cells without trials, or give them counts of 0."
+        raise InputError("counts", f"{values[~is_number][0]:g}", "counts of 0 or more", step)
 
 
 def table_dims(counts: xr.DataArray, used_by: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from hmetad.counts.checks import (
     rating_numbers,
     refuse_falling_ratings,
     refuse_fractions,
+    refuse_impossible_counts,
     refuse_no_table,
 )
 from hmetad.counts.correctness import as_correct
@@ -276,13 +277,7 @@ def refuse_no_counts(counts: object) -> None:
         got = f"response {counts['response'].values} for stimulus {counts['stimulus'].values}"
         raise InputError("counts", got, "responses in the labels of the stimuli")
     refuse_falling_ratings(counts)
-    values = counts.to_numpy()
-    if values.dtype.kind not in "iuf":
-        raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")
-    if not (values >= 0).all():
-        off = values[~(values >= 0)].flat[0]
-        step = "Leave out cells without trials, or give them counts of 0."
-        raise InputError("counts", f"{off:g}", "counts of 0 or more", step)
+    refuse_impossible_counts(counts)
 
 
 def refuse_other_labels(counts: xr.DataArray) -> None:

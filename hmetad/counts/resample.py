@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.checks import TYPE2_DIMS, table_dims, whole_number
+from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
@@ -144,14 +144,11 @@ def refuse_counts(table: xr.DataArray, kind: str) -> None:
     """Refuse what nothing can be drawn from; trials are drawn from whole numbers only."""
     if table.sizes["cell"] == 0:
         raise InputError("counts", "a table without cells", "at least one cell")
-    if table.dtype.kind not in "iuf":
-        raise InputError("counts", f"values of type {table.dtype}", "numbers of trials")
-    is_whole = table.dtype.kind != "f"
+    is_whole = table.dtype.kind in "iu"
     # A lazy table of whole numbers is not read before its draws are.
     if table.chunks is not None and is_whole:
         return
-    if not bool((table >= 0).all()):
-        raise InputError("counts", "a negative or missing count", "counts of 0 or more")
+    refuse_impossible_counts(table)
     if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
         step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
         raise InputError("counts", "counts that are not whole", "numbers of trials", step)

@@ -38,7 +38,6 @@ __all__ = [
     "few_trials",
     "judged_trials",
     "refuse_no_probabilities",
-    "share",
 ]
 
 By = str | Sequence[str] | Mapping[str, str]
@@ -189,11 +188,6 @@ def count_forecasts(judged: Judged) -> Forecasts:
 def cell_sums(forecasts: Forecasts, values: Floats | Ints) -> Floats:
     """Sum over the forecasts of each cell, (c,); `values` has one for each of the f rows."""
     return np.bincount(forecasts.cell, weights=values, minlength=forecasts.n_cells)
-
-
-def share(part: Floats, whole: Floats) -> Floats:
-    """Quotient, NaN where there is nothing to divide by."""
-    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
 def described(

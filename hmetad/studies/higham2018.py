@@ -17,7 +17,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.measures.type2 import gamma, pairs, ratio
+from hmetad.measures.results import ratio
+from hmetad.measures.type2 import gamma, pairs
 from hmetad.studies.comparison import ComparisonRow, comparison_frame
 
 __all__ = ["Study", "analyse", "compare"]

@@ -156,8 +156,8 @@ def test_counts_that_are_not_whole_are_refused_for_trials_only(counts):
 def test_what_nothing_can_be_drawn_from_is_refused(counts, kind):
     for table, message in (
         (counts.isel(cell=[]), "a table without cells"),
-        (-counts, "a negative or missing count"),
-        (counts.where(counts > 2), "a negative or missing count"),
+        (-counts, "counts of 0 or more"),
+        (counts.where(counts > 2), "counts of 0 or more"),
         (counts.astype(object), "values of type object"),
     ):
         with pytest.raises(InputError, match=message):

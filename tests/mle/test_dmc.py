@@ -358,9 +358,9 @@ def test_further_dims_and_coordinates_are_kept():
 
 def test_cells_do_not_know_of_each_other():
     counts = simulate_counts(np.linspace(0.3, 2, 2500), trials=400, seed=3).astype(float)
-    counts[7], counts[9, 0, 1, 2] = 0, np.nan
+    counts[7] = 0
     together = fit_dmc(counts, correction="cell")
-    assert np.flatnonzero(together["meta_d"].isnull()).tolist() == [7, 9]
+    assert np.flatnonzero(together["meta_d"].isnull()).tolist() == [7]
     for i in (0, 1999, 2000, 2499):
         alone = fit_dmc(counts.isel(cell=[i]), correction="cell")
         assert together["meta_d"][i].item() == alone["meta_d"].item()

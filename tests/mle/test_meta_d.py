@@ -12,7 +12,9 @@ from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_conditional_probabilities
 from hmetad.measures.sdt import sdt
+from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
+from hmetad.mle.uvsdt import uvsdt
 from hmetad.simulate.simulate import simulate_counts
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
@@ -273,6 +275,14 @@ def test_responses_against_the_stimuli_have_no_log_m_and_say_so():
     assert "dprime-sign" in codes(fitted)
     assert "dprime-sign" in codes(sdt(flipped))
     assert "dprime-sign" not in codes(fit_mle(A))
+
+
+@pytest.mark.parametrize("estimate", [fit_mle, fit_dmc, uvsdt, sdt])
+@pytest.mark.parametrize(("wrong", "said"), [(-1, "got -1"), (np.nan, "got nan")])
+def test_counts_below_zero_or_missing_are_refused(estimate, wrong, said):
+    counts = from_nr([10, 5, 3, 2], [2, 3, 5, 10])
+    with pytest.raises(InputError, match=f"{said}, allowed is counts of 0 or more"):
+        estimate(counts.where(counts != 3, wrong))
 
 
 def test_a_flag_that_is_no_flag_is_refused():

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from hmetad.measures.forecasts import share
 from hmetad.measures.monotonicity import share_limits
+from hmetad.measures.results import ratio
 from hmetad.report.plots.style import (
     BAND,
     COLORS,
@@ -204,7 +204,7 @@ def wilson(successes: np.ndarray, trials: np.ndarray, prob: float = 0.95) -> np.
            [0.943,   nan]])
     """
     limits = share_limits(successes, trials, "wilson", prob)
-    return np.vstack([share(successes, trials), *limits])
+    return np.vstack([ratio(successes, trials), *limits])
 
 
 def name_columns(ax: Axes, names: Sequence[object]) -> None:
