@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import rebuild_model
-from hmetad.compare.bayes_factor import bayes_factor
+from hmetad.compare.bayes_factor import bayes_factor, kernel_error
 from hmetad.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 
@@ -56,6 +56,17 @@ def test_errors_are_the_scatter_over_repetitions(draws, prior_draws):
     bf01, error = (np.array([float(r[k][0]) for r in repeated]) for k in ("bf01", "mcse_bf01"))
     # The SD of 60 is known within a tenth; kernels choose their width anew each time.
     assert bf01.std() == pytest.approx(error.mean(), rel=0.3)
+
+
+@pytest.mark.parametrize("width", [0.05, 0.5])
+def test_the_error_of_a_density_is_that_of_a_mean_of_kernels(width):
+    """Of standard normal draws: the mean and the mean square of a kernel are normal densities."""
+    draws = np.random.default_rng(1).normal(size=(4, 20_000))
+    mean = norm.pdf(0.7, scale=np.sqrt(1 + width**2))
+    square = norm.pdf(0.7, scale=np.sqrt(1 + width**2 / 2)) / (2 * width * np.sqrt(np.pi))
+    expected = np.sqrt((square - mean**2) / draws.size)
+    # The effective number of draws is itself an estimate.
+    assert kernel_error(draws, 0.7, width) == pytest.approx(expected, rel=0.06)
 
 
 def test_it_is_arviz_s_bayes_factor():

@@ -273,6 +273,21 @@ def test_weights_pair_levels_of_separate_fits_without_a_trace_of_equal_seeds():
     assert float(apart.std()) == pytest.approx(np.sqrt(1.5), rel=0.05)
 
 
+def test_of_many_strata_left_out_five_are_named_and_the_others_counted():
+    tasks = [f"task {number:02d}" for number in range(9)]
+    cells = [("a", task) for task in tasks] + [("b", tasks[0])]
+    coords = {
+        "cell": [" | ".join(cell) for cell in cells],
+        "model": ("cell", [model for model, _ in cells]),
+        "task": ("cell", [task for _, task in cells]),
+    }
+    values = np.zeros((1, 4, len(cells)))
+    draws = xr.DataArray(values, coords, ("chain", "draw", "cell"), name="log_m")
+    (notice,) = notices(contrast(draws, over="model", within="task"))
+    named = "; ".join(tasks[1:6])
+    assert notice.message.startswith(f"Left out, since cells are missing: {named} and 3 more.")
+
+
 def test_ten_thousand_pairs_need_little_more_memory_than_they_hold():
     cells = 142
     draws = xr.DataArray(

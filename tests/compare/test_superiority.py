@@ -34,6 +34,15 @@ def test_the_probability_is_the_share_of_draws_and_its_error_is_arviz_s():
     assert table["mcse"].to_numpy() == pytest.approx(errors.to_numpy(), rel=0.01)
 
 
+def test_a_row_says_what_was_compared_and_what_was_held_equal():
+    values = np.random.default_rng(1).normal(size=(4, 100, 4))
+    coords = {"model": ("cell", list("aabb")), "task": ("cell", list("xyxy"))}
+    draws = draws_of(values).assign_coords(coords)
+    contrast = hmetad.contrast(draws, over="model", within="task", kind="superiority")
+    said = hmetad.superiority_table(contrast)[["label", "left", "right", "task"]]
+    assert said.to_numpy().tolist() == [["a − b | x", "a", "b", "x"], ["a − b | y", "a", "b", "y"]]
+
+
 def test_certainty_has_no_error_and_what_is_undefined_has_no_probability():
     values = np.random.default_rng(1).normal([9.0, 0.0, 0.1], 0.5, (4, 100, 3))
     values[0, 0, 2] = np.nan
