@@ -110,7 +110,9 @@ def test_a_null_beyond_the_draws_is_not_estimated():
 def test_errors_of_a_fit_are_named():
     data = tree(*conjugate(0.1, 0.2))
     data.attrs["notices"] = json.dumps([{"code": "rhat", "severity": "error", "cells": []}])
-    assert bayes_factor(data, var="log_m_task")["withheld"].values.tolist() == ["rhat"]
+    found = bayes_factor(data, var="log_m_task")
+    assert found["withheld"].values.tolist() == ["rhat"]
+    assert json.loads(found.attrs["notices"]) == json.loads(data.attrs["notices"])
 
 
 def test_a_fit_without_a_prior_is_told_how_to_get_one():

@@ -352,3 +352,13 @@ def test_decisions_cannot_be_changed():
     decisions = decide(normal_draws(0.3), rope=ROPE)
     with pytest.raises(FrozenInstanceError):
         decisions.rope = (-1.0, 1.0)
+
+
+def test_an_error_about_a_cell_withholds_the_verdict_on_each_pair_with_it():
+    said = [{"code": "rhat", "severity": "error", "message": "", "cells": ["c"], "source": ""}]
+    pairs = {"left": ("pair", ["a", "a", "c"]), "right": ("pair", ["b", "c", "b"])}
+    estimate = xr.DataArray(
+        [0.5, 0.5, 0.5], pairs, ["pair"], "log_m", {"notices": json.dumps(said)}
+    )
+    table = decide_normal(estimate, 0.01, rope=ROPE).table()
+    assert table["withheld"].tolist() == ["", "rhat", "rhat"]

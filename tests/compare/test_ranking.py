@@ -191,6 +191,8 @@ def test_what_cannot_be_ranked_is_refused():
         rank(draws.isel(cell=[0]), over="model")
     with pytest.raises(InputError, match="probability"):
         rank(draws, over="model", within="task", ci_prob=95)
+    with pytest.raises(InputError, match="ci_prob"):
+        rank(draws, over="model", within="task", ci_prob=1)
 
 
 def test_results_say_what_they_are_and_travel(tmp_path):

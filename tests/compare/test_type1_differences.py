@@ -79,3 +79,14 @@ def test_d_of_both_responses_is_compared_where_each_has_an_m():
     pairs = contrast(fits, **asked)["pair"].values.tolist()
     assert len(pairs) == 4
     assert list(found["type1-differs"]) == pairs
+
+
+def test_pairs_that_differ_are_named_and_no_others():
+    dprime = np.random.default_rng(2).normal([1.0, 1.0, 3.0], 0.1, (4, 100, 3))
+    noise = np.random.default_rng(1).normal(0, 0.1, (2, *dprime.shape))
+    values = {"log_m": noise[0], "c": noise[1], "dprime": dprime}
+    coords = {"cell": list("abc"), "model": ("cell", list("abc"))}
+    dims = ("chain", "draw", "cell")
+    fit = xr.Dataset({name: (dims, x) for name, x in values.items()}, coords)
+    (notice,) = notices(contrast(fit, var="log_m", over="model"))
+    assert notice.cells == ("a − c", "b − c")

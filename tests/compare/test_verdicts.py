@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from hmetad.compare.verdicts import answers, interval_words, share_words, unsettled, with_withheld
+from hmetad.compare.verdicts import (
+    answers,
+    interval_words,
+    nearby_intervals,
+    share_words,
+    unsettled,
+    with_withheld,
+)
 
 ROPE = (-0.1, 0.1)
 
@@ -81,3 +88,12 @@ def test_withheld_answers_say_nothing_and_unsettled_ones_keep_the_others():
     part = with_withheld(given, np.array([False]), unsure)
     assert part["verdict"].item() == "different"
     assert part["full_verdict"].item() == "unreliable"
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_a_bound_with_five_draws_beyond_it_has_an_error_and_one_with_fewer_has_none(side):
+    found = {"lower": 0.1, "upper": 0.9, "mcse_lower": 0.01, "mcse_upper": 0.01}
+    found |= {"tail_lower": 10.0, "tail_upper": 10.0}
+    for number, is_known in ((5.0, True), (4.9, False)):
+        rows = {name: np.array([x]) for name, x in (found | {f"tail_{side}": number}).items()}
+        assert np.isfinite(list(nearby_intervals(rows))).all() == is_known
