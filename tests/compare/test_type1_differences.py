@@ -82,7 +82,8 @@ def test_d_of_both_responses_is_compared_where_each_has_an_m():
 
 
 def test_pairs_that_differ_are_named_and_no_others():
-    dprime = np.random.default_rng(2).normal([1.0, 1.0, 3.0], 0.1, (4, 100, 3))
+    # The first is known too badly to differ from the second.
+    dprime = np.random.default_rng(2).normal([1.5, 1.0, 6.0], [1.0, 0.1, 0.1], (4, 100, 3))
     noise = np.random.default_rng(1).normal(0, 0.1, (2, *dprime.shape))
     values = {"log_m": noise[0], "c": noise[1], "dprime": dprime}
     coords = {"cell": list("abc"), "model": ("cell", list("abc"))}
