@@ -145,5 +145,6 @@ def chosen(
     names = [choices] if isinstance(choices, str) else choices
     for name in names:
         if name not in models:
-            raise InputError("choices", repr(name), ", ".join(models), nearest(str(name), models))
+            step = nearest(str(name), models)
+            raise InputError("choices", repr(name), "names of other choices", step)
     return {name: models[name] for name in names}

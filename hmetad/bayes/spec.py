@@ -289,8 +289,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     legal = [f.name for f in fields(ModelSpec)]
     for key in [*card, *changes]:
         if key not in legal:
-            hint = nearest(key, legal)
-            raise InputError(f"model {path.stem!r}", repr(key), ", ".join(legal), hint)
+            allowed = "fields of a model card"
+            raise InputError(f"model {path.stem!r}", repr(key), allowed, nearest(key, legal))
     try:
         spec = ModelSpec(
             **{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))}
@@ -344,7 +344,7 @@ def with_changes(
     kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
     changed = replace(bare, formula={**kept, **given})
     gone = {*spec.parameters} - {*changed.parameters} | {*given}
-    replaced = {*free_names(spec)} - {*free_names(changed)}
+    replaced = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
     # What never was a variable of the model is kept, to be refused by its name.
     own = {
         name: prior
@@ -361,23 +361,24 @@ def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:
     return {parameter: DEFAULT_PRIORS[parameter]}
 
 
-def free_names(spec: ModelSpec) -> list[str]:
-    """Variables of the posterior that take a prior without a formula."""
+def free_variables(spec: ModelSpec) -> list[str]:
+    """Variables that take a prior without a formula, before any is renamed."""
     free = [parameter for parameter in spec.parameters if parameter not in spec.formula]
-    return [spec.named(name) for parameter in free for name in free_priors(spec, parameter)]
+    return [name for parameter in free for name in free_priors(spec, parameter)]
 
 
 def names_with_prior(spec: ModelSpec) -> list[str]:
     """Variables of the posterior that can take a prior, as far as they are known without cells."""
+    free = list(map(spec.named, free_variables(spec)))
     if not spec.formula:
-        return free_names(spec)
+        return free
     # At call time: formulae takes seconds to import, and models without formulas need it not.
     prior_names = import_module("hmetad.bayes.formula").prior_names
     names = [
         prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
         for parameter, formula in spec.formula.items()
     ]
-    return [*(spec.named(name) for own in names for name in own), *free_names(spec)]
+    return [*(spec.named(name) for own in names for name in own), *free]
 
 
 def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:

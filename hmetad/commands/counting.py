@@ -60,12 +60,13 @@ def count_file(
 
 def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list[Any]:
     """Labels parted by commas, in the type that the columns have."""
-    known = {
-        str(value): value
-        for column in columns
-        if column in trials
-        for value in trials[column].dropna().unique().tolist()
-    }
+    known: dict[str, Any] = {}
+    for column in columns:
+        if column in trials:
+            there = trials[column].dropna().drop_duplicates()
+            # Beside a missing value whole numbers are read as floats.
+            for values in (there.convert_dtypes(), there):
+                known |= {str(value): value for value in values.tolist()}
     return [known.get(label, label) for label in split([text])]
 
 

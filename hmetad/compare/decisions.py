@@ -72,8 +72,9 @@ class Decisions:
     results : Dataset
         One dim (pair or cell), with its labels. mean, sd, lower, upper; mcse_lower and
         mcse_upper (draws) or p_value (normal); p_direction; in_rope; statistical (the interval
-        excludes the null); verdict: "different" (interval entirely outside the ROPE),
-        "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: see `decide`);
+        excludes the null; False where withheld); verdict: "different" (interval entirely outside
+        the ROPE), "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: see
+        `decide`);
         full_verdict: the same words by the share of the posterior in the ROPE, below .025 and
         above .975. Of draws also rhat, ess_tail and unsettled.
     quantity : str

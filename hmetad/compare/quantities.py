@@ -126,7 +126,8 @@ def check_not_empty(draws: xr.DataArray) -> None:
     """Refuse draws of which there are none, or that are of nothing."""
     none = [str(dim) for dim, size in draws.sizes.items() if size == 0]
     if none:
-        raise InputError("draws", f"none: {', '.join(none)} of length 0", "one draw at least")
+        got = f"none: {', '.join(none)} of length 0"
+        raise InputError("draws", got, "one cell or pair, and one draw, at least")
 
 
 def named_as_asked(values: xr.DataArray, names: Sequence[str]) -> xr.DataArray:

@@ -44,7 +44,10 @@ def design_of(
     if twice.any():
         both = ", ".join(map(str, cells["cell"].values[twice][:2]))
         others = sorted(set(per_cell_coordinates(cells)) - {over, *within})
-        step = f"Add to within: {', '.join(others)}; or average over them, by predict(fit)."
+        step = (
+            f"Add to within: {', '.join(others)}; or, of a model with formulas, compare what "
+            "predict(fit) gives."
+        )
         raise InputError(
             "over and within",
             f"{', '.join([over, *within])}, alike in {both}",

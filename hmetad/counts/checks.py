@@ -233,7 +233,9 @@ def refuse_other_stimuli(counts: xr.DataArray) -> None:
         labels = counts[dim].to_numpy().tolist() if dim in counts.coords else list(STIMULI)
         if labels != list(STIMULI) or counts.sizes[dim] != len(STIMULI):
             got = f"{counts.sizes[dim]} labels in dim {dim}: {labels}"
-            step = f"Put them in order: counts.sel({dim}=['S1', 'S2'])."
+            step = f"Name them, the first as S1: counts.assign_coords({dim}=['S1', 'S2'])."
+            if {*STIMULI} <= {*labels} and dim in counts.coords:
+                step = f"Put them in order: counts.sel({dim}=['S1', 'S2'])."
             raise InputError("counts", got, "S1 and S2, in this order", step)
 
 
@@ -247,8 +249,10 @@ def refuse_falling_ratings(counts: xr.DataArray) -> None:
     if "rating" not in counts.coords:
         return
     rating = counts["rating"].to_numpy()
-    if rating.dtype.kind not in "iuf" or (np.diff(rating) <= 0).any():
+    is_number = rating.dtype.kind in "iuf"
+    if not is_number or not (rating[1:] > rating[:-1]).all() or (rating != rating).any():
         step = "counts.sortby('rating') sorts them; to turn a scale round, number it anew."
+        step = step if is_number else "Number them 1 to K, from the least confident."
         raise InputError("counts", f"ratings {rating.tolist()}", "numbers that rise", step)
 
 

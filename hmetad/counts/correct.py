@@ -206,12 +206,12 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     table = items_together(table)
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
-    few = wrong + right < FEW_TRIALS
+    trials = wrong + right
     return [
         *notice_where(empty, "empty-ratings", *MESSAGES["empty-ratings"]),
-        *notice_where(few, "few-trials", *MESSAGES["few-trials"]),
-        *notice_where(wrong == 0, "no-errors", *MESSAGES["no-errors"]),
-        *notice_where(right == 0, "no-rights", "warning", *NO_RIGHTS),
+        *notice_where(trials < FEW_TRIALS, "few-trials", *MESSAGES["few-trials"]),
+        *notice_where((wrong == 0) & (trials > 0), "no-errors", *MESSAGES["no-errors"]),
+        *notice_where((right == 0) & (trials > 0), "no-rights", "warning", *NO_RIGHTS),
     ]
 
 

@@ -54,8 +54,7 @@ MESSAGES: dict[str, tuple[Severity, str, str, str]] = {
     ),
     "no-errors": (
         "warning",
-        "No trial was wrong: how well confidence tells right from wrong cannot be measured, and "
-        "what `fit` says of it is its prior.",
+        "No trial was wrong: how well confidence tells right from wrong cannot be measured.",
         "Fleming & Lau 2014",
         "Pool cells, or take harder trials.",
     ),

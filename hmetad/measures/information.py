@@ -20,7 +20,6 @@ from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.information_estimates import (
     Estimates,
-    Floats,
     has_rating_below_half,
     information_of_tables,
     information_of_type2_tables,
@@ -29,6 +28,7 @@ from hmetad.measures.information_estimates import (
 
 __all__ = ["meta_information"]
 
+type Floats = NDArray[np.float64]
 type Measure = Callable[[Floats], Estimates]
 
 # Counts that are drawn and measured at once: few enough for the caches of a processor.

@@ -15,7 +15,6 @@ from hmetad.measures.sdt import type1_rates, z_scores
 
 __all__ = [
     "Estimates",
-    "Floats",
     "has_rating_below_half",
     "information_of_tables",
     "information_of_type2_tables",
@@ -62,10 +61,10 @@ def information_of_tables(tables: Floats) -> Estimates:
         "lower": lower,
         "upper": upper,
         "meta_i": surplus,
-        "meta_i1r": ratio(surplus, meta_i_of_dprime(dprime(tables))),
-        "meta_i1r_accuracy": ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
-        "meta_i2r": ratio(surplus, entropy),
-        "rmi": ratio(surplus, entropy - 2 * (1 - accuracy)),
+        "meta_i1r": bits_ratio(surplus, meta_i_of_dprime(dprime(tables))),
+        "meta_i1r_accuracy": bits_ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
+        "meta_i2r": bits_ratio(surplus, entropy),
+        "rmi": bits_ratio(surplus, entropy - 2 * (1 - accuracy)),
     }
 
 
@@ -97,8 +96,10 @@ def information_of_type2_tables(tables: Floats) -> Estimates:
     return {
         "accuracy": accuracy,
         "meta_i": surplus,
-        "meta_i2r": ratio(surplus, entropy),
-        "rmi": ratio(np.maximum(entropy_turned - left, 0.0), entropy_turned - 2 * (1 - turned)),
+        "meta_i2r": bits_ratio(surplus, entropy),
+        "rmi": bits_ratio(
+            np.maximum(entropy_turned - left, 0.0), entropy_turned - 2 * (1 - turned)
+        ),
     }
 
 
@@ -135,8 +136,8 @@ def uncertainty(n: Floats, trials: Floats) -> Floats:
     return (columns - times_log2(n).sum(axis=(-2, -1))) / trials
 
 
-def ratio(of: Floats, to: Floats) -> Floats:
-    """Quotient, NaN where the divisor is 0."""
+def bits_ratio(of: Floats, to: Floats) -> Floats:
+    """Quotient of bits, NaN where the divisor is 0 but for rounding."""
     return of / np.where(to > LEAST, to, np.nan)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Correction",
     "Type1Rates",
     "added_per_response",
+    "is_positive",
     "sdt",
     "type1_rates",
     "z_scores",

@@ -16,7 +16,7 @@ from hmetad.counts.notices import handed_on
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
-from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_negative
 from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
@@ -166,13 +166,6 @@ def check_arguments(
         raise InputError("s", "'estimate' for each response with two ratings", "three at least")
 
 
-def is_positive(number: object) -> bool:
-    """Whether this is a finite number above 0."""
-    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
-        return False
-    return bool(0 < number < np.inf)
-
-
 def assemble(fitted: Fitted) -> dict[str, Floats]:
     """All estimates and standard errors; those of meta-d′ have a last dim, the sides."""
     type1, rule, sides = fitted.type1, fitted.rule, fitted.sides
@@ -191,8 +184,8 @@ def assemble(fitted: Fitted) -> dict[str, Floats]:
     var_ratio = own / safe_d**2 + quadratic((by_d - ratio) / safe_d, by_c / safe_d, type1)
     m_ratio_se = np.sqrt(var_ratio)
     # Two negatives make no efficiency: where d′ is below 0, log M has no meaning.
-    is_positive = (ratio > 0) & (d > 0)
-    logarithm = np.log(np.where(is_positive, ratio, np.nan))
+    is_defined = (ratio > 0) & (d > 0)
+    logarithm = np.log(np.where(is_defined, ratio, np.nan))
     edges = (
         sides[0].edges
         if len(sides) == 1
@@ -213,7 +206,7 @@ def assemble(fitted: Fitted) -> dict[str, Floats]:
         "c_se": np.sqrt(type1.var_c),
         "meta_d_se": np.sqrt(var_m),
         "m_ratio_se": m_ratio_se,
-        "log_m_se": m_ratio_se / np.where(is_positive, ratio, np.nan),
+        "log_m_se": m_ratio_se / np.where(is_defined, ratio, np.nan),
     }
 
 

@@ -95,7 +95,7 @@ def recover(
         "c": np.full_like(d, c),
     }
     if var not in truths:
-        allowed = ", ".join(truths)
+        allowed = "a quantity whose truth is known"
         raise InputError("var", repr(var), allowed, nearest(str(var), truths))
     counts = simulate_counts(d, c, m_ratio, trials=per_cell, seed=seed, **design)
     errors = [

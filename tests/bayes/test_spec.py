@@ -226,3 +226,8 @@ def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, crit
 def test_a_field_of_the_wrong_kind_is_named_with_its_card(tmp_path, text, message):
     with pytest.raises(InputError, match=f"model 'mine'.*{message}"):
         load_model(card_of(tmp_path, text))
+
+
+def test_priors_keep_their_names_when_variables_are_named_otherwise():
+    named = ModelSpec("x", names={"dprime": "d"}, priors={"d": HEAVY})
+    assert with_changes(named, names={}).priors == {"d": HEAVY}

@@ -206,7 +206,7 @@ def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(fol
     fit["posterior"] = posterior.assign(log_m_model=effect)
     hmetad.save_fit(fit, folder / "population.nc")
     said = refused(folder, "compare population.nc --over model --rope=-1,1")
-    assert "Add to within: task; or average over them, by predict(fit)." in said
+    assert "Add to within: task; or, of a model with formulas," in said
     assert "Of the population there are coefficients: --var log_m_model." in said
     run(folder, "compare population.nc --var log_m_model --rope=-1,1")
 

@@ -142,3 +142,13 @@ def test_labels_are_those_of_the_column_whatever_its_type(tmp_path):
     assert c == pytest.approx(-swapped)
     assert c == run(tmp_path, ask).answer["rows"][0]["c"]
     assert "labels" in refused(tmp_path, "measures numbered.csv --labels 1,3")
+
+
+def test_labels_are_whole_numbers_beside_missing_values(tmp_path):
+    trials = hmetad.simulate_trials(1.0, m_ratio=1.0, trials=200, seed=1)
+    numbers = {"S1": 1, "S2": 2}
+    trials = trials.replace({"stimulus": numbers, "response": numbers}).astype(object)
+    trials.loc[0, ["stimulus", "response"]] = None
+    trials.to_csv(tmp_path / "gaps.csv", index=False)
+    for labels in ("1,2", "1.0,2.0"):
+        assert run(tmp_path, f"measures gaps.csv --json --labels {labels}").answer["rows"]

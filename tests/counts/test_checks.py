@@ -354,6 +354,7 @@ def test_any_other_object_is_sent_to_count_trials():
         ({"response": [1, 0]}, "labels in dim response"),
         ({"stimulus": [0]}, "1 labels in dim stimulus"),
         ({"stimulus": [0, 1, 1]}, "3 labels in dim stimulus"),
+        ({"stimulus": [0]}, r"counts.assign_coords\(stimulus="),
         ({"rating": [3, 2, 1, 0]}, r"ratings \[4, 3, 2, 1\], allowed is numbers that rise"),
     ],
 )
@@ -363,6 +364,20 @@ def test_a_table_in_another_order_is_not_read_by_position(turned, message):
         require_stimulus(counts.isel(turned), "sdt")
     bare = counts.drop_vars(["stimulus", "response", "rating"])
     require_stimulus(bare, "sdt")
+
+
+@pytest.mark.parametrize(
+    ("ratings", "step"),
+    [
+        (np.array([4, 3, 2, 1], dtype=np.uint8), "sortby"),
+        ([1, 2, np.nan, 4], "sortby"),
+        (["a", "b", "c", "d"], "Number them 1 to K"),
+    ],
+)
+def test_ratings_of_any_kind_that_do_not_rise_are_refused(ratings, step):
+    counts = count_trials(frame()).assign_coords(rating=ratings)
+    with pytest.raises(InputError, match=f"numbers that rise.*{step}"):
+        require_stimulus(counts, "sdt")
 
 
 def test_percentages_are_not_taken_for_a_hundred_ratings():

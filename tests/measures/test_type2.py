@@ -447,7 +447,7 @@ def test_a_type2_table_has_no_responses():
     [
         ([[0, 0, 0], [60, 50, 40]], ["no-errors"]),
         ([[60, 50, 40], [0, 0, 0]], ["no-rights"]),
-        ([[0, 0, 0], [0, 0, 0]], ["empty-ratings", "few-trials", "no-errors", "no-rights"]),
+        ([[0, 0, 0], [0, 0, 0]], ["empty-ratings", "few-trials"]),
     ],
 )
 def test_without_both_kinds_of_trials_it_is_nan_with_a_notice(measure, values, expected):
