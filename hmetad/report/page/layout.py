@@ -229,6 +229,7 @@ def view_of(block: Block, counter: Counter, prefix: str) -> View:
 
 
 def prose_view(block: Prose, counter: Counter, prefix: str) -> ProseView:
+    """Paragraphs under their heading, with the anchor of the section."""
     counter.sections += 1
     return ProseView(
         f"{prefix}section-{counter.sections}",
@@ -238,6 +239,7 @@ def prose_view(block: Prose, counter: Counter, prefix: str) -> ProseView:
 
 
 def notices_view(block: Alerts, counter: Counter, prefix: str) -> NoticesView:
+    """Notices under their heading; a severity that is none of the known ones is info."""
     counter.sections += 1
     items = tuple(
         NoticeView(
@@ -252,6 +254,7 @@ def notices_view(block: Alerts, counter: Counter, prefix: str) -> NoticesView:
 
 
 def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
+    """Table with its number, every cell as text and every value for a file."""
     counter.tables += 1
     formats = dict(block.formats)
     specs = [formats.get(column, "") for column in block.columns]
@@ -280,6 +283,7 @@ def csv_rows(block: Table) -> tuple[tuple[object, ...], ...]:
 
 
 def matrix_view(block: Matrix, counter: Counter, prefix: str) -> MatrixView:
+    """Matrix with its number, and the values of all pairs for a file."""
     counter.tables += 1
     return MatrixView(
         f"{prefix}table-{counter.tables}",
@@ -325,6 +329,7 @@ def column_view(block: Table, place: int, judged: bool) -> ColumnView:
 
 
 def figure_view(block: Figure, counter: Counter, prefix: str) -> FigureView:
+    """Figure with its number and its words; it is drawn by who renders it."""
     counter.figures += 1
     return FigureView(
         f"{prefix}figure-{counter.figures}",
