@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hmetad import datasets as datasets
     from hmetad.bayes.fit import fit
+    from hmetad.bayes.loading import load_model
     from hmetad.bayes.loo import loo
     from hmetad.bayes.model import build_model, rebuild_model
     from hmetad.bayes.predict import predict
     from hmetad.bayes.predictive import predicted_counts
     from hmetad.bayes.prior_predictive import draw_prior
     from hmetad.bayes.sensitivity import other_choices, sensitivity
-    from hmetad.bayes.spec import ModelSpec, Prior, load_model
+    from hmetad.bayes.spec import ModelSpec, Prior
     from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.bayes_factor import bayes_factor
     from hmetad.compare.contrasts import contrast
@@ -209,10 +210,10 @@ HOMES = {
     "bayes.predictive": ("predicted_counts",),
     "bayes.prior_predictive": ("draw_prior",),
     "bayes.sensitivity": ("other_choices", "sensitivity"),
+    "bayes.loading": ("load_model",),
     "bayes.spec": (
         "ModelSpec",
         "Prior",
-        "load_model",
     ),
     "bayes.store": (
         "load_fit",

@@ -8,7 +8,8 @@ import xarray as xr
 
 import hmetad
 from hmetad.bayes import spec
-from hmetad.bayes.spec import ModelSpec, card_names, models_folder
+from hmetad.bayes.cards import card_names, models_folder
+from hmetad.bayes.spec import ModelSpec
 
 
 @pytest.mark.parametrize("name", card_names())

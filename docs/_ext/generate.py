@@ -14,7 +14,8 @@ import pandas as pd
 import typer
 
 import hmetad
-from hmetad.bayes.spec import ModelSpec, card_names, card_path
+from hmetad.bayes.cards import card_names, card_path
+from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
 from hmetad.studies.run import STUDIES
 

@@ -20,10 +20,11 @@ import xarray as xr
 from hmetad.bayes.checks import convergence_notices
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
+from hmetad.bayes.loading import as_model
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.signs import sign_notices
-from hmetad.bayes.spec import ModelSpec, Prior, as_model, with_changes
+from hmetad.bayes.spec import ModelSpec, Prior, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
 
 __all__ = ["finished", "fit", "with_posterior_notices"]

@@ -70,7 +70,7 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
 
     Examples
     --------
-    >>> from hmetad.bayes.spec import load_model
+    >>> from hmetad.bayes.loading import load_model
     >>> from hmetad.counts.table import from_nr
     >>> counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)

@@ -28,7 +28,7 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
 
     Examples
     --------
-    >>> from hmetad.bayes.spec import load_model
+    >>> from hmetad.bayes.loading import load_model
     >>> pooled_over(load_model("group"))["m_ratio"]
     'subject'
     >>> pooled_over(load_model("individual"))

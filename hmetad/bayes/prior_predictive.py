@@ -8,10 +8,11 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import trial_log_likelihood
 from hmetad.bayes.model import build_model
 from hmetad.bayes.observe import drawn_counts
-from hmetad.bayes.spec import ModelSpec, as_model
+from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 

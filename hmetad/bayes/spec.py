@@ -1,18 +1,13 @@
-"""What a model is, said as data: model cards and the frozen record they map onto.
+"""What a model is, said as data: the frozen record that a model card maps onto.
 
-Name of a card, or path of a TOML file → ModelSpec. The defaults that a card may override live
-here, once.
+Fields of a card → ModelSpec. The defaults that a card may override live here, once.
 """
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from importlib import import_module
-from importlib.resources import files
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError, nearest
@@ -27,10 +22,9 @@ __all__ = [
     "SLOPE",
     "ModelSpec",
     "Prior",
-    "as_model",
-    "card_names",
+    "as_priors",
     "free_priors",
-    "load_model",
+    "free_variables",
     "refuse_unknown_priors",
     "with_changes",
 ]
@@ -251,68 +245,6 @@ class ModelSpec:
         return cls(**record | {"priors": as_priors(record["priors"])})
 
 
-def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
-    """Read a model card.
-
-    Parameters
-    ----------
-    name_or_path : str or Path
-        A card of the package (`hmetad models` lists them), or the path of a TOML file.
-    **changes
-        Fields of the card to set otherwise, such as ``meta_criterion="absolute"``; `formula`
-        and `priors` are merged into the card's.
-
-    Returns
-    -------
-    ModelSpec
-
-    Raises
-    ------
-    InputError
-        If there is no such card, or it does not say a legal model: a formula that cannot be read,
-        or a prior of a variable that the model lacks whatever the columns of the cells.
-
-    Examples
-    --------
-    >>> load_model("individual").meta_criterion
-    'relative'
-    >>> load_model("hmetad_single", type1="plug_in").parameters
-    ('meta_d', 'criteria')
-    >>> load_model("group", formula={"log_m": "1 + age + (1 | subject)"}).formula["dprime"]
-    '1 + (1|subject)'
-    """
-    path = card_path(name_or_path)
-    try:
-        card = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), f"no TOML ({error})", "a model card in TOML") from error
-    legal = [f.name for f in fields(ModelSpec)]
-    for key in [*card, *changes]:
-        if key not in legal:
-            allowed = "fields of a model card"
-            raise InputError(f"model {path.stem!r}", repr(key), allowed, nearest(key, legal))
-    try:
-        spec = ModelSpec(
-            **{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))}
-        )
-        # The package's own cards are tested, and to list them would take as long as formulae does.
-        if path.parent != models_folder():
-            refuse_unknown_priors(spec, names_with_prior(spec))
-    except InputError as error:
-        argument = f"model {path.stem!r}, {error.argument}"
-        raise InputError(argument, error.got, error.allowed, error.next_step) from error
-    if not changes:
-        return spec
-    changed = with_changes(spec, **changes)
-    refuse_unknown_priors(changed, names_with_prior(changed))
-    return changed
-
-
-def as_model(model: str | Path | ModelSpec) -> ModelSpec:
-    """The model itself, or that of a card, by its name or path."""
-    return model if isinstance(model, ModelSpec) else load_model(model)
-
-
 def with_changes(
     spec: ModelSpec,
     *,
@@ -367,20 +299,6 @@ def free_variables(spec: ModelSpec) -> list[str]:
     return [name for parameter in free for name in free_priors(spec, parameter)]
 
 
-def names_with_prior(spec: ModelSpec) -> list[str]:
-    """Variables of the posterior that can take a prior, as far as they are known without cells."""
-    free = list(map(spec.named, free_variables(spec)))
-    if not spec.formula:
-        return free
-    # At call time: formulae takes seconds to import, and models without formulas need it not.
-    prior_names = import_module("hmetad.bayes.formula").prior_names
-    names = [
-        prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
-        for parameter, formula in spec.formula.items()
-    ]
-    return [*(spec.named(name) for own in names for name in own), *free]
-
-
 def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
     """Raise where a model has a prior for a variable that is not among the legal ones."""
     names = list(legal)
@@ -388,34 +306,6 @@ def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
         if name not in names:
             hint = nearest(name, names)
             raise InputError("priors", repr(name), ", ".join(names), hint)
-
-
-def card_names() -> list[str]:
-    """Names of the package's model cards, sorted."""
-    return sorted(path.stem for path in models_folder().glob("*.toml"))
-
-
-def card_path(name_or_path: str | Path) -> Path:
-    """File of a card, from its name or its path."""
-    if not isinstance(name_or_path, str | Path):
-        raise InputError("model", repr(name_or_path), "a card's name, or its path")
-    path = Path(name_or_path)
-    if path.suffix == ".toml":
-        if path.is_file():
-            return path
-        raise InputError("model", f"{str(path)!r}, which is no file", "a card's name, or its path")
-    names = card_names()
-    if str(name_or_path) not in names:
-        hint = nearest(str(name_or_path), names)
-        raise InputError("model", repr(str(name_or_path)), "a card's name, or its path", hint)
-    return models_folder() / f"{name_or_path}.toml"
-
-
-def models_folder() -> Path:
-    """Folder of the cards: in an installed package inside it, in a checkout beside it."""
-    package = Path(str(files("hmetad")))
-    inside = package / "models"
-    return inside if inside.is_dir() else package.parent / "models"
 
 
 def refuse_wrong_kinds(given: Mapping[str, object]) -> None:

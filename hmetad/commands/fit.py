@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 import hmetad
-from hmetad.bayes.spec import load_model
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
 from hmetad.commands.arguments import (
     as_seed,
@@ -89,7 +88,7 @@ def fit(
     """Count trials, sample a model's posterior, and write it."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".nc")
-    spec = load_model(model)
+    spec = hmetad.load_model(model)
     formulas = parse_formulas(formula)
     counts = count_file(
         file,

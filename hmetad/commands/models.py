@@ -3,7 +3,7 @@
 Nothing → a row per card.
 """
 
-from hmetad.bayes.spec import card_names, load_model
+from hmetad.bayes.cards import card_names, card_path, read_card
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.options import AsJson, PrintAs
 
@@ -26,6 +26,6 @@ def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
             "reference": spec.reference,
             "formula": dict(spec.formula),
         }
-        for spec in map(load_model, card_names())
+        for spec in (read_card(card_path(name)) for name in card_names())
     ]
     give(Answer((Listing(cards, CARDS),)), chosen_format(print_as, as_json))

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
 from hmetad.bayes.prior_predictive import draw_prior
-from hmetad.bayes.spec import ModelSpec, as_model
+from hmetad.bayes.spec import ModelSpec
 from hmetad.compare.monte_carlo import effective_draws, rank_rhat
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.spec import load_model
+from hmetad.bayes.loading import load_model
 from hmetad.compare.contrasts import contrast, pair_cells
 from hmetad.compare.decisions import Decisions, decide, decide_normal
 from hmetad.counts.table import from_nr

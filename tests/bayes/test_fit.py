@@ -9,8 +9,9 @@ import pytest
 import xarray as xr
 
 from hmetad.bayes.fit import fit, refuse_truncated, remarks_hidden
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
-from hmetad.bayes.spec import Prior, load_model
+from hmetad.bayes.spec import Prior
 from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError

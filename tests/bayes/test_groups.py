@@ -8,8 +8,8 @@ import pytest
 
 from hmetad.bayes.checks import MAX_RHAT
 from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
-from hmetad.bayes.spec import load_model
 from hmetad.compare.contrasts import contrast
 from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials

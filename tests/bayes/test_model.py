@@ -9,8 +9,8 @@ import xarray as xr
 from scipy.stats import kstest, norm, truncnorm
 
 from hmetad.bayes.distributions import sorted_normal_random
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
-from hmetad.bayes.spec import load_model
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.kernel import log_likelihood_and_gradient

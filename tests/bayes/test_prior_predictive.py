@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from hmetad import InputError, draw_prior, load_model, simulate_counts
-from hmetad.bayes.spec import card_names
+from hmetad.bayes.cards import card_names
 from hmetad.likelihood.theory import log_joint_probabilities
 
 

@@ -2,13 +2,12 @@
 
 import pytest
 
+from hmetad.bayes.cards import card_names
 from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import load_model, names_with_prior
 from hmetad.bayes.spec import (
     ModelSpec,
     Prior,
-    card_names,
-    load_model,
-    names_with_prior,
     refuse_unknown_priors,
     with_changes,
 )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
 
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import designs_of, model_and_start
-from hmetad.bayes.spec import load_model
 from hmetad.bayes.start import starting_point
 from hmetad.simulate.simulate import simulate_counts
 

@@ -13,8 +13,8 @@ from real_data import bang2019, hellmann2023_counts, mazancieux2020, michael2026
 from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
-from hmetad.bayes.spec import load_model
 from hmetad.compare.quantities import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import ndtr
 
+from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
-from hmetad.bayes.spec import load_model
 from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError

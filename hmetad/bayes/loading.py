@@ -1,0 +1,74 @@
+"""Models, checked: what a card says, and what is changed of it.
+
+Name of a card, or path of a TOML file → ModelSpec whose priors are those of its own variables.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from hmetad.bayes.cards import card_path, read_card, refuse_unknown_fields
+from hmetad.bayes.formula import prior_names
+from hmetad.bayes.spec import ModelSpec, free_variables, refuse_unknown_priors, with_changes
+from hmetad.errors import InputError
+
+__all__ = ["as_model", "load_model", "names_with_prior"]
+
+
+def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
+    """Read a model card.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A card of the package (`hmetad models` lists them), or the path of a TOML file.
+    **changes
+        Fields of the card to set otherwise, such as ``meta_criterion="absolute"``; `formula`
+        and `priors` are merged into the card's.
+
+    Returns
+    -------
+    ModelSpec
+
+    Raises
+    ------
+    InputError
+        If there is no such card, or it does not say a legal model: a formula that cannot be read,
+        or a prior of a variable that the model lacks whatever the columns of the cells.
+
+    Examples
+    --------
+    >>> load_model("individual").meta_criterion
+    'relative'
+    >>> load_model("hmetad_single", type1="plug_in").parameters
+    ('meta_d', 'criteria')
+    >>> load_model("group", formula={"log_m": "1 + age + (1 | subject)"}).formula["dprime"]
+    '1 + (1|subject)'
+    """
+    path = card_path(name_or_path)
+    try:
+        refuse_unknown_fields(changes)
+        spec = read_card(path)
+        refuse_unknown_priors(spec, names_with_prior(spec))
+    except InputError as error:
+        argument = f"model {path.stem!r}, {error.argument}"
+        raise InputError(argument, error.got, error.allowed, error.next_step) from error
+    if not changes:
+        return spec
+    changed = with_changes(spec, **changes)
+    refuse_unknown_priors(changed, names_with_prior(changed))
+    return changed
+
+
+def as_model(model: str | Path | ModelSpec) -> ModelSpec:
+    """The model itself, or that of a card, by its name or path."""
+    return model if isinstance(model, ModelSpec) else load_model(model)
+
+
+def names_with_prior(spec: ModelSpec) -> list[str]:
+    """Variables of the posterior that can take a prior, as far as they are known without cells."""
+    free = list(map(spec.named, free_variables(spec)))
+    names = [
+        prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
+        for parameter, formula in spec.formula.items()
+    ]
+    return [*(spec.named(name) for own in names for name in own), *free]
