@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.bayes_factor import bayes_factor
     from hmetad.compare.contrasts import contrast
-    from hmetad.compare.decisions import Decisions, decide, decide_normal
+    from hmetad.compare.decisions import Decisions, decide
     from hmetad.compare.model_comparison import compare_models
+    from hmetad.compare.normal_decisions import decide_normal
     from hmetad.compare.ranking import rank, rank_table
     from hmetad.compare.repeat import repeat_decisions
     from hmetad.compare.superiority import superiority_table
@@ -224,9 +225,9 @@ HOMES = {
     "compare.decisions": (
         "Decisions",
         "decide",
-        "decide_normal",
     ),
     "compare.model_comparison": ("compare_models",),
+    "compare.normal_decisions": ("decide_normal",),
     "compare.ranking": ("rank", "rank_table"),
     "compare.repeat": ("repeat_decisions",),
     "compare.superiority": ("superiority_table",),

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.bayes import spec
+from hmetad.bayes import cards
 from hmetad.bayes.cards import card_names, models_folder
 from hmetad.bayes.spec import ModelSpec
 
@@ -36,8 +36,8 @@ def test_the_readme_lists_every_card():
 
 
 def test_cards_are_found_inside_the_package_or_else_beside_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(spec, "files", lambda _: tmp_path / "hmetad")
-    assert spec.models_folder() == tmp_path / "models"
+    monkeypatch.setattr(cards, "files", lambda _: tmp_path / "hmetad")
+    assert models_folder() == tmp_path / "models"
     inside = tmp_path / "hmetad" / "models"
     inside.mkdir(parents=True)
-    assert spec.models_folder() == inside
+    assert models_folder() == inside

@@ -22,6 +22,7 @@ __all__ = [
     "SAMPLE_DIMS",
     "Draws",
     "as_cells",
+    "both_codes",
     "check_not_empty",
     "error_flags",
     "joined_codes",
@@ -100,6 +101,12 @@ def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:
         for kind in kinds.T
     ]
     return [texts[i] for i in number.ravel()] if len(codes) else [""] * flags.shape[1]
+
+
+def both_codes(some: Sequence[str], others: Sequence[str]) -> NDArray[np.str_]:
+    """Codes of two lists of texts, each code once."""
+    both = [[*a.split(", "), *b.split(", ")] for a, b in zip(some, others, strict=True)]
+    return np.array([", ".join(dict.fromkeys(filter(None, codes))) for codes in both], dtype=str)
 
 
 def one_variable(draws: Draws, var: str | None) -> xr.DataArray:

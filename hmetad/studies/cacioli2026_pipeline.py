@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from hmetad.compare.decisions import decide_normal
+from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
 from hmetad.mle.meta_d import fit_mle

@@ -18,7 +18,8 @@ from scipy.stats import norm
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loading import load_model
 from hmetad.compare.contrasts import contrast, pair_cells
-from hmetad.compare.decisions import Decisions, decide, decide_normal
+from hmetad.compare.decisions import Decisions, decide
+from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.table import from_nr
 from hmetad.measures.sdt import sdt, z_test
 from hmetad.studies.comparison import ComparisonRow, compare_decisions, comparison_frame

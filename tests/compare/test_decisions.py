@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from hmetad.compare.decisions import decide, decide_normal
+from hmetad.compare.decisions import decide
+from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.names import RESERVED_NAMES
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError

@@ -58,7 +58,7 @@ def pair_strata(decisions: Decisions) -> list[Stratum]:
 
     Examples
     --------
-    >>> from hmetad.compare.decisions import decide_normal
+    >>> from hmetad.compare.normal_decisions import decide_normal
     >>> pair_strata(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
     []
     """

@@ -33,7 +33,7 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from hmetad.compare.decisions import decide_normal
+    >>> from hmetad.compare.normal_decisions import decide_normal
     >>> record = decisions_record(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
     >>> record["rope"], record["results"][0]["verdict"]
     ([-0.1, 0.1], 'different')
