@@ -26,12 +26,12 @@ from hmetad.bayes.shared_columns import (
 from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
 from hmetad.mle.scoring import CellModes, Layout, penalised_modes
 
-__all__ = ["CLEAR_VARIANCE", "Start", "starting_point"]
+__all__ = ["Start", "starting_point"]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 
-CLEAR_VARIANCE = 1.75
+LIKELIHOOD_LOST = 8.0
 EM_ROUNDS = 30
 SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
@@ -57,10 +57,11 @@ class Start:
 def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Start:
     """Starting values, and the way in which each effect is sampled.
 
-    An effect is sampled centred where its variance between groups is clear from the data: its
-    estimate is at least 1.75 of its standard errors above 0. Centred, groups with much data mix
-    best; but where the standard deviation may be near 0, a centred effect runs into a funnel,
-    and is sampled non-centred. Each response and criterion is judged by itself.
+    An effect is sampled centred where the data say clearly that groups differ: without a
+    standard deviation between them the log-likelihood would be lower by at least 8. Centred,
+    groups with much data mix best; but where the standard deviation may be near 0, a centred
+    effect runs into a funnel, and is sampled non-centred. Each response and criterion is judged
+    by itself.
 
     Parameters
     ----------
@@ -152,7 +153,12 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
 
 @dataclass(frozen=True)
 class BlockFit:
-    """Effects (groups, effects), standard deviations (effects,), and how clear these are."""
+    """Effects (groups, effects), standard deviations (effects,), and how clear these are.
+
+    Clarity is the log-likelihood that is lost where the standard deviation is 0, as expected of
+    groups with the estimated one: Σ (r - log(1 + r)) / 2, r the ratio of the variance between
+    groups to a group's own error.
+    """
 
     effects: Floats
     sigmas: Floats
@@ -203,14 +209,14 @@ def fit_block(block: Block, columns: Floats, rest: Floats, v: Floats, sigmas: Fl
     variance = np.maximum((mean**2 + own_variance).mean(axis=0), SMALLEST_SIGMA**2)
     # What the data alone would leave uncertain of each group's effect.
     precision = np.maximum(1 / own_variance - sigmas**-2.0, 1e-12)
-    total = variance + 1 / precision
-    clarity = variance * np.sqrt((1 / total**2).sum(axis=0) / 2)
+    ratio = variance * precision
+    clarity = (ratio - np.log1p(ratio)).sum(axis=0) / 2
     return BlockFit(mean, np.sqrt(variance), clarity)
 
 
 def centred_effects(block: Block, clarity: Floats) -> dict[str, Flags]:
-    """Which effects of a block have a variance that is clearly above 0, as in `Start`."""
-    is_clear: Flags = clarity >= CLEAR_VARIANCE
+    """Which effects of a block clearly differ between groups, as in `starting_point`."""
+    is_clear: Flags = clarity >= LIKELIHOOD_LOST
     if block.is_correlated:
         return {block.name: np.array(is_clear.all())}
     result, start = {}, 0

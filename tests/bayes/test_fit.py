@@ -45,6 +45,29 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
     assert notices(draws) == []
 
 
+@pytest.mark.parametrize(
+    ("card", "given", "expected"),
+    [
+        ("group", {}, 0.9),
+        ("group", {"target_accept": 0.95}, 0.95),
+        ("group", {"nuts": {"target_accept": 0.85}}, None),
+        ("individual", {}, None),
+    ],
+)
+def test_models_with_groups_aim_at_a_higher_acceptance(monkeypatch, card, given, expected):
+    asked = {}
+
+    def sample(**options):
+        asked.update(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pymc.sample", sample)
+    counts = from_nr(*zip(A, A, A, strict=True), subject=["a", "b", "c"])
+    with pytest.raises(KeyboardInterrupt):
+        fit(counts, card, **given)
+    assert asked.get("target_accept") == expected
+
+
 def test_the_plugged_in_hmetad_posterior_is_that_of_jags():
     spec = load_model("hmetad_single", type1="plug_in")
     draws = fit(from_nr(*A), spec, draws=4000, random_seed=1, **QUIET)

@@ -1,12 +1,15 @@
 """Chains begin near the data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
+from scipy.stats import norm
 
+from hmetad.bayes.design import parse_design
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import designs_of, model_and_start
-from hmetad.bayes.start import starting_point
+from hmetad.bayes.start import fit_mixed, starting_point
 from hmetad.simulate.simulate import simulate_counts
 
 
@@ -46,6 +49,21 @@ def test_effects_are_centred_where_their_variance_is_clear(subjects, sd, trials,
     assert {k: v.tolist() for k, v in start.is_centred["log_m"].items()} == {
         "1|subject": [expected]
     }
+
+
+@pytest.mark.parametrize("groups", [5, 20, 200])
+@pytest.mark.parametrize("ratio", [0.5, 2.0, 20.0])
+def test_clarity_is_the_likelihood_lost_where_groups_do_not_differ(groups, ratio):
+    """Estimates of groups whose spread is that of the variances: SciPy's normal densities."""
+    error = 0.2
+    spread = np.sqrt(error**2 * (1 + ratio))
+    estimates = np.random.default_rng(1).normal(size=groups)
+    estimates = spread * (estimates - estimates.mean()) / estimates.std()
+    cells = pd.DataFrame({"subject": [f"{i:03d}" for i in range(groups)]})
+    design = parse_design("log_m", "1 + (1|subject)", cells)
+    found = fit_mixed(design, estimates, np.full(groups, error**2))
+    lost = norm.logpdf(estimates, 0, spread).sum() - norm.logpdf(estimates, 0, error).sum()
+    assert found.blocks[0].clarity == pytest.approx([lost], rel=0.02)
 
 
 def test_the_start_of_a_formula_is_near_its_truth():
