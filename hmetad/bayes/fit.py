@@ -18,6 +18,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checks import convergence_notices
+from hmetad.bayes.design import Design
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
@@ -38,8 +39,9 @@ DEFAULTS = {
     "chains": CHAINS,
     "compute_convergence_checks": False,
 }
-# PyMC's .8 now and then diverges in few observers, and gives half the effective draws of many.
-GROUP_TARGET_ACCEPT = 0.9
+# Of few groups the data say little about the SD between them, and PyMC's .8 often diverges.
+FEW_GROUPS = 20
+FEW_TARGET_ACCEPT = 0.9
 # What says of its own how NUTS is to step.
 STEPPING = {"nuts", "nuts_sampler_kwargs", "step", "target_accept"}
 
@@ -77,7 +79,7 @@ def fit(
     **sample_kwargs
         Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
         progressbar, nuts_sampler (nutpie unless named), and so on; target_accept is .9 where a
-        formula has groups, else PyMC's .8. ``"numpyro"`` and ``"blackjax"`` need
+        factor has fewer than 20 groups, else PyMC's .8. ``"numpyro"`` and ``"blackjax"`` need
         ``pip install "hmetad[jax]"``. ``progressbar=False`` is silent but for warnings;
         ``quiet=True`` silences PyMC altogether. Notices are raised all the same.
 
@@ -108,12 +110,14 @@ def fit(
     spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)
-    options = {**DEFAULTS, "cores": cores, **step_options(spec, sample_kwargs), **sample_kwargs}
+    options = {**DEFAULTS, "cores": cores, **sample_kwargs}
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     bayesian_model, start = model_and_start(counts, spec)
-    spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
+    designs = designs_of(counts, spec)
+    spec = replace(spec, priors=priors_of(spec, designs))
+    options |= step_options(designs, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(spec, options["random_seed"], packages)
     if store is None:
@@ -125,11 +129,12 @@ def fit(
     return finished(tree, counts, attrs)
 
 
-def step_options(spec: ModelSpec, given: Mapping[str, Any]) -> dict[str, float]:
-    """Acceptance to aim at where effects of groups are sampled; none where options say it."""
-    if STEPPING & set(given) or not any("|" in formula for formula in spec.formula.values()):
+def step_options(designs: Mapping[str, Design], given: Mapping[str, Any]) -> dict[str, float]:
+    """Acceptance to aim at where a factor has few groups; none where options say it."""
+    sizes = [len(block.groups) for design in designs.values() for block in design.blocks]
+    if STEPPING & set(given) or min(sizes, default=FEW_GROUPS) >= FEW_GROUPS:
         return {}
-    return {"target_accept": GROUP_TARGET_ACCEPT}
+    return {"target_accept": FEW_TARGET_ACCEPT}
 
 
 def finished(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:

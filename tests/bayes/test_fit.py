@@ -46,15 +46,16 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
 
 
 @pytest.mark.parametrize(
-    ("card", "given", "expected"),
+    ("card", "subjects", "given", "expected"),
     [
-        ("group", {}, 0.9),
-        ("group", {"target_accept": 0.95}, 0.95),
-        ("group", {"nuts": {"target_accept": 0.85}}, None),
-        ("individual", {}, None),
+        ("group", 19, {}, 0.9),
+        ("group", 20, {}, None),
+        ("group", 3, {"target_accept": 0.95}, 0.95),
+        ("group", 3, {"nuts": {"target_accept": 0.85}}, None),
+        ("individual", 3, {}, None),
     ],
 )
-def test_models_with_groups_aim_at_a_higher_acceptance(monkeypatch, card, given, expected):
+def test_few_groups_call_for_a_higher_acceptance(monkeypatch, card, subjects, given, expected):
     asked = {}
 
     def sample(**options):
@@ -62,7 +63,7 @@ def test_models_with_groups_aim_at_a_higher_acceptance(monkeypatch, card, given,
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pymc.sample", sample)
-    counts = from_nr(*zip(A, A, A, strict=True), subject=["a", "b", "c"])
+    counts = from_nr(*zip(*[A] * subjects, strict=True), subject=[f"{i}" for i in range(subjects)])
     with pytest.raises(KeyboardInterrupt):
         fit(counts, card, **given)
     assert asked.get("target_accept") == expected
