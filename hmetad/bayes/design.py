@@ -234,6 +234,9 @@ def parse_block(
     if len(groups) == 1:
         step = "One group tells nothing of how groups differ: leave its brackets out."
         raise InputError(argument, f"one {factor}: {groups[0]!r}", "at least two groups", step)
+    if len(cells[parts].astype(str).drop_duplicates()) > len(groups):
+        step = "Rename the levels: their ':' cannot be told from the one between factors."
+        raise InputError(argument, f"groups of {factor} with the same name", "names apart", step)
     place = {group: i for i, group in enumerate(groups)}
     asked = cells if new is None else new
     is_said = set(parts) <= set(asked.columns)

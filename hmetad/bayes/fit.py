@@ -69,7 +69,8 @@ def fit(
     formula : str or mapping of str to str, optional
         Formulas to use in place of the card's, by parameter, in Wilkinson's notation with
         groups in brackets: ``{"log_m": "1 + task + (1 + task | subject)"}``. A text alone is
-        the formula of M. Parameters: log_m (or m), dprime, c, log_gap, log_s.
+        the formula of M. Parameters: log_m (or m), dprime, c, log_gap, log_s. The card's own
+        priors for the parameter are left out with its formula.
     priors : mapping of str to Prior, optional
         Priors to use in place of the card's, by variable of the posterior
         (``"log_m_1|subject_sigma"``).

@@ -9,7 +9,7 @@ from typing import Any
 from hmetad.bayes.cards import card_path, read_card, refuse_unknown_fields
 from hmetad.bayes.formula import prior_names
 from hmetad.bayes.spec import ModelSpec, free_variables, refuse_unknown_priors, with_changes
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
 
 __all__ = ["as_model", "load_model", "names_with_prior"]
 
@@ -49,6 +49,7 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
         refuse_unknown_fields(changes)
         spec = read_card(path)
         refuse_unknown_priors(spec, names_with_prior(spec))
+        refuse_unknown_names(spec)
     except InputError as error:
         argument = f"model {path.stem!r}, {error.argument}"
         raise InputError(argument, error.got, error.allowed, error.next_step) from error
@@ -56,6 +57,8 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
         return spec
     changed = with_changes(spec, **changes)
     refuse_unknown_priors(changed, names_with_prior(changed))
+    if "names" in changes:
+        refuse_unknown_names(changed)
     return changed
 
 
@@ -66,9 +69,23 @@ def as_model(model: str | Path | ModelSpec) -> ModelSpec:
 
 def names_with_prior(spec: ModelSpec) -> list[str]:
     """Variables of the posterior that can take a prior, as far as they are known without cells."""
-    free = list(map(spec.named, free_variables(spec)))
+    return list(map(spec.named, variables_with_prior(spec)))
+
+
+def variables_with_prior(spec: ModelSpec) -> list[str]:
+    """The same, before any is renamed."""
     names = [
         prior_names(parameter, formula, may_correlate=not spec.extra_dims(parameter))
         for parameter, formula in spec.formula.items()
     ]
-    return [*(spec.named(name) for own in names for name in own), *free]
+    return [*(name for own in names for name in own), *free_variables(spec)]
+
+
+def refuse_unknown_names(spec: ModelSpec) -> None:
+    """Raise where a model renames a variable that it lacks."""
+    own = variables_with_prior(spec)
+    effects = [name.removesuffix("_sigma") for name in own if "|" in name]
+    legal = list(dict.fromkeys([*spec.parameters, *own, *effects]))
+    for name in spec.names:
+        if name not in legal:
+            raise InputError("names", repr(name), ", ".join(legal), nearest(name, legal))

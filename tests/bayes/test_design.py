@@ -119,3 +119,11 @@ def test_a_level_that_the_fit_lacks_is_refused():
     new = pd.DataFrame({"task": ["c"]})
     with pytest.raises(InputError, match=r"levels \(c\) in 'task'"):
         parse_design("c", "1 + task", CELLS, new)
+
+
+def test_nested_groups_whose_names_would_be_the_same_are_refused():
+    cells = pd.DataFrame({"lab": ["a", "a", "a:b", "c"], "subject": ["b:c", "d", "c", "c"]})
+    with pytest.raises(InputError, match=r"groups of lab:subject with the same name.*Rename"):
+        parse_design("log_m", "1 + (1 | lab/subject)", cells)
+    apart = parse_design("log_m", "1 + (1 | lab:subject)", cells.replace({"b:c": "bc"}))
+    assert apart.blocks[0].groups.tolist() == ["a:bc", "a:d", "a:b:c", "c:c"]

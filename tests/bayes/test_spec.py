@@ -217,6 +217,11 @@ def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, crit
         ("[priors]\nlog_m = {dist = 3, mu = 0, sigma = 1}", "dist: got 3"),
         ('[priors]\nlog_m = {dist = "Normal", mu = 0, self = 1}', "parameters of Normal"),
         ('names = "x"', "names: got 'x'"),
+        ('[names]\ndprim = "d1"', "names: got 'dprim'.* Did you mean 'dprime'"),
+        (
+            '[formula]\nlog_m = "1 + (1|subject)"\n[names]\n"log_m_1|subjects" = "own"',
+            "Did you mean 'log_m_1|subject'".replace("|", r"\|"),
+        ),
         ("title = 3", "title: got 3, allowed is text"),
         ("example = 3", "example: got 3"),
         ('titel = "x"', "Did you mean 'title'"),
@@ -230,3 +235,11 @@ def test_a_field_of_the_wrong_kind_is_named_with_its_card(tmp_path, text, messag
 def test_priors_keep_their_names_when_variables_are_named_otherwise():
     named = ModelSpec("x", names={"dprime": "d"}, priors={"d": HEAVY})
     assert with_changes(named, names={}).priors == {"d": HEAVY}
+
+
+def test_names_are_checked_where_they_are_given_and_outlive_another_formula():
+    with pytest.raises(InputError, match=r"names: got 'log_m_Intercpt'.* 'log_m_Intercept'"):
+        load_model("group", names={"log_m_Intercpt": "mu"})
+    effects = {"log_m_1|subject": "own", "log_m_1|subject_sigma": "sd", "log_gap": "gaps"}
+    assert load_model("group", names=effects).names == effects
+    assert load_model("hmetad_group", formula={"log_m": "1"}).names["log_m_1|subject_sigma"]
