@@ -92,9 +92,10 @@ if TYPE_CHECKING:
     )
     from hmetad.report.plots.ratings import plot_accuracy_by_rating
     from hmetad.simulate.calibration import calibrate_sampler
-    from hmetad.simulate.power import plan_trials, trials_needed
+    from hmetad.simulate.power import plan_trials
     from hmetad.simulate.recovery import recover
     from hmetad.simulate.simulate import simulate_counts, simulate_trials
+    from hmetad.simulate.trials_needed import trials_needed
 
 __all__ = [
     "Decisions",
@@ -312,12 +313,13 @@ HOMES = {
     "report.page.records": ("decisions_record",),
     "report.page.report": ("Report",),
     "simulate.calibration": ("calibrate_sampler",),
-    "simulate.power": ("plan_trials", "trials_needed"),
+    "simulate.power": ("plan_trials",),
     "simulate.recovery": ("recover",),
     "simulate.simulate": (
         "simulate_counts",
         "simulate_trials",
     ),
+    "simulate.trials_needed": ("trials_needed",),
 }
 HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}
 
