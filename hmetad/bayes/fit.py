@@ -42,8 +42,6 @@ DEFAULTS = {
 # Of few groups the data say little about the SD between them, and PyMC's .8 often diverges.
 FEW_GROUPS = 20
 FEW_TARGET_ACCEPT = 0.9
-# What says of its own how NUTS is to step.
-STEPPING = {"nuts", "nuts_sampler_kwargs", "step", "target_accept"}
 
 
 def fit(
@@ -132,8 +130,9 @@ def fit(
 
 def step_options(designs: Mapping[str, Design], given: Mapping[str, Any]) -> dict[str, float]:
     """Acceptance to aim at where a factor has few groups; none where options say it."""
+    said = {*given, *(given.get("nuts") or {}), *(given.get("nuts_sampler_kwargs") or {})}
     sizes = [len(block.groups) for design in designs.values() for block in design.blocks]
-    if STEPPING & set(given) or min(sizes, default=FEW_GROUPS) >= FEW_GROUPS:
+    if {"target_accept", "step"} & said or min(sizes, default=FEW_GROUPS) >= FEW_GROUPS:
         return {}
     return {"target_accept": FEW_TARGET_ACCEPT}
 

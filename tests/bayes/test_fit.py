@@ -52,6 +52,8 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
         ("group", 20, {}, None),
         ("group", 3, {"target_accept": 0.95}, 0.95),
         ("group", 3, {"nuts": {"target_accept": 0.85}}, None),
+        ("group", 3, {"nuts_sampler_kwargs": {"target_accept": 0.85}}, None),
+        ("group", 3, {"nuts": {"max_treedepth": 8}}, 0.9),
         ("individual", 3, {}, None),
     ],
 )
