@@ -72,7 +72,10 @@ Draws = Annotated[
 TargetAccept = Annotated[
     float | None,
     typer.Option(
-        min=0.5, max=0.999, metavar="P", help="Above 0.8, smaller steps: against divergences."
+        min=0.5,
+        max=0.999,
+        metavar="P",
+        help="Higher, smaller steps: against divergences; 0.8, or 0.9 with few groups.",
     ),
 ]
 Seed = Annotated[

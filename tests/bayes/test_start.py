@@ -63,7 +63,7 @@ def test_clarity_is_the_likelihood_lost_where_groups_do_not_differ(groups, ratio
     design = parse_design("log_m", "1 + (1|subject)", cells)
     found = fit_mixed(design, estimates, np.full(groups, error**2))
     lost = norm.logpdf(estimates, 0, spread).sum() - norm.logpdf(estimates, 0, error).sum()
-    assert found.blocks[0].clarity == pytest.approx([lost], rel=0.02)
+    assert found.blocks[0].clarity == pytest.approx([lost], rel=1e-9)
 
 
 def test_the_start_of_a_formula_is_near_its_truth():
