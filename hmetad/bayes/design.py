@@ -5,6 +5,7 @@ Bambi, codes every expression; this file adds the groups, (expression | factor),
 correlated, or independent where the bar is doubled.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +13,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from formulae import design_matrices
+from formulae.environment import Environment
 from numpy.typing import NDArray
 
-from hmetad.bayes.formula import block_name, columns_of, described, is_empty, split_formula
+from hmetad.bayes.expressions import Expression
+from hmetad.bayes.formula import block_factors, described
+from hmetad.bayes.grammar import Group, parse_formula
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -27,6 +31,10 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Labels = NDArray[np.str_] | None
+
+# All that a formula can reach beside the columns and the transforms of formulae.
+REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
+MAX_COLUMNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -150,12 +158,13 @@ def parse_design(
     >>> design.blocks[0].columns.shape, design.blocks[0].index.tolist()
     ((4, 2), [0, 0, 1, 1])
     """
-    common_part, groups = split_formula(formula)
     argument = f"formula of {parameter}"
-    common = parse_terms(common_part, cells, new, argument)
+    parsed = parse_formula(formula, argument)
+    common = parse_terms(parsed.common, cells, new, argument)
     blocks = tuple(
-        parse_block(expression, factor, is_correlated and may_correlate, cells, new, argument)
-        for expression, factor, is_correlated in groups
+        parse_block(group, factor, may_correlate, cells, new, argument)
+        for group in parsed.groups
+        for factor in block_factors(group)
     )
     if not common and not blocks:
         raise InputError(argument, repr(formula), "at least an intercept: '1'")
@@ -174,24 +183,56 @@ def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
 
 
 def parse_terms(
-    expression: str, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
+    expression: Expression, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
 ) -> tuple[Term, ...]:
     """Terms of an expression without groups."""
-    if is_empty(expression):
+    refuse_unknown(set(expression.columns), cells, argument)
+    terms = described(expression, argument).terms
+    if not terms:
         return ()
-    refuse_unknown(columns_of(described(expression, argument)), cells, argument)
+    refuse_too_wide([term.var_names for term in terms], cells, argument)
     try:
-        matrix = design_matrices(expression, cells, na_action="error").common
-        evaluated = matrix if new is None else matrix.evaluate_new_data(new)
+        with np.errstate(all="ignore"):
+            as_read = calculable(cells, expression)
+            matrix = design_matrices(expression.text, as_read, "error", REACHABLE).common
+            evaluated = (
+                matrix if new is None else matrix.evaluate_new_data(calculable(new, expression))
+            )
     except Exception as error:
         # formulae raises many kinds; each names what it could not do.
         if new is not None:
             raise InputError("cells", f"{error}", "levels of the fit") from error
-        raise InputError(argument, f"{expression!r} ({error})", "Wilkinson's notation") from error
+        got = f"{expression.text!r} ({error})"
+        raise InputError(argument, got, "Wilkinson's notation") from error
     values = np.asarray(evaluated.design_matrix, dtype=float)
+    if not np.isfinite(values).all():
+        step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."
+        raise InputError(argument, repr(expression.text), "finite numbers in every cell", step)
     return tuple(
         as_term(name, term, values[:, matrix.slices[name]]) for name, term in matrix.terms.items()
     )
+
+
+def calculable(cells: pd.DataFrame, expression: Expression) -> pd.DataFrame:
+    """Cells whose whole numbers that a formula calculates with are floats, which do not wrap."""
+    whole = {
+        name: float
+        for name in expression.numeric
+        if name in cells and cells[name].dtype.kind in "iu"
+    }
+    return cells.astype(whole)
+
+
+def refuse_too_wide(terms: Sequence[set[str]], cells: pd.DataFrame, argument: str) -> None:
+    """Raise where terms of factors with many levels would have more columns than can be."""
+    levels = {
+        name: 1 if cells[name].dtype.kind in "iuf" else cells[name].nunique()
+        for name in set().union(*terms) & set(cells.columns)
+    }
+    width = sum(math.prod(levels.get(name, 1) for name in names) for names in terms)
+    if width > MAX_COLUMNS:
+        step = "Write factors with many levels as groups: (1 | subject)."
+        raise InputError(argument, f"{width} columns", f"at most {MAX_COLUMNS}", step)
 
 
 def refuse_unknown(names: set[str], cells: pd.DataFrame, argument: str) -> None:
@@ -217,17 +258,18 @@ def as_term(name: str, term: object, columns: Floats) -> Term:
 
 
 def parse_block(
-    expression: str,
+    group: Group,
     factor: str,
-    is_correlated: bool,
+    may_correlate: bool,
     cells: pd.DataFrame,
     new: pd.DataFrame | None,
     argument: str,
 ) -> Block:
     """Block of a formula: its expression's columns, and the group of every cell."""
-    terms = parse_terms(expression, cells, new, argument)
+    terms = parse_terms(group.expression, cells, new, argument)
     if not terms:
-        raise InputError(argument, f"({expression}|{factor})", "an effect before the bar")
+        got = f"({group.expression.text}|{factor})"
+        raise InputError(argument, got, "an effect before the bar")
     parts = factor.split(":")
     refuse_unknown(set(parts), cells, argument)
     groups = unique_in_order(group_labels(cells, parts))
@@ -246,8 +288,9 @@ def parse_block(
         Term("1", t.columns, t.labels, t.is_level) if t.name == "Intercept" else t for t in terms
     )
     effects = sum(term.columns.shape[1] for term in terms)
-    name = block_name(expression, factor)
-    return Block(name, factor, np.array(groups), index, renamed, is_correlated and effects > 1)
+    name = f"{group.written}|{factor}"
+    is_correlated = group.is_correlated and may_correlate and effects > 1
+    return Block(name, factor, np.array(groups), index, renamed, is_correlated)
 
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -4,14 +4,14 @@ Model card → names of grouping factors, by variable of the posterior.
 Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
 """
 
-import re
+from itertools import pairwise
 
+from hmetad.bayes.grammar import Group, parse_formula
 from hmetad.bayes.spec import ModelSpec
 
 __all__ = ["pooled_over"]
 
 OF_M = ("log_m", "m_ratio", "meta_d")
-FACTOR = re.compile(r"\|([^|()]+)\)")
 
 
 def pooled_over(spec: ModelSpec) -> dict[str, str]:
@@ -35,9 +35,15 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
     {}
     """
     named = {
-        parameter: list(dict.fromkeys(x.strip() for x in FACTOR.findall(formula)))
+        parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).groups)))
         for parameter, formula in spec.formula.items()
     }
     found = {name: named.get(name, []) for name in ("dprime", "c")}
     found |= dict.fromkeys(OF_M, named.get(spec.scale, []))
     return {name: " and ".join(factors) for name, factors in found.items() if factors}
+
+
+def factor_text(group: Group) -> str:
+    """Factors of a pair of brackets as they are written: ``lab/subject``."""
+    inner = [columns[len(outer) :] for outer, columns in pairwise([(), *group.factors])]
+    return "/".join(":".join(columns) for columns in inner)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
 from typing import Any
 
+from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -188,11 +189,12 @@ class ModelSpec:
             value = getattr(self, name)
             if value not in allowed:
                 raise InputError(name, repr(value), " or ".join(map(repr, allowed)))
-        for parameter in self.formula:
+        for parameter, formula in self.formula.items():
             if parameter not in self.formula_parameters:
                 legal = ", ".join(self.formula_parameters)
                 hint = nearest(parameter, self.formula_parameters)
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
+            parse_formula(formula, f"formula of {parameter}")
         for name in {"criteria", "meta_d"} & set(self.priors):
             if self.priors[name].dist != "Normal":
                 given = self.priors[name].dist

@@ -1,0 +1,153 @@
+"""Formulas as data: a closed grammar, read before anything of a formula is evaluated.
+
+Text in Wilkinson's notation → Formula, or InputError. A formula may come from a stranger, in a
+model card, a saved fit or a command that was copied. It can name columns, combine them, and use
+the functions of `hmetad.bayes.expressions`. Nothing else is a formula, so that reading one never
+runs code.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from hmetad.bayes.expressions import ALLOWED, Expression, read_terms
+from hmetad.bayes.tokens import (
+    FormulaError,
+    Token,
+    depths_of,
+    is_sign,
+    joined,
+    parted,
+    tokens_of,
+    written,
+)
+from hmetad.errors import InputError
+
+__all__ = ["MAX_LENGTH", "Formula", "Group", "parse_formula"]
+
+MAX_LENGTH = 2000
+APART = "Write groups in brackets of their own: 1 + task + (1 | subject)."
+
+
+@dataclass(frozen=True)
+class Group:
+    """One pair of brackets with a bar: effects that differ between the groups of a factor.
+
+    Parameters
+    ----------
+    expression : Expression
+        What stands before the bar.
+    written : str
+        The same without blanks and without its 0 or 1, "1" where nothing else is left.
+    factors : tuple of tuple of str
+        Columns whose combinations are the groups; of nested factors one entry for each level.
+    is_correlated : bool
+        Whether the bar is single.
+    """
+
+    expression: Expression
+    written: str
+    factors: tuple[tuple[str, ...], ...]
+    is_correlated: bool
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a formula says.
+
+    Parameters
+    ----------
+    common : Expression
+        All outside of brackets with a bar; "1" where nothing is.
+    groups : tuple of Group
+    """
+
+    common: Expression
+    groups: tuple[Group, ...]
+
+
+def parse_formula(formula: str, argument: str = "formula") -> Formula:
+    """Read a formula, without evaluating anything.
+
+    Parameters
+    ----------
+    formula : str
+        Such as ``"1 + scale(age) * task + (1 + task | subject)"``.
+    argument : str, optional
+        What to call it in an error.
+
+    Returns
+    -------
+    Formula
+
+    Raises
+    ------
+    InputError
+        If it says anything that the grammar lacks, or is longer, deeper or of more terms than
+        a formula may be.
+
+    Examples
+    --------
+    >>> formula = parse_formula("1 + scale(age) * task + (1 + task || lab/subject)")
+    >>> formula.common.text, sorted(formula.common.columns)
+    ('1 + scale(age) * task', ['age', 'task'])
+    >>> [(group.written, group.factors, group.is_correlated) for group in formula.groups]
+    [('task', (('lab',), ('lab', 'subject')), False)]
+    >>> parse_formula("1 + np.log(age)")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: formula: got 'np.log(' in '1 + np.log(age)', allowed is columns, \
+`columns in back-ticks`, numbers, + - : * / ** | || ( ), and the functions scale, center, log, \
+exp, sqrt, I, poly, bs, S, T, C. Write log(...).
+    """
+    if not isinstance(formula, str):
+        raise InputError(argument, repr(formula)[:80], "a formula, as text")
+    if len(formula) > MAX_LENGTH:
+        allowed = f"at most {MAX_LENGTH} characters"
+        raise InputError(argument, f"{len(formula)} characters", allowed)
+    try:
+        pieces = parted(tokens_of(formula), "+")
+        groups = tuple(read_group(piece) for piece in pieces if is_group(piece))
+        common = [piece for piece in pieces if not is_group(piece)]
+        return Formula(read_without_bars(joined(common)) if common else Expression("1"), groups)
+    except FormulaError as refused:
+        got = f"{refused.got} in {formula!r}" if refused.got else repr(formula)
+        raise InputError(argument, got, refused.allowed or ALLOWED, refused.next_step) from None
+
+
+def is_group(piece: Sequence[Token]) -> bool:
+    """Whether a piece is one pair of brackets with a bar in it."""
+    if not piece or not is_sign(piece[0], "(") or 0 in depths_of(piece)[:-1]:
+        return False
+    return any(is_sign(token, "|", "||") for token in piece)
+
+
+def read_group(piece: Sequence[Token]) -> Group:
+    """Effects and factor of one pair of brackets with a bar."""
+    inside = list(piece[1:-1])
+    bar = next(i for i, token in enumerate(inside) if is_sign(token, "|", "||"))
+    before, after = inside[:bar], inside[bar + 1 :]
+    if not before:
+        raise FormulaError("no effect before a bar", "an effect before the bar: (1 | subject)")
+    shown = [part for part in parted(before, "+") if written(part) not in ("0", "1")]
+    name = "+".join(map(written, shown)) or "1"
+    expression, is_correlated = read_without_bars(before), inside[bar].text == "|"
+    return Group(expression, name, read_factors(after), is_correlated)
+
+
+def read_factors(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
+    """Columns of each level of nesting: ``a/b`` is a, and a with b."""
+    names = [parted(level, ":") for level in parted(tokens, "/")]
+    for part in (part for level in names for part in level):
+        if len(part) != 1 or part[0].kind != "name" or ":" in part[0].text:
+            got = f"{written(tokens)!r} after a bar"
+            allowed = "columns of the cells there: (1 | subject), (1 | lab/subject)"
+            raise FormulaError(got, allowed, APART)
+    levels = [tuple(part[0].text for part in level) for level in names]
+    return tuple(accumulate(levels))
+
+
+def read_without_bars(tokens: Sequence[Token]) -> Expression:
+    """Terms that no group is among."""
+    if any(is_sign(token, "|", "||") for token in tokens):
+        raise FormulaError(allowed="no bar outside of brackets", next_step=APART)
+    return read_terms(tokens)
