@@ -309,7 +309,7 @@ def refuse_rank_deficient(common: Sequence[Term], argument: str) -> None:
     for term in common:
         columns = np.hstack([columns, term.columns])
         if np.linalg.matrix_rank(columns) < columns.shape[1]:
-            others = ", ".join(t.name for t in common if t is not term)
+            others = ", ".join(t.name for t in common if t is not term) or "each other"
             raise InputError(
                 argument,
                 f"{term.name!r}, whose columns are sums of those of {others}",

@@ -1,0 +1,222 @@
+"""A formula from a stranger runs nothing, whichever way it comes in."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import refused
+from hypothesis import strategies as st
+from tally import tally, tally_for
+
+import hmetad
+from hmetad.bayes.design import parse_design
+from hmetad.bayes.expressions import FUNCTIONS
+from hmetad.bayes.grammar import MAX_LENGTH, parse_formula
+from hmetad.errors import InputError
+
+# {run} stands for a command that leaves a file behind.
+HOSTILE = [
+    "1 + pd.io.common.os.system({run})",
+    "1 + np.lib.npyio.os.system({run})",
+    "1 + xr.backends.file_manager.atexit.os.system({run})",
+    "1 + scale(pd.io.common.os.system({run}))",
+    "1 + scale(np.lib.npyio.os.system({run}) + age)",
+    "1 + C(np.lib.npyio.os.system({run}))",
+    "1 + C(task, pd.io.common.os.system({run}))",
+    "1 + (pd.io.common.os.system({run}) | subject)",
+    "1 + (1 | pd.io.common.os.system({run}))",
+    "1 + (1 + np.lib.npyio.os.system({run}) || subject)",
+    "0 + np.lib.npyio.os.system({run}):task",
+    "task * pd.io.common.os.system({run})",
+    "1 + I(pd.io.common.os.system({run}))",
+    "1 + {{pd.io.common.os.system({run})}}",
+    "1 + center(xr.backends.file_manager.atexit.os.system({run}))",
+    "1 + math.os.system({run})",
+    "1 + poly(age, pd.io.common.os.system({run}))",
+    "1 + bs(age, df=np.lib.npyio.os.system({run}))",
+    # More of the same kind, by other doors.
+    "1 + pd.eval({run})",
+    "1 + np.fromfile({run})",
+    "1 + np.load({run})",
+    "1 + pd.read_pickle({run})",
+    "1 + __import__({run})",
+    "1 + eval({run})",
+    "1 + exec({run})",
+    "1 + open({run})",
+    "1 + S(task, omit=pd.io.common.os.system({run}))",
+    "1 + T(task, pd.io.common.os.system({run}))",
+    "1 + C(task, Treatment(pd.io.common.os.system({run})))",
+    "1 + C(task, levels=pd.io.common.os.system({run}))",
+    "1 + log(np.lib.npyio.os.system({run}))",
+    "1 + scale(age, pd.io.common.os.system({run}))",
+    "1 + age[pd.io.common.os.system({run})]",
+    "1 + (lambda: pd.io.common.os.system({run}))()",
+    "1 + `age`.apply({run})",
+    "1 + age.map(pd.io.common.os.system)({run})",
+    "1 + scale(age)(pd.io.common.os.system({run}))",
+    "pd.io.common.os.system({run}) ~ 1",
+    "1 + offset(pd.io.common.os.system({run}))",
+    "1 + (age == pd.io.common.os.system({run}))",
+]
+CELLS = pd.DataFrame(
+    {
+        "subject": np.repeat(["a", "b", "c"], 2),
+        "task": ["x", "y"] * 3,
+        "age": np.repeat([20, 30, 70], 2),
+    }
+)
+
+
+@pytest.fixture(params=HOSTILE)
+def hostile(request, tmp_path):
+    """A formula that would leave a file behind if it ran, and the file."""
+    marker = tmp_path / "owned"
+    yield request.param.format(run=f"'touch {marker}'")
+    assert not marker.exists(), "the formula ran"
+
+
+def test_it_is_refused_from_python(hostile):
+    for use in (
+        lambda: parse_formula(hostile),
+        lambda: parse_design("log_m", hostile, CELLS),
+        lambda: hmetad.ModelSpec("x", formula={"log_m": hostile}),
+        lambda: hmetad.load_model("group", formula=hostile),
+    ):
+        with pytest.raises(InputError, match="formula"):
+            use()
+
+
+def test_it_is_refused_in_a_card(hostile, tmp_path):
+    card = tmp_path / "card.toml"
+    card.write_text(f"[formula]\nlog_m = {json.dumps(hostile)}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="formula of log_m"):
+        hmetad.load_model(card)
+
+
+def test_it_is_refused_in_the_record_of_a_fit(hostile):
+    record = json.loads(hmetad.load_model("group").to_json())
+    record["formula"]["log_m"] = hostile
+    with pytest.raises(InputError, match="formula of log_m"):
+        hmetad.ModelSpec.from_json(json.dumps(record))
+
+
+def test_it_is_refused_on_the_command_line(hostile, tmp_path):
+    trials = hmetad.simulate_trials([1.5, 1.6], trials=40, coords={"subject": ["a", "b"]}, seed=1)
+    trials.to_csv(tmp_path / "trials.csv", index=False)
+    line = f"fit trials.csv --by subject --model group --formula {json.dumps('log_m=' + hostile)}"
+    assert "formula" in refused(tmp_path, line)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("1 + np.log(age)", r"Write log\(\.\.\.\)"),
+        ("1 + lgo(age)", r"Did you mean 'log'\?"),
+        ("1" + " + age" * MAX_LENGTH, f"at most {MAX_LENGTH} characters"),
+        ("(" * 11 + "age" + ")" * 11, "11 brackets inside each other"),
+        ("*".join("abcdefgh"), "at most 200 terms"),
+        ("(a + b + c + d + e + f + g)**6", "at most 200 terms"),
+        ("I(age**7)", "a whole number from 1 to 6"),
+        ("I(9**6)", "a power of a column"),
+        ("poly(age, 51)", "a whole number up to 50"),
+        ("scale(3)", r"a column inside scale\(\)"),
+        ("1 + 2.5", "columns"),
+        ("1 + age + 9999999999999999", "columns"),
+        ("", "at least an intercept"),
+        (None, "a formula, as text"),
+    ],
+)
+def test_what_no_formula_may_say_is_named(formula, message):
+    with pytest.raises(InputError, match=message):
+        parse_formula(formula)
+
+
+@pytest.mark.parametrize("formula", ["1 - 1", "task - task", "0 + 0"])
+def test_a_formula_without_terms_is_refused(formula):
+    with pytest.raises(InputError, match="at least an intercept"):
+        parse_design("log_m", formula + (" - 1" if "task" in formula else ""), CELLS)
+
+
+def columns(formula, cells=CELLS):
+    return parse_design("log_m", formula, cells).columns
+
+
+def test_every_function_does_what_its_name_says():
+    age = CELLS["age"].to_numpy(dtype=float)
+    for formula, values in {
+        "0 + log(age)": np.log(age),
+        "0 + exp(age)": np.exp(age),
+        "0 + sqrt(age)": np.sqrt(age),
+        "0 + I(age**2 / 4 - 1)": age**2 / 4 - 1,
+        "0 + center(log(age))": np.log(age) - np.log(age).mean(),
+        "0 + scale(age)": (age - age.mean()) / age.std(),
+        "0 + scale(-(age + 1) * 2)": (age.mean() - age) / age.std(),
+    }.items():
+        np.testing.assert_allclose(columns(formula)[:, 0], values, atol=1e-12)
+    quadratic = columns("0 + poly(age, 2)")
+    np.testing.assert_allclose(quadratic.T @ quadratic, np.eye(2), atol=1e-12)
+    assert columns("0 + bs(age, df=2, degree=2)").shape == (6, 2)
+    assert columns("1 + S(task)")[:, 1].tolist() == [1, -1] * 3
+    assert columns("1 + T(task, 'y')")[:, 1].tolist() == [1, 0] * 3
+    assert columns("1 + C(task, Treatment)")[:, 1].tolist() == [0, 1] * 3
+    assert columns("1 + C(task, Treatment(reference='y'))")[:, 1].tolist() == [1, 0] * 3
+    assert columns("1 + C(task, Sum(omit='x'))")[:, 1].tolist() == [-1, 1] * 3
+
+
+def test_names_in_back_ticks_are_columns_whatever_they_are():
+    cells = CELLS.rename(columns={"age": "age in years", "task": "_task"})
+    cells["True"] = cells["age in years"]
+    assert columns("1 + scale(`age in years`) + _task", cells).shape == (6, 3)
+    assert columns("0 + `True`", cells)[:, 0].tolist() == CELLS["age"].tolist()
+    grouped = parse_design("log_m", "1 + (1 | `_task`)", cells)
+    assert grouped.blocks[0].name == "1|_task"
+
+
+def test_powers_of_whole_numbers_do_not_wrap():
+    cells = pd.DataFrame({"income": [100_000, 200_000]})
+    assert columns("0 + I(income**4)", cells)[:, 0].tolist() == [1e20, 1.6e21]
+
+
+@pytest.mark.parametrize("formula", ["1 + log(age - 20)", "1 + I(1 / (age - 30))", "exp(age**5)"])
+def test_columns_that_are_not_finite_are_refused(formula):
+    with pytest.raises(InputError, match="finite numbers in every cell"):
+        parse_design("log_m", formula, CELLS)
+
+
+def test_more_columns_than_could_be_are_refused_before_they_are_made():
+    many = [str(i) for i in range(101)]
+    cells = pd.DataFrame({"a": np.repeat(many, 101), "b": np.tile(many, 101)})
+    with pytest.raises(InputError, match=r"10201 columns.*at most 10000.*\(1 \| subject\)"):
+        parse_design("log_m", "0 + a:b", cells)
+
+
+words = st.one_of(
+    st.sampled_from([*CELLS.columns, *FUNCTIONS, "np.log", "os.system", "Treatment", "True"]),
+    st.sampled_from([*"+-*/:|()~,=.`'\"[]{}@%^&!<>\\\x00\n", "**", "||", "//", "  ", "#"]),
+    st.sampled_from(["0", "1", "2", ".5", "1e5", "1" * 400, "0x1", "²", "٣"]),
+    st.text(max_size=4),
+)
+texts = st.one_of(st.text(max_size=40), st.lists(words, max_size=25).map(" ".join))
+
+
+def attack(formula):
+    """What becomes of a formula: refused in one line, or a design of finite numbers."""
+    try:
+        design = parse_design("log_m", formula, CELLS)
+    except InputError as error:
+        assert "formula of log_m" in str(error)
+        return "refused"
+    assert np.isfinite(design.columns).all()
+    return "a design"
+
+
+def test_any_text_is_refused_or_a_design():
+    ends = tally(texts, attack, examples=1000)
+    assert ends["refused"] > 0
+    assert ends["a design"] > 0
+
+
+@pytest.mark.slow
+def test_any_text_is_refused_or_a_design_for_minutes():
+    tally_for(3, texts, attack, name="formulas")
