@@ -1,4 +1,4 @@
-"""Attacks counted by how they end: a bounded number in the default tests, minutes of them in the slow ones."""
+"""Attacks counted by how they end: a few in the default tests, minutes of them in the slow ones."""
 
 import time
 from collections import Counter

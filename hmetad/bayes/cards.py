@@ -4,33 +4,29 @@ Name of a card, or path of a TOML file → ModelSpec, as it stands there; `load_
 """
 
 import tomllib
-from collections.abc import Iterable
-from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 
-from hmetad.bayes.spec import ModelSpec, as_priors
+from hmetad.bayes.spec import ModelSpec, as_priors, refuse_unknown_fields
 from hmetad.errors import InputError, nearest
 
-__all__ = ["card_names", "card_path", "models_folder", "read_card", "refuse_unknown_fields"]
+__all__ = ["card_names", "card_path", "models_folder", "read_card"]
+
+MAX_BYTES = 1_000_000
 
 
 def read_card(path: Path) -> ModelSpec:
     """Model that a card says, whose priors are not held against its formulas."""
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError("file", f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}")
     try:
         card = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise InputError("file", "values nested too deeply", "a model card in TOML") from error
+    except ValueError as error:
         raise InputError("file", f"no TOML ({error})", "a model card in TOML") from error
     refuse_unknown_fields(card)
     return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
-
-
-def refuse_unknown_fields(given: Iterable[str]) -> None:
-    """Raise where a card, or a change of it, has a field that models have not."""
-    legal = [f.name for f in fields(ModelSpec)]
-    for key in given:
-        if key not in legal:
-            raise InputError("fields", repr(key), "those of a model card", nearest(key, legal))
 
 
 def card_names() -> list[str]:

@@ -15,7 +15,21 @@ import nutpie
 import pymc as pm
 import xarray as xr
 
+from hmetad.bayes.checksums import (
+    folder_checksum,
+    refuse_changed_file,
+    refuse_changed_folder,
+    with_checksum,
+)
+from hmetad.bayes.containers import (
+    MAX_BYTES,
+    read_text,
+    reading,
+    refuse_unusual_hdf5,
+    refuse_unusual_zarr,
+)
 from hmetad.errors import InputError
+from hmetad.json_text import parse_json
 
 __all__ = ["read_folder", "sample_to_folder"]
 
@@ -67,7 +81,7 @@ def sample_to_folder(
     for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
     (folder / DRAWS).mkdir(parents=True)
-    counts.to_netcdf(folder / COUNTS, engine="h5netcdf")
+    (folder / COUNTS).write_bytes(with_checksum(bytes(counts.to_netcdf(engine="h5netcdf"))))
     record = {"attrs": dict(attrs), "draws": options["draws"]}
     (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
@@ -84,53 +98,91 @@ def sample_to_folder(
         zarr_store=nutpie.zarr_store.LocalStore(str(folder / DRAWS)),
         **tuning,
     )
-    return read_folder(folder)
+    tree = read_folder(folder)
+    if tree["posterior"].sizes["draw"] == options["draws"]:
+        record["checksum"] = folder_checksum(folder, RECORD)
+        (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+    return tree
 
 
-def read_folder(folder: str | Path) -> xr.DataTree:
+def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Read the draws of a folder, whole or cut short.
 
     Parameters
     ----------
     folder : str or Path
+    max_bytes : int, optional
+        How much memory its arrays may take.
 
     Returns
     -------
     DataTree
-        posterior, sample_stats and observed_data; attrs as written, and ``draws_wanted``. Draws
-        that not every chain has reached are left out.
+        posterior, sample_stats and observed_data; attrs as written, with ``draws_wanted``, and
+        ``is_closed``, whether the run came to its end. Draws that not every chain has reached
+        are left out.
 
     Raises
     ------
     InputError
-        If the folder is no store of a fit, or no draw was finished.
+        If the folder is no store of a fit, is damaged or holds more than allowed, or no draw was
+        finished.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
         raise InputError(str(folder), "a folder without draws", "a store written by hmetad.fit")
-    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    record = fit_record(folder / RECORD)
+    if "checksum" in record:
+        refuse_changed_folder(folder, record["checksum"], RECORD)
+    if not (folder / COUNTS).is_file():
+        raise InputError(str(folder), f"no {COUNTS}", "a store written by hmetad.fit")
+    refuse_changed_file(folder / COUNTS)
+    with reading(folder):
+        refuse_unusual_zarr(folder, max_bytes)
+        refuse_unusual_hdf5(folder / COUNTS, max_bytes)
+        counts = xr.load_dataarray(folder / COUNTS, engine="h5netcdf")
+        groups = read_draws(folder)
+    observed = counts.to_dataset(name="counts")
+    tree = xr.DataTree.from_dict({**groups, "observed_data": observed})
+    # Only a run that came to its end has a checksum.
+    ended = {"draws_wanted": record["draws"], "is_closed": "checksum" in record}
+    tree.attrs = {**record["attrs"], **ended}
+    return tree
+
+
+def fit_record(path: Path) -> dict[str, Any]:
+    """What a run says of itself: its attrs, and how many draws were wanted."""
+    record = parse_json(read_text(path), str(path))
+    is_record = (
+        isinstance(record, dict)
+        and isinstance(record.get("draws"), int)
+        and isinstance(record.get("attrs"), dict)
+        and all(isinstance(text, str) for text in record["attrs"].values())
+    )
+    if not is_record:
+        raise InputError(str(path), "no record of a run", "one written by hmetad.fit")
+    return record
+
+
+def read_draws(folder: Path) -> dict[str, xr.Dataset]:
+    """Posterior and sample_stats of a store, as far as all chains have come."""
     try:
         stored = xr.open_datatree(folder / DRAWS, engine="zarr", consolidated=False)
     except (FileNotFoundError, KeyError, ValueError) as error:
         raise InputError(str(folder), "no draws yet", "a store with draws in it") from error
-    stats = plain_names(stored["sample_stats"].to_dataset().load())
-    posterior = plain_names(stored["posterior"].to_dataset().load())
+    with stored:
+        stats = stored["sample_stats"].to_dataset()
+        per_draw = [n for n, v in stats.items() if v.dims == ("chain", "draw")]
+        stats = plain_names(stats[per_draw].load())
+        posterior = plain_names(stored["posterior"].to_dataset().load())
     done = finished_draws(posterior.assign(logp=stats["logp"]))
     if done == 0:
         raise InputError(str(folder), "no draws yet", "a store with draws in it")
-    per_draw = [n for n, v in stats.items() if v.dims == ("chain", "draw")]
-    groups = {"posterior": posterior, "sample_stats": stats[per_draw]}
-    numbered = {
+    return {
         name: group.isel(draw=slice(done)).assign_coords(
             chain=np.arange(group.sizes["chain"]), draw=np.arange(done)
         )
-        for name, group in groups.items()
+        for name, group in {"posterior": posterior, "sample_stats": stats}.items()
     }
-    stored.close()
-    counts = xr.load_dataarray(folder / COUNTS, engine="h5netcdf")
-    tree = xr.DataTree.from_dict({**numbered, "observed_data": counts.to_dataset(name="counts")})
-    tree.attrs = {**record["attrs"], "draws_wanted": int(record["draws"])}
-    return tree
 
 
 def finished_draws(draws: xr.Dataset) -> int:

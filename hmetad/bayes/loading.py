@@ -6,9 +6,15 @@ Name of a card, or path of a TOML file → ModelSpec whose priors are those of i
 from pathlib import Path
 from typing import Any
 
-from hmetad.bayes.cards import card_path, read_card, refuse_unknown_fields
+from hmetad.bayes.cards import card_path, read_card
 from hmetad.bayes.formula import prior_names
-from hmetad.bayes.spec import ModelSpec, free_variables, refuse_unknown_priors, with_changes
+from hmetad.bayes.spec import (
+    ModelSpec,
+    free_variables,
+    refuse_unknown_fields,
+    refuse_unknown_priors,
+    with_changes,
+)
 from hmetad.errors import InputError, nearest
 
 __all__ = ["as_model", "load_model", "names_with_prior"]
@@ -89,3 +95,7 @@ def refuse_unknown_names(spec: ModelSpec) -> None:
     for name in spec.names:
         if name not in legal:
             raise InputError("names", repr(name), ", ".join(legal), nearest(name, legal))
+    given = [*spec.names.values(), *(name for name in legal if name not in spec.names)]
+    for name in spec.names.values():
+        if given.count(name) > 1:
+            raise InputError("names", f"{name!r} for two variables", "names of their own")

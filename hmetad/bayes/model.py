@@ -166,6 +166,10 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
 
 def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
     """Formulas of a model, evaluated on the cells of a table, by parameter."""
+    for variable, name in spec.names.items():
+        if name in counts.coords:
+            got = f"{name!r}, which is a coordinate of the cells"
+            raise InputError(f"name of {variable}", got, "another name")
     if not spec.formula:
         return {}
     cells = cell_table(counts)

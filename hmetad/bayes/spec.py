@@ -6,12 +6,13 @@ Fields of a card → ModelSpec. The defaults that a card may override live here,
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from numbers import Real
 from typing import Any
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
+from hmetad.json_text import parse_json
 
 __all__ = [
     "CORRELATION",
@@ -26,6 +27,7 @@ __all__ = [
     "as_priors",
     "free_priors",
     "free_variables",
+    "refuse_unknown_fields",
     "refuse_unknown_priors",
     "with_changes",
 ]
@@ -51,6 +53,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
 TEXTS = ("name", "title", "question", "reference")
 TABLES = ("formula", "names", "priors", "example")
 TABLES_OF_TEXT = ("formula", "names")
+MAX_TEXT = 10_000
+MAX_NAME = 200
+# Names in a posterior that mean something already.
+DIMS = ("cell", "stimulus", "response", "rating", "criterion", "chain", "draw")
+RESULTS = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria", "log_s", "s")
 
 
 def is_finite(value: object) -> bool:
@@ -195,6 +202,8 @@ class ModelSpec:
                 hint = nearest(parameter, self.formula_parameters)
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
+        for variable, name in self.names.items():
+            refuse_bad_name(variable, name)
         for name in {"criteria", "meta_d"} & set(self.priors):
             if self.priors[name].dist != "Normal":
                 given = self.priors[name].dist
@@ -242,9 +251,12 @@ class ModelSpec:
 
     @classmethod
     def from_json(cls, text: str) -> "ModelSpec":
-        """Read what `to_json` wrote."""
-        record = json.loads(text)
-        return cls(**record | {"priors": as_priors(record["priors"])})
+        """Read what `to_json` wrote, with the checks of a model card."""
+        record = parse_json(text, "spec")
+        if not isinstance(record, dict) or not isinstance(record.get("name"), str):
+            raise InputError("spec", repr(text)[:80], "the record of a model, with its name")
+        refuse_unknown_fields(record)
+        return cls(**record | {"priors": as_priors(record.get("priors", {}))})
 
 
 def with_changes(
@@ -313,8 +325,8 @@ def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
 def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
     """Raise where a field of a model is neither the text nor the table that it should be."""
     for name, value in given.items():
-        if name in TEXTS and not isinstance(value, str):
-            raise InputError(name, repr(value), "text")
+        if name in TEXTS and not (isinstance(value, str) and len(value) <= MAX_TEXT):
+            raise InputError(name, repr(value)[:80], f"text of at most {MAX_TEXT} characters")
         if name not in TABLES:
             continue
         if not isinstance(value, Mapping):
@@ -322,6 +334,23 @@ def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
         for key, entry in value.items():
             if name in TABLES_OF_TEXT and not isinstance(entry, str):
                 raise InputError(f"{name} of {key}", repr(entry), "text")
+
+
+def refuse_bad_name(variable: str, name: str) -> None:
+    """Raise where a variable is given a name that no variable of a posterior can have."""
+    argument, allowed = f"name of {variable}", "a name without '/' that is no dim and no result"
+    if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
+        raise InputError(argument, repr(name)[:80], f"{allowed}, of 1 to {MAX_NAME} characters")
+    if name != variable and name in (*DIMS, *RESULTS):
+        raise InputError(argument, repr(name), allowed)
+
+
+def refuse_unknown_fields(given: Iterable[str]) -> None:
+    """Raise where a card, or a change of it, has a field that models have not."""
+    legal = [f.name for f in fields(ModelSpec)]
+    for key in given:
+        if key not in legal:
+            raise InputError("fields", repr(key), "those of a model card", nearest(key, legal))
 
 
 def as_priors(given: Mapping[str, Any]) -> dict[str, Prior]:

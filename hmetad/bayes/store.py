@@ -10,8 +10,11 @@ from typing import Literal
 
 import xarray as xr
 
+from hmetad.bayes.checksums import refuse_changed_file, with_checksum
+from hmetad.bayes.containers import MAX_BYTES, reading, refuse_unusual_hdf5
 from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finished, with_posterior_notices
+from hmetad.bayes.saved import check_fit
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
 
@@ -37,27 +40,31 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If its folder does not exist.
+        If it is no fit, or its folder does not exist.
     """
     path = Path(path)
+    check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError("path", repr(str(path)), "a file in a folder that exists")
     beside = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
-        fit.to_netcdf(beside, engine=ENGINE)
+        content = bytes(fit.to_netcdf(engine=ENGINE))
+        beside.write_bytes(with_checksum(content))
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
     return path
 
 
-def load_fit(path: str | Path) -> xr.DataTree:
+def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Read a fit that `save_fit` or `hmetad fit` wrote.
 
     Parameters
     ----------
     path : str or Path
         A netCDF file, or the folder that `hmetad.fit(store=...)` kept its draws in.
+    max_bytes : int, optional
+        How much memory its arrays may take; 16 GiB.
 
     Returns
     -------
@@ -68,30 +75,34 @@ def load_fit(path: str | Path) -> xr.DataTree:
     Raises
     ------
     InputError
-        If there is no such file, or it holds no fit of this package.
+        If there is no such file, it holds no fit of this package or more than allowed, its draws
+        are not those of its model and its counts, or they do not fit the checksum that was
+        written with them.
     """
     path = Path(path)
     if path.is_dir():
-        return read_run(path)
+        return read_run(path, max_bytes)
     if not path.is_file():
         step = "Write one with save_fit or hmetad fit."
         raise InputError(str(path), "no such file", "a fit", step)
-    try:
+    refuse_changed_file(path)
+    with reading(path):
+        refuse_unusual_hdf5(path, max_bytes)
         tree = xr.load_datatree(path, engine=ENGINE)
-    except (OSError, ValueError) as error:
-        raise InputError(str(path), "no netCDF", "a fit written by hmetad") from error
-    if "posterior" not in tree.children or "spec" not in tree.attrs:
-        raise InputError(str(path), "netCDF without a posterior", "a fit written by hmetad")
+    check_fit(tree, str(path))
     return tree
 
 
-def read_run(folder: Path) -> xr.DataTree:
+def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     """Fit from the draws of a folder; a run that was cut short is marked."""
-    tree = read_folder(folder)
+    tree = read_folder(folder, max_bytes)
     attrs = {str(key): value for key, value in tree.attrs.items()}
-    wanted, done = attrs.pop("draws_wanted"), tree["posterior"].sizes["draw"]
+    wanted, is_closed = attrs.pop("draws_wanted"), attrs.pop("is_closed")
+    done = tree["posterior"].sizes["draw"]
+    tree.attrs = {"sampler": "nutpie", **attrs}
+    check_fit(tree, str(folder))
     fit = finished(tree, tree["observed_data"].to_dataset()["counts"], attrs)
-    if done == wanted:
+    if is_closed:
         return fit
     message = f"The run was cut short: {done} of {wanted} draws a chain."
     step = "Sample it whole before deciding anything."

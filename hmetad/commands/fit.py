@@ -3,7 +3,6 @@
 File of trials and a model card → file of the fit, and estimates by cell.
 """
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +35,7 @@ from hmetad.commands.options import (
     TargetAccept,
     Trials,
 )
+from hmetad.json_text import read_attr
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -113,7 +113,7 @@ def fit(
         (Listing(rows_of(hmetad.estimate_frame(result)), ESTIMATES, title),),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
-        json.loads(result.attrs["versions"]),
+        read_attr(result.attrs, "versions"),
         {"model": spec.name, "convergence": hmetad.convergence_record(result)},
     )
     give(answer, chosen, [path])

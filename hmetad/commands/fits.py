@@ -3,7 +3,6 @@
 Paths → fits by name; fits → notices, seeds, versions and levels of a coordinate.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.arguments import as_seed
 from hmetad.errors import InputError
+from hmetad.json_text import read_attr
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +58,7 @@ def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
             "model": fit.attrs["model"],
             "seed": as_seed(fit.attrs["seed"]),
             "sampler": fit.attrs["sampler"],
-            "versions": json.loads(fit.attrs["versions"]),
+            "versions": read_attr(fit.attrs, "versions"),
             "convergence": hmetad.convergence_record(fit),
         }
         for name, fit in fits.items()

@@ -5,7 +5,6 @@ such as a coefficient over the levels of a factor, gets a cell for each place; e
 says of its cells stay with them.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.compare.remarks import carried, said_of
 from hmetad.errors import InputError, nearest
+from hmetad.json_text import read_attr
 
 __all__ = [
     "GROUP_DIM",
@@ -181,7 +181,7 @@ def stacked_notices(
     whole, one about the sign of d′ or meta-d′ in them does not.
     """
     found = []
-    for notice in json.loads(attrs.get("notices", "[]")):
+    for notice in read_attr(attrs, "notices"):
         if owner is None and notice["cells"] and notice["code"].endswith("-sign"):
             continue
         named = set(notice["cells"])

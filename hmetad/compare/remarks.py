@@ -9,6 +9,8 @@ from typing import Any
 
 import xarray as xr
 
+from hmetad.json_text import read_attr
+
 __all__ = ["carried", "record", "said_of", "same_items"]
 
 type Record = dict[str, Any]
@@ -41,13 +43,13 @@ def record(
 
 def said_of(obj: xr.DataTree | xr.Dataset | xr.DataArray) -> list[Record]:
     """Records of the notices that an object carries."""
-    found: list[Record] = json.loads(obj.attrs.get("notices", "[]"))
+    found: list[Record] = read_attr(obj.attrs, "notices")
     return found
 
 
 def same_items(obj: xr.DataTree | xr.Dataset | xr.DataArray) -> list[list[str]]:
     """Groups of cells that were given the same items, as their counts say."""
-    found: list[list[str]] = json.loads(obj.attrs.get("same_items", "[]"))
+    found: list[list[str]] = read_attr(obj.attrs, "same_items")
     return found
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.errors import InputError
+from hmetad.json_text import read_attr
 
 __all__ = ["SAID", "Notice", "Severity", "handed_on", "notice_where", "notices", "with_notices"]
 
@@ -101,7 +102,7 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     Raises
     ------
     InputError
-        If the object has no attrs to read.
+        If the object has no attrs to read, or notices that hmetad did not write.
 
     Examples
     --------
@@ -109,8 +110,8 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     >>> notices(xr.Dataset())
     []
     """
-    text = attributes(counts_or_fit).get("notices", "[]")
-    return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in json.loads(text)]
+    records = read_attr(attributes(counts_or_fit), "notices")
+    return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in records]
 
 
 def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](

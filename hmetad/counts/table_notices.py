@@ -4,8 +4,6 @@ Count table (cell, stimulus, response, rating) → list of Notice.
 Source: Rahnev (2025) for how many trials it takes.
 """
 
-import json
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -13,6 +11,7 @@ import xarray as xr
 from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, Severity, notice_where
+from hmetad.json_text import read_attr
 
 __all__ = ["FEW_TRIALS", "MESSAGES", "count_notices", "items_together"]
 
@@ -149,7 +148,7 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     array([[3, 3],
            [3, 3]])
     """
-    by = json.loads(counts.attrs.get("by", "[]"))
+    by = read_attr(counts.attrs, "by")
     items = [name for name in by if is_item_name(name)]
     if not items or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
         return counts

@@ -4,8 +4,6 @@ Table, or estimates (cell) and pairs of cells → list of Notice.
 Source: Guggenmos (2021) and Rausch et al. (2023) for what M-ratio depends on.
 """
 
-import json
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table_notices import FEW_TRIALS
+from hmetad.json_text import read_attr
 
 __all__ = ["pair_notices", "unequal_ratings"]
 
@@ -130,7 +129,7 @@ def have_the_same_items(estimates: xr.Dataset, left: Positions, right: Positions
     for name in filter(is_item_name, estimates["cell"].coords):
         item = estimates[name].to_numpy()
         found |= item[left] == item[right]
-    for group in json.loads(estimates.attrs.get("same_items", "[]")):
+    for group in read_attr(estimates.attrs, "same_items"):
         is_in = np.isin(labels, group)
         found |= is_in[left] & is_in[right]
     return found

@@ -205,16 +205,14 @@ def attack(formula):
     try:
         design = parse_design("log_m", formula, CELLS)
     except InputError as error:
-        assert "formula of log_m" in str(error)
-        return "refused"
+        return "refused" if error.argument == "formula of log_m" else str(error)
     assert np.isfinite(design.columns).all()
     return "a design"
 
 
 def test_any_text_is_refused_or_a_design():
     ends = tally(texts, attack, examples=1000)
-    assert ends["refused"] > 0
-    assert ends["a design"] > 0
+    assert set(ends) == {"refused", "a design"}
 
 
 @pytest.mark.slow

@@ -38,7 +38,8 @@ def made_fit(models, domains, *, draws=250, chains=4, seed=1):
     }
     posterior = xr.Dataset(
         {name: (dims, x) for name, x in values.items()}
-        | {"criteria": ((*dims, "response", "criterion"), criteria)},
+        | {"criteria": ((*dims, "response", "criterion"), criteria)}
+        | {"log_gap": ((*dims, "response", "criterion"), np.full_like(criteria, np.log(0.4)))},
         {str(k): v for k, v in counts.coords.items() if v.dims == ("cell",)}
         | {"response": ["S1", "S2"], "criterion": [1, 2, 3]},
     )

@@ -3,7 +3,6 @@
 Fit (DataTree) and Decisions → Report.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
 from hmetad.errors import InputError
+from hmetad.json_text import parse_json, read_attr
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block
@@ -81,7 +81,7 @@ def fit_report(
         step = "Give the fit first, then the decisions about it."
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned", step)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
-    spec = json.loads(fit.attrs["spec"])
+    spec = parse_json(fit.attrs["spec"], "spec")
     predicted = predicted_counts(fit)
     said = [notice for one in made for notice in notices(one.results)]
     blocks: list[Block] = [
@@ -137,7 +137,7 @@ def headed_by(name: str, block: Block) -> Block:
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:
     """What was used, for the head of the page."""
-    versions = json.loads(fit.attrs["versions"])
+    versions = read_attr(fit.attrs, "versions")
     return (
         ("Model", fit.attrs["model"]),
         ("Trials", f"{int(fit['observed_data']['counts'].sum()):,}"),

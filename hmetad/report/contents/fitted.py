@@ -3,13 +3,13 @@
 Fit (DataTree) → blocks.
 """
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.json_text import read_attr
 from hmetad.measures.catalogue import measure
 from hmetad.report.contents.estimates import estimate_frame
 from hmetad.report.contents.tables import convergence_table
@@ -118,7 +118,7 @@ def method_blocks(fit: xr.DataTree, spec: Mapping[str, object], command: str) ->
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
         chains=posterior.sizes["chain"],
     )
-    versions = ", ".join(f"{k} {v}" for k, v in json.loads(fit.attrs["versions"]).items())
+    versions = ", ".join(f"{k} {v}" for k, v in read_attr(fit.attrs, "versions").items())
     session = [f"Versions: {versions}."]
     if command:
         session.append(f"To run it again: {command}")

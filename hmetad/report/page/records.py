@@ -3,10 +3,10 @@
 Decisions, or title, meta and blocks → dict that JSON has, every number in full.
 """
 
-import json
 from typing import Any
 
 from hmetad.compare.decisions import Decisions
+from hmetad.json_text import read_attr
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
 from hmetad.report.page.plain import strict
 
@@ -39,7 +39,7 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
     ([-0.1, 0.1], 'different')
     """
     said = dict(decisions.results.attrs)
-    found = json.loads(said.pop("notices", "[]"))
+    found = read_attr(said, "notices")
     judged = {
         "quantity": decisions.quantity,
         "rope": decisions.rope,

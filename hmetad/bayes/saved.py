@@ -1,0 +1,157 @@
+"""What a saved fit has to be, before anything is concluded from it.
+
+DataTree as it was read → the model that it is of, or InputError.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from hmetad.bayes.loading import names_with_prior
+from hmetad.bayes.spec import ModelSpec
+from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
+from hmetad.errors import InputError
+from hmetad.json_text import read_attr
+
+__all__ = ["check_fit"]
+
+GROUPS = ("posterior", "sample_stats", "observed_data")
+SAID = ("notices", "same_items", "versions", "by")
+CHAIN_DRAW = ("chain", "draw")
+ALLOWED = "a fit written by hmetad"
+
+
+def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
+    """Refuse what is no fit, or a fit whose draws are not those of its model and its counts.
+
+    Parameters
+    ----------
+    fit : DataTree
+    source : str
+        What to call it in an error: its file, or the argument.
+
+    Returns
+    -------
+    ModelSpec
+        The model that the fit says it is of.
+
+    Raises
+    ------
+    InputError
+        If a group, a variable, a coordinate or an attr is missing or of another kind, the cells
+        of the draws are not those of the counts, or d′, c, meta-d′ or a criterion is not finite.
+    """
+    if not isinstance(fit, xr.DataTree):
+        raise InputError(source, type(fit).__name__, "a fit, as hmetad.fit returned it")
+    missing = [name for name in GROUPS if name not in fit.children]
+    if missing:
+        raise InputError(source, f"no group {missing[0]}", ALLOWED)
+    try:
+        spec = check_attrs(fit)
+        counts = counts_of(fit)
+        check_posterior(fit["posterior"].to_dataset(), spec, counts)
+        check_stats(fit)
+    except InputError as error:
+        argument = error.argument if error.argument == source else f"{source}, {error.argument}"
+        raise InputError(argument, error.got, error.allowed, error.next_step) from error
+    return spec
+
+
+def check_attrs(fit: xr.DataTree) -> ModelSpec:
+    """Model of a fit, when its attrs say what those of a fit say."""
+    for name in ("model", "spec", "seed", "sampler", "versions"):
+        if not isinstance(fit.attrs.get(name), str):
+            raise InputError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
+    for attrs in every_attrs(fit):
+        for name in SAID:
+            read_attr(attrs, name)
+    spec = ModelSpec.from_json(fit.attrs["spec"])
+    if fit.attrs.get("meta_criterion", spec.meta_criterion) != spec.meta_criterion:
+        got = repr(fit.attrs["meta_criterion"])[:80]
+        raise InputError("attrs['meta_criterion']", got, f"{spec.meta_criterion}, as in the spec")
+    return spec
+
+
+def every_attrs(fit: xr.DataTree) -> Iterator[Mapping[Any, Any]]:
+    """Attrs of a fit, of its groups, and of all that is in them."""
+    for group in fit.subtree:
+        yield group.attrs
+        yield from (values.attrs for values in group.to_dataset().variables.values())
+
+
+def counts_of(fit: xr.DataTree) -> xr.DataArray:
+    """Count table that a fit was made from, checked."""
+    observed = fit["observed_data"].to_dataset()
+    if "counts" not in observed:
+        raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
+    counts = observed["counts"]
+    require_stimulus(counts, "fit")
+    if set(counts.dims) != {"cell", *TYPE1_DIMS} or "cell" not in counts.coords:
+        raise InputError("counts", f"dims {counts.dims}", f"dims ('cell', {TYPE1_DIMS})")
+    if not counts.indexes["cell"].is_unique:
+        raise InputError("counts", "a cell more than once", "cells with names of their own")
+    return counts
+
+
+def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray) -> None:
+    """Raise where draws are not those of a model of these counts."""
+    wanted = {name: ("cell", *dims) for name, dims in dims_of_results(spec).items()}
+    for name in (*wanted, *required_variables(spec)):
+        if name not in posterior:
+            raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
+    for drawn in posterior:
+        values = posterior[drawn]
+        if values.dims[:2] != CHAIN_DRAW or values.dtype.kind not in "iuf":
+            got = f"{drawn} with dims {values.dims} of type {values.dtype}"
+            raise InputError("posterior", got, "numbers with dims chain, draw, …")
+    for name, dims in wanted.items():
+        if set(posterior[name].dims) != {*CHAIN_DRAW, *dims}:
+            got = f"{name} with dims {posterior[name].dims}"
+            raise InputError("posterior", got, f"dims chain, draw, {', '.join(dims)}")
+    check_cells(posterior, counts)
+    for name in ("dprime", "c", "meta_d", "criteria"):
+        if not np.isfinite(posterior[name].values).all():
+            raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
+
+
+def dims_of_results(spec: ModelSpec) -> dict[str, tuple[str, ...]]:
+    """Dims, beside the cell, of what every fit has."""
+    per_response = spec.extra_dims(spec.scale)
+    plain: dict[str, tuple[str, ...]] = dict.fromkeys(("dprime", "c"), ())
+    of_m = dict.fromkeys(("meta_d", "m_ratio", "log_m", "meta_c"), per_response)
+    return plain | of_m | {"criteria": ("response", "criterion")}
+
+
+def required_variables(spec: ModelSpec) -> list[str]:
+    """Variables that a model samples, whatever the cells; correlations depend on these."""
+    return [name for name in names_with_prior(spec) if not name.endswith("_corr")]
+
+
+def check_cells(posterior: xr.Dataset, counts: xr.DataArray) -> None:
+    """Raise where cells, responses or criteria of the draws are not those of the counts."""
+    expected = {
+        "cell": counts["cell"].values.tolist(),
+        "response": counts["response"].values.tolist() if "response" in counts.coords else None,
+        "criterion": [*range(1, counts.sizes["rating"])],
+    }
+    for name, labels in expected.items():
+        found = posterior[name].values.tolist() if name in posterior.coords else None
+        if labels is not None and found != labels:
+            got = f"{name} {found!r:.80}"
+            raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
+    of_counts = {str(n): x for n, x in counts.coords.items() if x.dims == ("cell",)}
+    for name, values in of_counts.items():
+        # Draws of a store get the coordinates of its cells after this.
+        if name in posterior.coords and not values.variable.equals(posterior[name].variable):
+            raise InputError("posterior", f"other values of {name} than the counts", "the same")
+
+
+def check_stats(fit: xr.DataTree) -> None:
+    """Raise where it is not known which draws diverged."""
+    stats = fit["sample_stats"].to_dataset()
+    sizes = {dim: fit["posterior"].sizes[dim] for dim in CHAIN_DRAW}
+    found = stats["diverging"].sizes if "diverging" in stats else {}
+    if dict(found) != sizes or stats["diverging"].dtype.kind not in "biu":
+        raise InputError("sample_stats", "no flag diverging for every draw", ALLOWED)

@@ -1,0 +1,110 @@
+"""JSON that came along with data, read without trust.
+
+Text → lists, dicts, texts and numbers of a known shape, or InputError.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hmetad.errors import InputError
+
+__all__ = ["MAX_CHARACTERS", "parse_json", "read_attr"]
+
+MAX_CHARACTERS = 20_000_000
+NOTICE = dict.fromkeys(("code", "severity", "message", "source", "next_step"), str)
+# What attrs say in JSON: a type, or a list or dict of one.
+SHAPES: Mapping[str, Any] = {
+    "notices": [{**NOTICE, "cells": [str]}],
+    "same_items": [[str]],
+    "by": [str],
+    "versions": {str: str},
+}
+
+
+def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
+    """What an attr says in JSON; an empty list or dict where there is none.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of a count table or a result.
+    name : {"notices", "same_items", "by", "versions"}
+
+    Returns
+    -------
+    list or dict
+
+    Raises
+    ------
+    InputError
+        If the text is no JSON, or says something else than this attr does.
+
+    Examples
+    --------
+    >>> read_attr({"by": '["model", "task"]'}, "by"), read_attr({}, "versions")
+    (['model', 'task'], {})
+    >>> read_attr({"same_items": '["a"]'}, "same_items")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes there.
+    """
+    shape = SHAPES[name]
+    if name not in attrs:
+        return type(shape)()
+    value = parse_json(attrs[name], f"attrs[{name!r}]")
+    if not has_shape(value, shape):
+        got = repr(attrs[name])[:80]
+        raise InputError(f"attrs[{name!r}]", got, "what hmetad writes there")
+    return value
+
+
+def parse_json(text: object, argument: str) -> Any:
+    """Values that a JSON text holds.
+
+    Parameters
+    ----------
+    text : str
+    argument : str
+        What to call it in an error.
+
+    Returns
+    -------
+    list, dict, str, float, int, bool or None
+
+    Raises
+    ------
+    InputError
+        If it is no text or no JSON, longer than 20 million characters, nested more deeply than
+        Python reads, or has a number of more than 4,300 digits.
+
+    Examples
+    --------
+    >>> parse_json('{"draws": 100}', "fit.json")
+    {'draws': 100}
+    >>> parse_json("[" * 100_000, "fit.json")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: fit.json: got lists or objects nested too deeply, allowed is JSON.
+    """
+    if not isinstance(text, str):
+        raise InputError(argument, type(text).__name__, "JSON, as text")
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(argument, f"{len(text)} characters", f"at most {MAX_CHARACTERS}")
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise InputError(argument, "lists or objects nested too deeply", "JSON") from error
+    except ValueError as error:
+        raise InputError(argument, f"no JSON ({error})", "JSON") from error
+
+
+def has_shape(value: object, shape: Any) -> bool:
+    """Whether a value is of a type, or a list or dict whose entries have their shapes."""
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(has_shape(entry, shape[0]) for entry in value)
+    if not isinstance(shape, dict):
+        return isinstance(value, shape)
+    if not isinstance(value, dict):
+        return False
+    if str in shape:
+        return all(has_shape(entry, shape[str]) for entry in value.values())
+    return set(value) == set(shape) and all(has_shape(value[key], shape[key]) for key in shape)
