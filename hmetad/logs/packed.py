@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 from hmetad.errors import InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond, check_unpacked
@@ -58,7 +58,8 @@ else:
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 PIECE = 2**20
-# A packed piece is unpacked as a whole, whatever size was asked for, but where it is deflated.
+ZIP_ZSTD = 93
+# What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.
 PACKED_PIECE = 4096
 DEFLATED_PIECE = 2**16
 NEEDS_ZSTD = "Install what reads it: pip install 'hmetad[logs]'."
@@ -189,7 +190,8 @@ def member_content(archive: ZipFile, info: ZipInfo) -> bytes:
     >>> member_content(archive, archive.getinfo("a"))
     b'text'
     """
-    most = DEFLATED_PIECE if info.compress_type in (ZIP_STORED, ZIP_DEFLATED) else PACKED_PIECE
+    check_kind(info)
+    most = PACKED_PIECE if info.compress_type == ZIP_ZSTD else DEFLATED_PIECE
     with archive.open(info) as member:
         return b"".join(iter(lambda: member.read(most), b""))
 
@@ -248,7 +250,14 @@ def only_member(path: Path, archive: ZipFile) -> ZipInfo:
     if len(infos) != 1:
         got = f"an archive with {len(infos)} members"
         raise InputError(str(path), got, "an archive with one table", "Unpack it.")
+    check_kind(infos[0])
     return infos[0]
+
+
+def check_kind(info: ZipInfo) -> None:
+    """Refuse compressions of which a few bytes are unpacked to gigabytes, whatever is asked for."""
+    if info.compress_type in (ZIP_BZIP2, ZIP_LZMA):
+        raise BadZipFile("a member that is neither stored, deflated nor compressed by Zstandard")
 
 
 def open_zstd(path: Path, mode: str) -> Any:

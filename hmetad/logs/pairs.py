@@ -311,7 +311,7 @@ def option_number(text: str, known: Mapping[str, int]) -> int:
         return ord(text.upper()) - ord("A")
     names = f", or one of {', '.join(map(repr, known))}" if known else ""
     allowed = f"the number of an option from 0, its letter from A{names}"
-    raise InputError("target", repr(text), allowed)
+    raise InputError("target", repr(text[:60]), allowed)
 
 
 def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:

@@ -186,10 +186,10 @@ def json_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:
 
 def parquet_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
     """Table of a Parquet file, once it is known how much it holds."""
-    with pq.ParquetFile(path) as file:
-        check_names(path, file.schema_arrow.names, limits)
-        check_chunks(path, file.metadata, limits)
-    check_words(path, limits)
+    about = pq.read_metadata(path)
+    check_chunks(path, about, limits)
+    check_names(path, about.schema.to_arrow_schema().names, limits)
+    check_words(path, about, limits)
     table = pd.read_parquet(path)
     if table.columns.nlevels > 1:
         raise InputError(str(path), "names of several levels", "one name for each column")
@@ -198,24 +198,27 @@ def parquet_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFra
 
 def check_chunks(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
     """Refuse a Parquet file that says itself that it holds too much."""
+    check_size(path, about.num_columns, 0, limits)
     chunks = column_chunks(about)
     values = max(about.num_rows * about.num_columns, sum(chunk.num_values for chunk in chunks))
-    check_size(path, about.num_columns, values, limits)
+    check_size(path, 0, values, limits)
     unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
     if unpacked > limits.unpacked:
         raise beyond(str(path), "unpacked", f"{unpacked:,} bytes unpacked", limits)
 
 
-def check_words(path: Path, limits: Limits) -> None:
+def check_words(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
     """Refuse a Parquet file whose words, each written once, would fill memory where they stand."""
-    words = [chunk for chunk in column_chunks(pq.read_metadata(path)) if is_short(chunk)]
+    words = [chunk for chunk in column_chunks(about) if is_short(chunk)]
     if not words:
         return
-    shared = [chunk.total_uncompressed_size for chunk in words if DELTA in chunk.encodings]
-    rows = min(BATCH, max(1, limits.unpacked // max(shared, default=1)))
+    shared = [chunk for chunk in words if DELTA in chunk.encodings]
+    largest = max((chunk.total_uncompressed_size for chunk in shared), default=1)
+    rows = min(BATCH, max(1, limits.unpacked // max(largest, 1)))
     columns = sorted({chunk.path_in_schema for chunk in words})
+    once = sorted({*columns} - {chunk.path_in_schema for chunk in shared})
     unpacked = 0
-    with pq.ParquetFile(path, read_dictionary=columns) as file:
+    with pq.ParquetFile(path, read_dictionary=once) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
             unpacked += sum(map(word_bytes, batch.columns))
             if unpacked > limits.unpacked:

