@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import columns_of, parse_by, split
+from hmetad.commands.arguments import columns_of, parse_by, parse_pairs, split
 from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["count_file", "rated"]
+__all__ = ["chosen_limits", "count_file", "rated"]
 
 
 def count_file(
@@ -33,10 +33,12 @@ def count_file(
     quantiles: int | None,
     quantiles_within: Sequence[str] = (),
     labels: str,
+    limit: list[str] | None = None,
 ) -> "xr.DataArray":
     """Count table of a file; with a column of right and wrong, a type-2 table."""
     columns = parse_by(by)
-    trials = hmetad.read_table(file, text=columns_of(columns))
+    limits = chosen_limits(limit)
+    trials = hmetad.read_table(file, text=columns_of(columns), limits=limits)
     if quantiles is not None:
         trials = with_ratings(trials, confidence, quantiles, quantiles_within)
     elif quantiles_within:
@@ -56,6 +58,15 @@ def count_file(
         ratings=ratings,
         labels=labels_of(trials, (stimulus, response), labels) or None,
     )
+
+
+def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
+    """Limits of what a file may hold, as numbers."""
+    pairs = parse_pairs("--limit", given)
+    for name, value in (pairs or {}).items():
+        if not (value.isascii() and value.isdecimal() and len(value) < 19):
+            raise InputError("--limit", f"{name}={value}", "a whole number, as in columns=20000")
+    return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 
 def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list[Any]:

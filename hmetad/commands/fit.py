@@ -25,6 +25,7 @@ from hmetad.commands.options import (
     Confidence,
     Draws,
     Labels,
+    Limit,
     PrintAs,
     Quantiles,
     QuantilesWithin,
@@ -68,6 +69,7 @@ def fit(
     ratings: Ratings = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
+    limit: Limit = None,
     labels: Labels = "",
     model: Annotated[
         str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
@@ -100,6 +102,7 @@ def fit(
         ratings=ratings,
         quantiles=quantiles,
         quantiles_within=split(quantiles_within),
+        limit=limit,
         labels=labels,
     )
     options = {

@@ -21,8 +21,8 @@ from hmetad.commands.arguments import (
     split,
     writable_file,
 )
-from hmetad.commands.counting import rated
-from hmetad.commands.options import AsJson, PrintAs
+from hmetad.commands.counting import chosen_limits, rated
+from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
 from hmetad.report.page.files import write_together
 from hmetad.report.terminal import say
@@ -42,7 +42,7 @@ hmetad import dataset michael2026 -o trials.csv
 KINDS = ("lm-eval", "inspect", "table")
 REMARKS = ("rejected", "duplicates", "unfinished", "examples")
 # Options of `read_log` that are typed by another name, since PATH is the command's source.
-TYPED = {"source": "--confidence-from"}
+TYPED = {"source": "--confidence-from", "limits": "--limit"}
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 
 
@@ -114,6 +114,7 @@ def import_log(
             metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."
         ),
     ] = None,
+    limit: Limit = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -137,13 +138,14 @@ def import_log(
         pattern=pattern,
         words=parse_words(words),
         scale=parse_scale(scale),
+        limits=chosen_limits(limit),
     )
     trials = read_trials(kind, source, options)
     said = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in said.items():
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
-        trials["rating"] = rated(trials["confidence"], ratings)
+        trials["rating"] = rated(confidence_of(trials), ratings)
     write_together({path: trials_csv(trials).encode()})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
@@ -171,6 +173,14 @@ def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataF
             raise
         typed = TYPED[error.argument]
         raise InputError(typed, error.got, error.allowed, error.next_step) from error
+
+
+def confidence_of(trials: "pd.DataFrame") -> "pd.Series":
+    """Column that ratings are made of."""
+    if "confidence" not in trials:
+        step = "Name it by --columns confidence=NAME; for a wide table by --wide."
+        raise InputError("--ratings", "no column 'confidence'", "one to make ratings of", step)
+    return trials["confidence"]
 
 
 def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from hmetad.commands.options import (
     CiProb,
     Confidence,
     Labels,
+    Limit,
     PrintAs,
     Quantiles,
     QuantilesWithin,
@@ -84,6 +85,7 @@ def measures(
     ratings: Ratings = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
+    limit: Limit = None,
     labels: Labels = "",
     correction: Annotated[
         str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")
@@ -124,6 +126,7 @@ def measures(
         ratings=ratings,
         quantiles=quantiles,
         quantiles_within=split(quantiles_within),
+        limit=limit,
         labels=labels,
     )
     statistic = partial(

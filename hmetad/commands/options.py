@@ -18,6 +18,7 @@ __all__ = [
     "Format",
     "Kind",
     "Labels",
+    "Limit",
     "PrintAs",
     "Quantiles",
     "QuantilesWithin",
@@ -48,6 +49,10 @@ Confidence = Annotated[str, typer.Option(metavar="COLUMN", help="Ratings 1 to K.
 Ratings = Annotated[
     int | None,
     typer.Option(metavar="K", help="Number of ratings; by default the largest there is."),
+]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=N", help="Read larger files: a limit that an error has named."),
 ]
 Quantiles = Annotated[
     int | None, typer.Option(metavar="K", help="Make K ratings of confidence that is none yet.")

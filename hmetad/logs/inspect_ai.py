@@ -14,6 +14,7 @@ import pandas as pd
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, Trial, inspect_trial
+from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Statement, stated_wording
 from hmetad.logs.trials import check_threshold, safe_text, trial_frame
@@ -36,6 +37,7 @@ def read_inspect(
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Trials of logs of Inspect, one row per sample and epoch.
 
@@ -59,6 +61,9 @@ def read_inspect(
         default the text if one of the following is given, else the log-probabilities.
     field, pattern, words, scale : optional
         Where and how confidence is stated, as in `parse_confidence`.
+    limits : Limits or mapping of str to int, optional
+        How much the log may hold: the names and numbers of `Limits` that should differ from its
+        defaults, such as ``{"values": 20_000_000}``.
 
     Returns
     -------
@@ -74,8 +79,9 @@ def read_inspect(
     Raises
     ------
     InputError
-        If nothing is found to read; if a log is none, is cut off, of another version, or without
-        samples; if there are several scores and none is chosen; if options are unusable.
+        If nothing is found to read; if a log is none, is cut off, of another version, without
+        samples, or goes beyond a limit; if there are several scores and none is chosen; if
+        options are unusable.
 
     Notes
     -----
@@ -96,6 +102,7 @@ def read_inspect(
     >>> trials[["task", "answer", "correct", "confidence"]].to_dict("records")
     [{'task': 'sums', 'answer': '4', 'correct': True, 'confidence': 0.9}]
     """
+    most = as_limits(limits)
     wording = stated_wording(field=field, pattern=pattern, words=words)
     asked = any(option is not None for option in (field, pattern, words, scale))
     choices = checked(
@@ -106,7 +113,7 @@ def read_inspect(
     rejected: Counter[str] = Counter()
     files, unfinished, duplicates, tasks = [], [], 0, set()
     for file in log_paths(Path(path)):
-        log = open_log(file)
+        log = open_log(file, most)
         tasks.add(log.task)
         if task is not None and log.task != task:
             continue

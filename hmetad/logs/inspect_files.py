@@ -5,53 +5,25 @@ Source: version 2 of the log format of Inspect. Members are read in memory; none
 """
 
 import re
-import struct
-import sys
-import zlib
-from collections.abc import Iterator
-from lzma import LZMAError
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile, ZipInfo
 
 from hmetad.errors import InputError
+from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio, check_unpacked
 from hmetad.logs.lines import parsed
+from hmetad.logs.packed import UNREADABLE, member_content, whole_file
 from hmetad.logs.trials import safe_text
 
 __all__ = ["Log", "log_paths", "open_log"]
 
-UNREADABLE: tuple[type[Exception], ...] = (
-    BadZipFile,
-    LZMAError,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-    struct.error,
-    zlib.error,
-)
-if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError
-
-    UNREADABLE += (ZstdError,)
-else:
-    try:
-        # Importing it teaches zipfile the compression of Inspect's archives.
-        import zipfile_zstd  # noqa: F401
-        from zstandard import ZstdError
-
-        UNREADABLE += (ZstdError,)
-    except ImportError:
-        pass
-
 Place = tuple[str, dict[str, Any]]
 
 VERSION = 2
-LARGEST_MEMBER = 2**30
 # The name that Inspect gives its logs, which tells them from its lists of logs.
 JSON_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*\.json")
+DRIVE = re.compile("[A-Za-z]:")
 ALLOWED = "a log of Inspect, .eval or .json"
 CUT_OFF = "Perhaps it was cut off while it was written or copied; copy it again."
 
@@ -105,13 +77,15 @@ def log_paths(path: Path) -> list[Path]:
     return sorted(file for file in found if file.is_file())
 
 
-def open_log(path: Path) -> Log:
+def open_log(path: Path, limits: Limits = LIMITS) -> Log:
     """Header of a log, and an iterator over its samples that holds one of an archive at a time.
 
     Parameters
     ----------
     path : Path
         File .eval (a zip archive, Zstandard or not) or .json.
+    limits : Limits, optional
+        Of the archive, its members, and the JSON in them.
 
     Returns
     -------
@@ -122,7 +96,7 @@ def open_log(path: Path) -> Log:
     ------
     InputError
         If the file is no such log, is cut off, is of another version, has no samples, or has a
-        member whose name points out of the archive.
+        member whose name points out of the archive; or if it goes beyond a limit.
 
     Examples
     --------
@@ -138,16 +112,16 @@ def open_log(path: Path) -> Log:
     ('sums', [{'id': 1, 'epoch': 1}])
     """
     if path.suffix == ".eval":
-        names = member_names(path)
+        names = member_names(path, limits)
         head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
         if head is None:
             raise InputError(str(path), "an archive without header.json", ALLOWED)
-        ((place, header),) = members(path, [head])
+        ((place, header),) = members(path, [head], limits)
         inside = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
-        samples = members(path, inside)
+        samples = members(path, inside, limits)
     else:
         place = str(path)
-        header = json_file(path)
+        header = json_file(path, limits)
         listed = header.get("samples")
         inside = listed if isinstance(listed, list) else []
         samples = numbered(path, inside)
@@ -174,31 +148,39 @@ def described(place: str, header: dict[str, Any], samples: Iterator[Place]) -> L
     return Log(safe_text(names[0]), safe_text(names[1]), status, samples)
 
 
-def member_names(path: Path) -> list[str]:
+def member_names(path: Path, limits: Limits) -> list[str]:
     """Names of the members; of several with one name the last counts, as in any archive."""
     try:
         with ZipFile(path) as archive:
-            names = list(archive.NameToInfo)
+            infos = archive.NameToInfo
     except UNREADABLE as error:
         raise unreadable(str(path), error) from error
-    for name in names:
+    for name in infos:
         parts = re.split(r"[\\/]", name)
-        if ".." in parts or not parts[0]:
+        if ".." in parts or not parts[0] or DRIVE.match(name):
             got = f"a member {safe_text(name)!r}, which points out of the archive"
             raise InputError(str(path), got, ALLOWED, "Get the log from whoever made it.")
-    return names
+    check_archive(path, list(infos.values()), limits)
+    return list(infos)
 
 
-def members(path: Path, names: list[str]) -> Iterator[Place]:
+def check_archive(path: Path, infos: Sequence[ZipInfo], limits: Limits) -> None:
+    """Refuse an archive with too many members, or one that is beyond measure unpacked."""
+    if len(infos) > limits.members:
+        raise beyond(str(path), "members", f"{len(infos):,} members", limits)
+    unpacked = sum(info.file_size for info in infos)
+    check_ratio(str(path), path.stat().st_size, unpacked, limits)
+
+
+def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
     """JSON objects of members, one at a time."""
     try:
         with ZipFile(path) as archive:
             for name in names:
                 place = f"{path}, member {safe_text(name)}"
-                if archive.getinfo(name).file_size > LARGEST_MEMBER:
-                    allowed = f"at most {LARGEST_MEMBER // 2**20} MiB"
-                    raise InputError(place, "a larger member", allowed)
-                yield place, parsed(place, archive.read(name))
+                info = archive.getinfo(name)
+                check_unpacked(place, info.compress_size, info.file_size, limits)
+                yield place, parsed(place, member_content(archive, info), limits)
     except InputError:
         raise
     except UNREADABLE as error:
@@ -214,16 +196,12 @@ def unreadable(place: str, error: Exception) -> InputError:
     return InputError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
 
 
-def json_file(path: Path) -> dict[str, Any]:
+def json_file(path: Path, limits: Limits) -> dict[str, Any]:
     """Whole of a JSON file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        got = f"a file that cannot be read ({error.strerror or error})"
-        raise InputError(str(path), got, ALLOWED) from error
+    content = whole_file(path, ALLOWED, limits)
     if not content.strip():
         raise InputError(str(path), "an empty file", ALLOWED)
-    return parsed(str(path), content)
+    return parsed(str(path), content, limits)
 
 
 def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:

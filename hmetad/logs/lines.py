@@ -4,16 +4,25 @@ Path of a file with one JSON object per line → iterator over (line number, lin
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from hmetad.errors import InputError
+from hmetad.logs.limits import LIMITS, Limits, beyond
 
-__all__ = ["Line", "json_lines", "parsed"]
+__all__ = ["Line", "json_lines", "json_value", "lines_of", "parsed"]
 
-LONGEST_LINE = 256 * 2**20
+# What the structure of JSON is made of, and how each of it changes the depth.
+QUOTE = ord('"')
+NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
+STEPS = np.zeros(256, dtype=np.int8)
+STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
+BLOCK = 2**20
 
 
 class Line(NamedTuple):
@@ -24,13 +33,15 @@ class Line(NamedTuple):
     record: dict[str, Any]
 
 
-def json_lines(path: Path) -> Iterator[Line]:
+def json_lines(path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
     r"""Objects of a JSON Lines file; memory holds one line at a time.
 
     Parameters
     ----------
     path : Path
         File in UTF-8; empty lines are passed over.
+    limits : Limits, optional
+        Of a line, and of the JSON in it.
 
     Yields
     ------
@@ -40,8 +51,7 @@ def json_lines(path: Path) -> Iterator[Line]:
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is no JSON object, is cut off, or is longer than
-        256 MiB.
+        If the file cannot be read, or a line is no JSON object, is cut off, or goes beyond a limit.
 
     Examples
     --------
@@ -54,22 +64,53 @@ def json_lines(path: Path) -> Iterator[Line]:
     """
     try:
         with path.open("rb") as file:
-            for number in count(1):
-                content = file.readline(LONGEST_LINE + 1)
-                if not content:
-                    return
-                place = f"{path}, line {number}"
-                if len(content) > LONGEST_LINE:
-                    allowed = f"lines of at most {LONGEST_LINE // 2**20} MiB"
-                    raise InputError(place, "a longer line", allowed)
-                if content.strip():
-                    yield Line(place, content, parsed(place, content))
+            yield from lines_of(file, path, limits)
     except OSError as error:
         got = f"a file that cannot be read ({error.strerror or error})"
         raise InputError(str(path), got, "JSON Lines") from error
 
 
-def parsed(place: str, content: bytes) -> dict[str, Any]:
+def lines_of(file: BinaryIO, path: Path, limits: Limits = LIMITS) -> Iterator[Line]:
+    r"""Objects of an open JSON Lines file; memory holds one line at a time.
+
+    Parameters
+    ----------
+    file : BinaryIO
+        Its bytes.
+    path : Path
+        Its name, for messages.
+    limits : Limits, optional
+        As in `json_lines`.
+
+    Yields
+    ------
+    Line
+        Each object with its place.
+
+    Raises
+    ------
+    InputError
+        If a line is no JSON object, or goes beyond a limit.
+
+    Examples
+    --------
+    >>> import io
+    >>> [line.record for line in lines_of(io.BytesIO(b'{"doc_id": 0}'), Path("a.jsonl"))]
+    [{'doc_id': 0}]
+    """
+    name, most = str(path), limits.line + 1
+    for number in count(1):
+        content = file.readline(most)
+        if not content:
+            return
+        place = f"{name}, line {number}"
+        if len(content) > limits.line:
+            raise beyond(place, "line", "a longer line", limits)
+        if content.strip():
+            yield Line(place, content, parsed(place, content, limits))
+
+
+def parsed(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
     """JSON object of some bytes, or an error that names their place.
 
     Parameters
@@ -78,6 +119,8 @@ def parsed(place: str, content: bytes) -> dict[str, Any]:
         File, and line or member, for the message.
     content : bytes
         A JSON object.
+    limits : Limits, optional
+        Of its nesting and its values.
 
     Returns
     -------
@@ -87,7 +130,7 @@ def parsed(place: str, content: bytes) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the bytes are anything else.
+        If the bytes are anything else, or go beyond a limit.
 
     Examples
     --------
@@ -95,12 +138,94 @@ def parsed(place: str, content: bytes) -> dict[str, Any]:
     Traceback (most recent call last):
     hmetad.errors.InputError: a.json: got a list, allowed is a JSON object.
     """
-    try:
-        record = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        got = f"text that is no JSON ({str(error).splitlines()[0]})"
-        step = "Perhaps it was cut off while it was written or copied; copy it again."
-        raise InputError(place, got, "a JSON object", step) from error
+    record = json_value(place, content, limits)
     if not isinstance(record, dict):
         raise InputError(place, f"a {type(record).__name__}", "a JSON object")
     return record
+
+
+def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
+    """JSON of some bytes from outside; all JSON of logs and tables is read here.
+
+    Nesting and number of values are counted in the text, before memory is taken for them.
+
+    Parameters
+    ----------
+    place, content, limits
+        As in `parsed`.
+
+    Returns
+    -------
+    Any
+        NaN and Infinity are numbers; of a key that comes twice the last value counts.
+
+    Raises
+    ------
+    InputError
+        If the bytes are no JSON, or go beyond a limit.
+
+    Examples
+    --------
+    >>> json_value("a.json", b"[1, NaN]")
+    [1, nan]
+    """
+    try:
+        if len(content) > min(limits.nesting, limits.values):
+            check_structure(place, content, limits)
+        return json.loads(content)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise no_json(place, error) from error
+
+
+def check_structure(place: str, content: bytes, limits: Limits) -> None:
+    """Refuse JSON that is nested too deep, or has too many values.
+
+    Commas and brackets are counted, first all of them, and where these are too many those outside
+    strings. Counting ends beyond a limit.
+    """
+    opened = content.count(b"[") + content.count(b"{")
+    if opened <= limits.nesting and opened + content.count(b",") < limits.values:
+        return
+    values, depth, is_inside = 1, 0, 0
+    marks = structure_marks(content)
+    for start in range(0, len(marks), BLOCK):
+        block = np.frombuffer(marks[start : start + BLOCK], dtype=np.uint8)
+        is_quote = block == QUOTE
+        inside = (np.cumsum(is_quote) + is_inside) % 2
+        steps = STEPS[block[(inside == 0) & ~is_quote]]
+        depths = depth + np.cumsum(steps, dtype=np.int64)
+        nesting = int(depths.max(initial=0))
+        values += int((steps >= 0).sum())
+        if values > limits.values:
+            raise beyond(place, "values", "more values in one JSON text", limits)
+        if nesting > limits.nesting:
+            raise beyond(place, "nesting", "JSON that is nested deeper", limits)
+        is_inside, depth = int(inside[-1]), int(depths[-1]) if depths.size else depth
+
+
+def structure_marks(content: bytes) -> bytes:
+    """Quotes, brackets and commas of a JSON text; no quote that is escaped."""
+    text = as_utf8(content)
+    if b"\\" in text:
+        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    return text.translate(None, NO_MARKS)
+
+
+def as_utf8(content: bytes) -> bytes:
+    """JSON text in UTF-8, in whichever encoding it came."""
+    encoding = json.detect_encoding(content)
+    if encoding.startswith("utf-8"):
+        return content
+    return content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+
+
+def no_json(place: str, error: Exception) -> InputError:
+    """Error for bytes that are no JSON, or hold a number that is too long."""
+    reason = str(error).splitlines()[0]
+    if reason.startswith("Exceeds the limit"):
+        most = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
+        return InputError(place, "a longer number", most)
+    step = "Perhaps it was cut off while it was written or copied; copy it again."
+    return InputError(place, f"text that is no JSON ({reason})", "a JSON object", step)

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from hmetad.errors import InputError, nearest
+from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.lines import Line, json_lines
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
 from hmetad.logs.lm_eval_samples import Choices, Normalise, Trial, sample_trial
@@ -42,6 +43,7 @@ def read_lm_eval(
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Trials of a sample log of lm-evaluation-harness, read line by line.
 
@@ -65,6 +67,9 @@ def read_lm_eval(
     field, pattern, words, scale : optional
         Where the response to a generation task states its confidence, as in `parse_confidence`.
         Without any of them it is not looked for.
+    limits : Limits or mapping of str to int, optional
+        How much the log may hold: the names and numbers of `Limits` that should differ from its
+        defaults, such as ``{"values": 20_000_000}``.
 
     Returns
     -------
@@ -80,8 +85,9 @@ def read_lm_eval(
     Raises
     ------
     InputError
-        If nothing is found to read; if a line is no sample, is cut off, or belongs to another
-        task; if runs, filter or metric are several and none is chosen; if options are unusable.
+        If nothing is found to read; if a line is no sample, is cut off, belongs to another task, or
+        goes beyond a limit; if runs, filter or metric are several and none is chosen; if options
+        are unusable.
 
     Notes
     -----
@@ -105,6 +111,7 @@ def read_lm_eval(
     >>> trials["confidence"].round(3).tolist()
     [0.75]
     """
+    most = as_limits(limits)
     if normalise not in get_args(Normalise):
         raise InputError("normalise", repr(normalise), "'none', 'characters' or 'bytes'")
     check_threshold(threshold)
@@ -114,9 +121,10 @@ def read_lm_eval(
     columns: dict[str, list[Any]] = {name: [] for name in (*PLACES, *KEPT)}
     statements: dict[int, Statement] = {}
     rejected: Counter[str] = Counter()
-    files = sample_files(Path(path), task, runs)
+    files = sample_files(Path(path), task, runs, most)
     duplicates = sum(
-        read_file(file, answer_filter, choices, columns, statements, rejected) for file in files
+        read_file(file, answer_filter, choices, columns, statements, rejected, most)
+        for file in files
     )
     record = {
         "files": [safe_text(file.path) for file in files],
@@ -134,11 +142,12 @@ def read_file(
     columns: dict[str, list[Any]],
     statements: dict[int, Statement],
     rejected: Counter[str],
+    limits: Limits,
 ) -> int:
     """Append the samples of a file to the columns; the number of copies left out."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
     copies = 0
-    for line in filtered(file, answer_filter):
+    for line in filtered(file, answer_filter, limits):
         sample, place = line.record, line.place
         doc_id, item = document(sample, place)
         digest = hashlib.blake2b(line.content.strip(), digest_size=16).digest()
@@ -160,11 +169,11 @@ def read_file(
     return copies
 
 
-def filtered(file: SampleFile, answer_filter: str | None) -> Iterator[Line]:
+def filtered(file: SampleFile, answer_filter: str | None, limits: Limits) -> Iterator[Line]:
     """Samples of a file under the filter that counts."""
     names: set[str] = set()
     kept = 0
-    for line in json_lines(file.path):
+    for line in json_lines(file.path, limits):
         check_layout(line)
         name = str(line.record.get("filter", ""))
         names.add(name)

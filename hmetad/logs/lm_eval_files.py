@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
+from hmetad.logs.limits import LIMITS, Limits
 from hmetad.logs.lines import parsed
+from hmetad.logs.packed import whole_file
 from hmetad.logs.trials import safe_text
 
 __all__ = ["Runs", "SampleFile", "sample_files"]
@@ -31,7 +33,9 @@ class SampleFile(NamedTuple):
     config: dict[str, Any]
 
 
-def sample_files(path: Path, task: str | None = None, runs: Runs | None = None) -> list[SampleFile]:
+def sample_files(
+    path: Path, task: str | None = None, runs: Runs | None = None, limits: Limits = LIMITS
+) -> list[SampleFile]:
     """Sample files of a path, sorted, with what the results beside them say.
 
     Parameters
@@ -42,6 +46,8 @@ def sample_files(path: Path, task: str | None = None, runs: Runs | None = None) 
         The one task to keep.
     runs : {"latest", "all"}, optional
         Which runs to keep of a task that a model did several times.
+    limits : Limits, optional
+        Of the results beside.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def sample_files(path: Path, task: str | None = None, runs: Runs | None = None) 
     """
     if runs not in (None, "latest", "all"):
         raise InputError("runs", repr(runs), "'latest' or 'all'")
-    found = [described(file) for file in sample_paths(path)]
+    found = [described(file, limits) for file in sample_paths(path)]
     tasks = {file.task for file in found}
     if task is not None:
         if task not in tasks:
@@ -88,11 +94,11 @@ def sample_paths(path: Path) -> list[Path]:
     return files
 
 
-def described(path: Path) -> SampleFile:
+def described(path: Path, limits: Limits) -> SampleFile:
     """Task and time from the name of a file, model and configuration from the results beside."""
     named = NAME.fullmatch(path.name)
     task, run = (named["task"], named["run"]) if named else (path.stem, "")
-    results = results_beside(path, run)
+    results = results_beside(path, run, limits)
     configs = results.get("configs")
     config = configs.get(task) if isinstance(configs, dict) else None
     model = results.get("model_name") or path.absolute().parent.name
@@ -100,13 +106,13 @@ def described(path: Path) -> SampleFile:
     return SampleFile(path, safe_text(task), safe_text(model), run, known)
 
 
-def results_beside(path: Path, run: str) -> dict[str, Any]:
+def results_beside(path: Path, run: str, limits: Limits) -> dict[str, Any]:
     """Results that were written at the time of the run, or an empty mapping."""
     if not run:
         return {}
     for file in sorted(path.parent.iterdir()):
         if file.name.endswith(f"_{run}.json") and file.is_file():
-            return parsed(str(file), file.read_bytes())
+            return parsed(str(file), whole_file(file, "results as JSON", limits), limits)
     return {}
 
 

@@ -5,7 +5,6 @@ confidence of pairs → count table. Source: Wang et al. (2025) for the pairs; L
 choice between two of several options.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -20,6 +19,7 @@ from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.counts.table import count_trials, value_text
 from hmetad.errors import InputError
+from hmetad.logs.lines import json_value
 
 __all__ = ["Orders", "count_pairs", "option_pairs"]
 
@@ -29,6 +29,8 @@ type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 
 POSITIONS = ("A", "B")
+# Rows times options, which are held as numbers all at once.
+MOST_OPTIONS = 200_000_000
 OWN = ("item", "stimulus", "response", "confidence")
 
 
@@ -232,7 +234,11 @@ def probability_matrix(
     if isinstance(probabilities, str):
         argument, names = f"column {probabilities!r}", []
         lists = [option_list(argument, value) for value in trials[probabilities].tolist()]
-        matrix = np.full((len(lists), max(map(len, lists))), np.nan)
+        most = max(map(len, lists))
+        if len(lists) * most > MOST_OPTIONS:
+            got = f"{most:,} options in a row, in a table of {len(lists):,} rows"
+            raise InputError(argument, got, f"rows times options of at most {MOST_OPTIONS:,}")
+        matrix = np.full((len(lists), most), np.nan)
         for row, values in zip(matrix, lists, strict=True):
             row[: len(values)] = values
     else:
@@ -255,11 +261,13 @@ def option_list(argument: str, value: Any) -> list[float]:
     if value is None or (isinstance(value, float) and np.isnan(value)) or value is pd.NA:
         return []
     try:
-        options = json.loads(value) if isinstance(value, str) else value
+        is_text = isinstance(value, str)
+        content = value.encode("utf-8", "surrogatepass") if is_text else b""
+        options = json_value(argument, content) if is_text else value
         if isinstance(options, str | bytes | Mapping):
             raise TypeError(type(options).__name__)
         return [np.nan if p is None else float(p) for p in options]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         step = "For an option in a column of its own, name all these columns."
         raise InputError(argument, repr(value)[:60], "a list of numbers per row", step) from error
 
@@ -297,13 +305,13 @@ def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
 
 def option_number(text: str, known: Mapping[str, int]) -> int:
     """Number of an option that is given as a number from 0 or as a letter from A."""
-    if text.isascii() and text.isdecimal():
+    if text.isascii() and text.isdecimal() and len(text) < len(str(MOST_OPTIONS)):
         return int(text)
     if len(text) == 1 and text.isascii() and text.isalpha():
         return ord(text.upper()) - ord("A")
     names = f", or one of {', '.join(map(repr, known))}" if known else ""
     allowed = f"the number of an option from 0, its letter from A{names}"
-    raise InputError("target", repr(text), allowed)
+    raise InputError("target", repr(text[:60]), allowed)
 
 
 def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:

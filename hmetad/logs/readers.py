@@ -51,7 +51,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         File or folder.
     **options
         Those of the kind: see `read_lm_eval`, `read_inspect` and `read_trials`. All have
-        ``field``, ``pattern``, ``words`` and ``scale`` for confidence as stated.
+        ``field``, ``pattern``, ``words`` and ``scale`` for confidence as stated, and ``limits`` for
+        how much a file may hold.
 
     Returns
     -------

@@ -20,6 +20,10 @@ __all__ = ["Statement", "Wording", "agreed", "as_number", "read_statement", "sta
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
 MOST_OBJECTS = 2000
+# Of JSON in a text: more is not what anyone says, and would fill memory; and how many characters
+# may be read in vain, for each that there is.
+MOST_VALUES = 1_000_000
+MOST_IN_VAIN = 20
 # Longer texts are no values, and would make the expressions below slow.
 LONGEST_VALUE = 200
 
@@ -180,6 +184,10 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
         number = as_number(probability)
         if not isinstance(word, str) or not 0 <= number <= 1:
             raise InputError("words", f"{word!r}: {probability!r}", allowed)
+        if len(word) > LONGEST_VALUE:
+            raise InputError(
+                "words", f"a word of {len(word)} characters", f"at most {LONGEST_VALUE}"
+            )
         if result.setdefault(folded(word), number) != number:
             raise InputError("words", f"{word!r} with two meanings", "one for each, either case")
     return result
@@ -200,10 +208,10 @@ def read_value(value: Any, words: Mapping[str, float]) -> Statement:
 def read_text(text: str, words: Mapping[str, float]) -> Statement:
     """Confidence of a text that is a word, a number, a percentage or a fraction."""
     said = tidy(text)
-    if (word := folded(said)) in words:
-        return Statement(words[word], True, shown(text), "")
     if len(said) > LONGEST_VALUE:
         return refused(text, "not understood")
+    if (word := folded(said)) in words:
+        return Statement(words[word], True, shown(text), "")
     if PLAIN.fullmatch(said):
         return Statement(float(said), False, shown(text), "")
     if match := PERCENT.fullmatch(said):
@@ -238,15 +246,21 @@ def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]
 
 def json_objects(text: str) -> Iterator[Any]:
     """JSON objects that stand in a text, one after the other; braces alone are no such."""
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        return
     decoder, match = json.JSONDecoder(), OBJECT.search(text)
+    in_vain = 0
     for _ in range(MOST_OBJECTS):
-        if match is None:
+        if match is None or in_vain > MOST_IN_VAIN * len(text):
             return
+        start = match.start()
         try:
-            found, end = decoder.raw_decode(text, match.start())
+            found, end = decoder.raw_decode(text, start)
             yield found
+        except json.JSONDecodeError as error:
+            end, in_vain = start + 1, in_vain + error.pos - start
         except (ValueError, RecursionError):
-            end = match.start() + 1
+            end, in_vain = start + 1, in_vain + len(text) - start
         match = OBJECT.search(text, end)
 
 

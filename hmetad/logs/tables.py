@@ -3,42 +3,50 @@
 Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 """
 
+import csv
+import io
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from lzma import LZMAError
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from hmetad.errors import InputError
+from hmetad.logs.limits import Limits, as_limits, beyond
+from hmetad.logs.lines import lines_of
+from hmetad.logs.packed import PACKED, UNREADABLE, opened, text_size
 
 __all__ = ["read_table"]
 
-JSON_LINES = {"lines": True, "dtype": False, "encoding": "utf-8-sig"}
-READERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    ".csv": (pd.read_csv, {}),
-    ".tsv": (pd.read_csv, {"sep": "\t"}),
-    # JSON says what is text and what a number: "001" is no 1, and no date is made of a number.
-    ".jsonl": (pd.read_json, JSON_LINES),
-    ".parquet": (pd.read_parquet, {}),
-}
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
-UNREADABLE = (
-    ValueError,
-    OSError,
-    EOFError,
+NO_TABLE = (
+    *UNREADABLE,
+    csv.Error,
     ImportError,
-    BadZipFile,
-    LZMAError,
+    LookupError,
+    TypeError,
+    pa.ArrowException,
     pd.errors.ParserWarning,
 )
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# Each word of a column once, or the beginning that it shares with the one before.
+DELTA = "DELTA_BYTE_ARRAY"
+BATCH = 2**16
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
-def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: str | Path,
+    *,
+    text: Sequence[str] = (),
+    limits: Limits | Mapping[str, int] | None = None,
+) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
 
     Parameters
@@ -49,53 +57,217 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         Columns of a CSV or TSV to keep as text as it stands: "4.10" is no number then, and "None"
         or "NA" a name; only an empty field is missing. The other formats say themselves what is
         text.
+    limits : Limits or mapping of str to int, optional
+        How much the file may hold: the names and numbers of `Limits` that should differ from its
+        defaults, such as ``{"columns": 20_000}``.
 
     Returns
     -------
     DataFrame
-        One row per trial, columns as in the file.
+        One row per trial, columns as in the file. Rows of a CSV that are shorter than its header
+        have missing values at their end.
 
     Raises
     ------
     InputError
         If there is no such file, it has another suffix, is empty, cannot be read as what its
-        suffix says, or has another delimiter.
+        suffix says, has another delimiter, a name twice or its header again among the rows, or
+        goes beyond a limit.
     """
     path = Path(path)
-    suffix = table_suffix(path)
-    reader, options = READERS[suffix]
-    if suffix in (".csv", ".tsv"):
-        options = {**options, "index_col": False}
-        header = read_by(reader, path, {**options, "nrows": 0}).columns
-        refuse_delimiter(path, header)
-        options |= as_text(text, header)
-    table = read_by(reader, path, options)
+    most = as_limits(limits)
+    reader = READERS[table_suffix(path)]
+    try:
+        with warnings.catch_warnings():
+            # Rows longer than the header would lose their end.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = reader(path, text, most)
+    except InputError:
+        raise
+    except pd.errors.EmptyDataError as error:
+        raise InputError(str(path), "an empty file", "a table with a header") from error
+    except UnicodeDecodeError as error:
+        got, step = f"a file that cannot be read ({error.reason})", "Save it as text in UTF-8."
+        raise InputError(str(path), got, "a table in UTF-8", step) from error
+    except NO_TABLE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
     if table.empty:
         got = "a header without rows" if len(table.columns) else "an empty file"
         raise InputError(str(path), got, "at least one trial")
     return table
 
 
-def read_by(
-    reader: Callable[..., pd.DataFrame], path: Path, options: Mapping[str, Any]
-) -> pd.DataFrame:
-    """Table that a reader of pandas makes of the file, or an error that names the file."""
-    try:
-        with warnings.catch_warnings():
-            # Rows longer than the header would lose their end.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return reader(path, **options)
-    except pd.errors.EmptyDataError as error:
-        raise InputError(str(path), "an empty file", "a table with a header") from error
-    except UNREADABLE as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
+def delimited_table(path: Path, text: Sequence[str], limits: Limits, *, sep: str) -> pd.DataFrame:
+    """Table of a CSV or TSV, once it is sure that it can be read."""
+    size = text_size(path, limits)
+    names = header_names(path, sep)
+    refuse_delimiter(path, names)
+    check_names(path, names, limits)
+    # Full rows have a byte for each cell; short ones would be filled up to many more.
+    if size.lines * len(names) > max(limits.cells, size.size):
+        got = f"{size.lines:,} rows of {len(names):,} columns"
+        raise beyond(str(path), "cells", got, limits)
+    options = as_text(text, [name or f"Unnamed: {i}" for i, name in enumerate(names)])
+    with opened(path) as file:
+        table: pd.DataFrame = pd.read_csv(file, sep=sep, index_col=False, **options)
+    refuse_repeated_header(path, names, table)
+    return table
 
 
-def as_text(text: Sequence[str], columns: Iterable[str]) -> dict[str, Any]:
+def header_names(path: Path, sep: str) -> list[str]:
+    """Names in the first line that is not blank."""
+    with (
+        opened(path) as file,
+        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines,
+    ):
+        rows = csv.reader(lines, delimiter=sep)
+        return next((row for row in rows if row and not (len(row) == 1 and row[0].isspace())), [])
+
+
+def as_text(text: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
     """Options of pandas under which some columns are text, and only empty fields missing there."""
-    gaps = {name: [""] if name in text else list(GAPS) for name in columns}
-    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": gaps}
+    gaps = {name: [""] if name in text else list(GAPS) for name in columns if text}
+    return {
+        "dtype": dict.fromkeys(text, str),
+        "keep_default_na": False,
+        "na_values": gaps or list(GAPS),
+    }
+
+
+def refuse_repeated_header(path: Path, names: Sequence[str], table: pd.DataFrame) -> None:
+    """Raise if a row holds the names of the columns, as where files were joined."""
+    if all(name in GAPS or is_number(name) for name in names):
+        return
+    rows = np.arange(len(table))
+    for name, column in zip(names, table.columns, strict=False):
+        rows = rows[holds(table[column].iloc[rows], name)]
+        if not rows.size:
+            return
+    step = "Perhaps files were joined with their headers; remove all but the first."
+    raise InputError(str(path), f"its header again in row {rows[0] + 1}", "one header", step)
+
+
+def holds(column: pd.Series, name: str) -> NDArray[np.bool_]:
+    """Which values of a column are its own name, as they would have been read."""
+    if name in GAPS:
+        return column.isna().to_numpy()
+    if pd.api.types.is_numeric_dtype(column):
+        value = float(name) if is_number(name) else np.nan
+        return (column == value).to_numpy(dtype=bool)
+    return (column == name).to_numpy(dtype=bool, na_value=False)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is read as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def json_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
+    """Table of JSON Lines: "001" is no 1, and no date is made of a number."""
+    if path.suffix.lower() in PACKED:
+        text_size(path, limits)
+    records: list[dict[str, Any]] = []
+    names: dict[str, None] = {}
+    with opened(path) as file:
+        for line in lines_of(file, path, limits):
+            record = line.record
+            records.append(record)
+            if not names.keys() >= record.keys():
+                names |= dict.fromkeys(record)
+                check_size(path, len(names), 0, limits)
+    check_size(path, 0, len(records) * len(names), limits)
+    return pd.DataFrame(records)
+
+
+def parquet_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
+    """Table of a Parquet file, once it is known how much it holds."""
+    about = pq.read_metadata(path)
+    check_chunks(path, about, limits)
+    check_names(path, about.schema.to_arrow_schema().names, limits)
+    check_words(path, about, limits)
+    table = pd.read_parquet(path)
+    if table.columns.nlevels > 1:
+        raise InputError(str(path), "names of several levels", "one name for each column")
+    return table
+
+
+def check_chunks(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
+    """Refuse a Parquet file that says itself that it holds too much."""
+    check_size(path, about.num_columns, 0, limits)
+    chunks = column_chunks(about)
+    values = max(about.num_rows * about.num_columns, sum(chunk.num_values for chunk in chunks))
+    check_size(path, 0, values, limits)
+    unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
+    if unpacked > limits.unpacked:
+        raise beyond(str(path), "unpacked", f"{unpacked:,} bytes unpacked", limits)
+
+
+def check_words(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
+    """Refuse a Parquet file whose words, each written once, would fill memory where they stand."""
+    words = [chunk for chunk in column_chunks(about) if is_short(chunk)]
+    if not words:
+        return
+    shared = [chunk for chunk in words if DELTA in chunk.encodings]
+    largest = max((chunk.total_uncompressed_size for chunk in shared), default=1)
+    rows = min(BATCH, max(1, limits.unpacked // max(largest, 1)))
+    columns = sorted({chunk.path_in_schema for chunk in words})
+    once = sorted({*columns} - {chunk.path_in_schema for chunk in shared})
+    unpacked = 0
+    with pq.ParquetFile(path, read_dictionary=once) as file:
+        for batch in file.iter_batches(batch_size=rows, columns=columns):
+            unpacked += sum(map(word_bytes, batch.columns))
+            if unpacked > limits.unpacked:
+                raise beyond(str(path), "unpacked", f"over {unpacked:,} bytes of text", limits)
+
+
+def column_chunks(about: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
+    """All columns of all groups of rows, as the file describes them."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    return [group.column(i) for group in groups for i in range(group.num_columns)]
+
+
+def is_short(chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether a column of text may be much shorter in the file than in memory."""
+    is_text = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+    return is_text and (chunk.has_dictionary_page or DELTA in chunk.encodings)
+
+
+def word_bytes(array: pa.Array) -> int:
+    """Bytes of the words of a column, each as often as it stands there."""
+    if isinstance(array, pa.ExtensionArray):
+        return word_bytes(array.storage)
+    if isinstance(array, pa.StructArray):
+        return sum(map(word_bytes, array.flatten()))
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray | pa.MapArray):
+        return word_bytes(array.flatten())
+    if not isinstance(array, pa.DictionaryArray):
+        return int(array.nbytes)
+    lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+
+
+def check_names(path: Path, names: Sequence[str], limits: Limits) -> None:
+    """Refuse too many columns, and names that stand twice."""
+    check_size(path, len(names), 0, limits)
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            step = "Rename one of them."
+            raise InputError(str(path), f"column {name!r} twice", "different names", step)
+        seen.add(name)
+
+
+def check_size(path: Path, columns: int, cells: int, limits: Limits) -> None:
+    """Refuse a table beyond all measure."""
+    if columns > limits.columns:
+        raise beyond(str(path), "columns", f"{columns:,} columns", limits)
+    if cells > limits.cells:
+        raise beyond(str(path), "cells", f"{cells:,} values", limits)
 
 
 def table_suffix(path: Path) -> str:
@@ -104,7 +276,7 @@ def table_suffix(path: Path) -> str:
         raise InputError(str(path), "a folder", "a file", "Name the table in it.")
     if not path.is_file():
         raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSIONS]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
     if not suffixes or suffixes[-1] not in READERS:
         allowed = ", ".join(sorted(READERS))
         raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
@@ -119,12 +291,20 @@ def similar_file(path: Path) -> str:
     return f"In that folder: {', '.join(beside[:5])}." if beside else ""
 
 
-def refuse_delimiter(path: Path, header: pd.Index) -> None:
+def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
     """Raise if the header is one column that other delimiters would split."""
     if len(header) > 1:
         return
     for delimiter, name in DELIMITERS.items():
-        if delimiter in "".join(map(str, header)):
+        if delimiter in "".join(header):
             step = "Save it as one of these."
             allowed = "commas in a .csv, tabs in a .tsv"
             raise InputError(str(path), f"columns parted by {name}", allowed, step)
+
+
+READERS: dict[str, Callable[[Path, Sequence[str], Limits], pd.DataFrame]] = {
+    ".csv": partial(delimited_table, sep=","),
+    ".tsv": partial(delimited_table, sep="\t"),
+    ".jsonl": json_table,
+    ".parquet": parquet_table,
+}

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hmetad.errors import InputError, nearest
+from hmetad.logs.limits import Limits
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.tables import read_table
 from hmetad.logs.trials import safe_text
@@ -28,6 +29,7 @@ def read_trials(
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     r"""Trials of a plain table, renamed, made long, and with confidence as a probability.
 
@@ -45,6 +47,8 @@ def read_trials(
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
         column stays as it is.
+    limits : Limits or mapping of str to int, optional
+        How much the table may hold, as in `read_table`.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def read_trials(
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    trials = renamed(read_table(path), columns or {})
+    trials = renamed(read_table(path, limits=limits), columns or {})
     trials = trials if wide is None else long_table(trials, wide=wide, keep=keep)
     attrs: dict[Hashable | None, Any] = {"files": [safe_text(path)], "rejected": {}}
     if any(option is not None for option in (field, pattern, words, scale)):

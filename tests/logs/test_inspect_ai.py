@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from hmetad.counts.correct import count_correct
 from hmetad.errors import InputError
-from hmetad.logs import inspect_files
 from hmetad.logs.inspect_ai import read_inspect
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "house/one"}}
@@ -228,10 +227,10 @@ def test_an_archive_of_unknown_compression_names_what_is_needed(write):
         read_inspect(path)
 
 
-def test_a_member_beyond_all_measure_is_refused(write, monkeypatch):
-    monkeypatch.setattr(inspect_files, "LARGEST_MEMBER", 100)
-    with pytest.raises(InputError, match="a larger member"):
-        read_inspect(write([sample()], "log.eval"))
+def test_a_member_beyond_all_measure_is_refused(write):
+    path = write([sample()], "log.eval")
+    with pytest.raises(InputError, match=r"bytes unpacked.*--limit unpacked=N"):
+        read_inspect(path, limits={"unpacked": 100})
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_every_format_gives_the_same_trials(name, write, tmp_path):
         ("decimal_commas.csv", "a;b\n0,5;2\n0,7;3\n", "semicolons"),
         ("tabs.csv", "a\tb\n1\t2\n", "tabs"),
         ("commas.tsv", "a,b\n1,2\n", "commas"),
-        ("broken.jsonl", "{no json", "cannot be read"),
+        ("broken.jsonl", "{no json", "line 1: got text that is no JSON"),
         ("blank.jsonl", "\n", "an empty file"),
         ("broken.parquet", "no parquet", "cannot be read"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),

@@ -1,0 +1,179 @@
+"""How much a file of others may hold, so that a small one cannot fill memory or take hours.
+
+Numbers by name → `Limits`, and the error for what goes beyond one of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from hmetad.errors import InputError, nearest
+
+__all__ = ["LIMITS", "Limits", "as_limits", "beyond", "check_ratio", "check_unpacked"]
+
+# What is smaller than this unpacked may be packed as tightly as it likes.
+ALWAYS_UNPACKED = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is read of logs and tables; whoever trusts a file may raise each of them.
+
+    Parameters
+    ----------
+    members : int
+        Members of an archive.
+    unpacked : int
+        Bytes of a member of an archive, of a JSON file or of a compressed table, unpacked. A table
+        that is not compressed may be larger.
+    ratio : int
+        How many times larger than packed something may be unpacked. What is less than 16 MiB
+        unpacked is read in any case.
+    line : int
+        Bytes of a line of JSON Lines, CSV or TSV.
+    nesting : int
+        Depth of JSON: objects and lists inside each other.
+    values : int
+        Values, objects and lists of one JSON text: a line of JSON Lines, a sample of an archive, a
+        JSON file. A value takes up to 250 bytes of memory.
+    columns : int
+        Columns of a table.
+    cells : int
+        Rows times columns of a table. A CSV or TSV is only held to it where its rows are shorter
+        than its header.
+
+    Examples
+    --------
+    >>> Limits(columns=20_000).columns, Limits().ratio
+    (20000, 200)
+    """
+
+    members: int = 1_000_000
+    unpacked: int = 2**30
+    ratio: int = 200
+    line: int = 256 * 2**20
+    nesting: int = 200
+    values: int = 5_000_000
+    columns: int = 10_000
+    cells: int = 200_000_000
+
+
+LIMITS = Limits()
+NAMES = [field.name for field in fields(Limits)]
+
+
+def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
+    """Limits as the caller wants them.
+
+    Parameters
+    ----------
+    limits : Limits, mapping of str to int or None
+        All of them, or those that differ from the defaults.
+
+    Returns
+    -------
+    Limits
+        All of them.
+
+    Raises
+    ------
+    InputError
+        If a name is none, or a number is not whole and positive.
+
+    Examples
+    --------
+    >>> as_limits({"columns": 20_000}).columns
+    20000
+    """
+    if limits is None:
+        return LIMITS
+    if not isinstance(limits, Limits | Mapping):
+        raise InputError("limits", repr(limits), "a mapping such as {'columns': 20000}")
+    given = dict(limits) if isinstance(limits, Mapping) else vars(limits)
+    for name, most in given.items():
+        if name not in NAMES:
+            raise InputError("limits", repr(name), "the name of a limit", nearest(str(name), NAMES))
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise InputError("limits", f"{name}={most!r}", "a whole number of at least 1")
+    return replace(LIMITS, **given)
+
+
+def beyond(place: str, name: str, found: str, limits: Limits) -> InputError:
+    """Error for what goes beyond a limit: which one, its value, and how to raise it.
+
+    Parameters
+    ----------
+    place : str
+        File, and line or member.
+    name : str
+        The limit.
+    found : str
+        What was found, such as "12,000 columns".
+    limits : Limits
+        Those that hold.
+
+    Returns
+    -------
+    InputError
+        To be raised.
+
+    Examples
+    --------
+    >>> print(beyond("a.csv", "columns", "12,000 columns", Limits()))
+    a.csv: got 12,000 columns, allowed is at most 10,000 (limit 'columns'). If you trust the file, \
+raise it: limits={'columns': N}, or --limit columns=N.
+    """
+    step = "If you trust the file, raise it: "
+    step += f"limits={{{name!r}: N}}, or --limit {name}=N."
+    return InputError(place, found, f"at most {getattr(limits, name):,} (limit {name!r})", step)
+
+
+def check_unpacked(place: str, packed: int, unpacked: int, limits: Limits) -> None:
+    """Refuse what is too large unpacked, or so much larger than packed that it was made for it.
+
+    Parameters
+    ----------
+    place : str
+        File, and member.
+    packed, unpacked : int
+        Sizes in bytes.
+    limits : Limits
+        Those that hold.
+
+    Raises
+    ------
+    InputError
+        If it is.
+
+    Examples
+    --------
+    >>> check_unpacked("a.csv.gz", 1_000, 20_000, Limits())
+    """
+    if unpacked > limits.unpacked:
+        raise beyond(place, "unpacked", f"{unpacked:,} bytes unpacked", limits)
+    check_ratio(place, packed, unpacked, limits)
+
+
+def check_ratio(place: str, packed: int, unpacked: int, limits: Limits) -> None:
+    """Refuse what is so much larger unpacked than packed that it was made for it.
+
+    Parameters
+    ----------
+    place, packed, unpacked, limits
+        As in `check_unpacked`.
+
+    Raises
+    ------
+    InputError
+        If it is.
+
+    Examples
+    --------
+    >>> check_ratio("a.eval", 1_000, 2**30, Limits())
+    Traceback (most recent call last):
+    hmetad.errors.InputError: a.eval: got 1,073,741,824 bytes unpacked of 1,000, or 1,073,741 \
+times, allowed is at most 200 (limit 'ratio'). If you trust the file, raise it: \
+limits={'ratio': N}, or --limit ratio=N.
+    """
+    if unpacked > max(ALWAYS_UNPACKED, limits.ratio * packed):
+        got = f"{unpacked:,} bytes unpacked of {packed:,}, or {unpacked // max(packed, 1):,} times"
+        raise beyond(place, "ratio", got, limits)
