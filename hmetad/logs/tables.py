@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import pandas as pd
 
 from hmetad.errors import InputError
+from hmetad.spreadsheets import unguarded, unguarded_frame
 
 __all__ = ["read_table"]
 
@@ -53,7 +54,8 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per trial, columns as in the file.
+        One row per trial, columns as in the file. Of a CSV or TSV that this package wrote, texts
+        without the apostrophes that keep a spreadsheet from running them.
 
     Raises
     ------
@@ -68,8 +70,10 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         options = {**options, "index_col": False}
         header = read_by(reader, path, {**options, "nrows": 0}).columns
         refuse_delimiter(path, header)
-        options |= as_text(text, header)
+        options |= as_text(guarded_names(text, header), header)
     table = read_by(reader, path, options)
+    if suffix in (".csv", ".tsv"):
+        table = unguarded_frame(table)
     if table.empty:
         got = "a header without rows" if len(table.columns) else "an empty file"
         raise InputError(str(path), got, "at least one trial")
@@ -90,6 +94,12 @@ def read_by(
     except UNREADABLE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
+
+
+def guarded_names(names: Sequence[str], header: pd.Index) -> list[str]:
+    """Names as the header has them, which may be guarded."""
+    plain = unguarded(header)
+    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in names]
 
 
 def as_text(text: Sequence[str], columns: Iterable[str]) -> dict[str, Any]:
