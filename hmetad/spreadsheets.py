@@ -104,7 +104,9 @@ def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
         if has_text_with(RISKS, column):
-            safe.isetitem(place, column.map(guarded, na_action="ignore"))
+            # As objects, since pandas has no text with half a sign in it.
+            values = type(column)(map(guarded, column), index=frame.index, dtype=object)
+            safe.isetitem(place, values.array)
     return safe.set_axis([guarded(name) for name in frame.columns], axis="columns")
 
 
@@ -133,7 +135,7 @@ def unguarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
         if has_text_with(GUARDS, column):
             levels = column.dropna().unique().tolist()
             found = dict(zip(levels, unguarded(levels), strict=True))
-            plain.isetitem(place, column.map(found))
+            plain.isetitem(place, column.map(found).array)
     return plain.set_axis(unguarded(frame.columns), axis="columns")
 
 
@@ -141,7 +143,10 @@ def has_text_with(pattern: str, column: "pd.Series") -> bool:
     """Whether a column holds text in which a pattern is found."""
     if column.dtype.kind in NUMERIC_KINDS:
         return False
-    return bool(column.astype(str).str.contains(pattern).any())
+    if column.dtype == "str":
+        return bool(column.str.contains(pattern).any())
+    found = re.compile(pattern)
+    return any(found.search(value) for value in column if isinstance(value, str))
 
 
 def without_guard(text: str) -> str:
