@@ -104,9 +104,7 @@ def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
         if has_text_with(RISKS, column):
-            # As objects, since pandas has no text with half a sign in it.
-            values = type(column)(map(guarded, column), index=frame.index, dtype=object)
-            safe.isetitem(place, values.array)
+            safe.isetitem(place, column.map(guarded_whole, na_action="ignore").array)
     return safe.set_axis([guarded(name) for name in frame.columns], axis="columns")
 
 
@@ -137,6 +135,12 @@ def unguarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
             found = dict(zip(levels, unguarded(levels), strict=True))
             plain.isetitem(place, column.map(found).array)
     return plain.set_axis(unguarded(frame.columns), axis="columns")
+
+
+def guarded_whole(value: object) -> object:
+    """Guarded value; half a sign, which neither pandas' texts nor a file can hold, is a "?"."""
+    safe = guarded(value)
+    return safe.encode("utf-8", "replace").decode() if isinstance(safe, str) else safe
 
 
 def has_text_with(pattern: str, column: "pd.Series") -> bool:

@@ -5,6 +5,9 @@ import csv
 import io
 import json
 import re
+import shlex
+import shutil
+import subprocess
 import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from attacks.hostile_texts import FRAGMENTS, texts
+from command_line import refused, run
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tally import tally, tally_for
@@ -28,7 +32,7 @@ from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Tab
 from hmetad.report.plots.intervals import plot_forest
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
-from hmetad.spreadsheets import unguarded
+from hmetad.spreadsheets import guarded, unguarded, unguarded_frame
 
 SVG = "<svg><text>a</text></svg>"
 OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:(?!text/csv)", re.IGNORECASE)
@@ -163,6 +167,7 @@ def in_csv(labels):
     (written,) = csv_files(report, Path("out.md")).values()
     by_records, by_frame = csv_table(frame.to_dict("records")), trials_csv(frame)
     assert by_records.replace("\ud800", "?").replace("\udfff", "?") == written.decode()
+    whole = [label.encode("utf-8", "replace").decode() for label in labels]
     for text in (by_records, by_frame):
         for delimiter in ",;\t":
             rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -170,7 +175,8 @@ def in_csv(labels):
         rows = list(csv.reader(io.StringIO(text, newline="")))
         assert not [cell for row in rows for cell in row if cell.startswith(("\t", "\r"))]
         assert unguarded(rows[0]) == ["@label", "n"]
-        assert unguarded(row[0] for row in rows[1:]) == labels
+        found = [str(text) for text in unguarded(row[0] for row in rows[1:])]
+        assert [text.encode("utf-8", "replace").decode() for text in found] == whole
     return "given back"
 
 
@@ -291,3 +297,126 @@ def test_every_fragment_is_only_text(fragment):
     for place, (_, attack, _) in ATTACKS.items():
         if place != "figure":
             attack([fragment] if place == "csv" else fragment)
+
+
+LABELS = (
+    "=cmd|' /C calc'!A0",
+    "@SUM(1)",
+    "+",
+    "-",
+    "-1",
+    "'-x",
+    "＝1",
+    "a;=1",
+    'say "=1"',
+    "plain",
+)
+
+
+def hostile_trials(folder):
+    """Trials of models whose names a spreadsheet would run, in a column that it would run too."""
+    rows = [
+        {
+            "@model": label,
+            "stimulus": trial % 2,
+            "response": trial // 2 % 2,
+            "confidence": 1 + trial % 3,
+        }
+        for label in LABELS
+        for trial in range(12)
+    ]
+    (folder / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def test_labels_come_back_from_the_trials_that_were_imported(tmp_path):
+    hostile_trials(tmp_path)
+    columns = "stimulus=stimulus,response=response,confidence=confidence"
+    run(tmp_path, f"import table raw.jsonl --columns {columns} --keep @model -o trials.csv")
+    text = (tmp_path / "trials.csv").read_text(encoding="utf-8")
+    assert not [cell for row in csv.reader(io.StringIO(text)) for cell in row if would_run(cell)]
+    direct = run(tmp_path, "measures raw.jsonl --by @model --json").answer["rows"]
+    again = run(tmp_path, "measures trials.csv --by @model --json").answer["rows"]
+    assert [row["@model"] for row in again] == sorted(LABELS) == [row["@model"] for row in direct]
+    assert again == direct
+
+
+@pytest.mark.parametrize("where", ["-o rows.csv", "--format csv"])
+def test_rows_as_csv_run_nothing(where, tmp_path):
+    hostile_trials(tmp_path)
+    done = run(tmp_path, f"measures raw.jsonl --by @model {where}")
+    file = tmp_path / "rows.csv"
+    text = file.read_text(encoding="utf-8") if file.exists() else done.stdout
+    rows = list(csv.reader(io.StringIO(text)))
+    assert not [cell for row in rows for cell in row if would_run(cell)]
+    place = unguarded(rows[0]).index("@model")
+    assert sorted(unguarded(row[place] for row in rows[1:])) == sorted(LABELS)
+
+
+def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
+    for name in ("a\x1b[2Jb.csv", "a\u202eb.csv", "a\nhmetad: all is well.csv", "a\x9bb.csv"):
+        said = refused(tmp_path, f"measures {shlex.quote(name)} --by model")
+        assert not hidden_in(said)
+        (tmp_path / name).write_text("a,b\n")
+        assert not hidden_in(refused(tmp_path, f"measures {shlex.quote(name)} --by model"))
+        (tmp_path / name).unlink()
+
+
+def test_a_column_that_was_not_guarded_stays_as_it_is():
+    foreign = pd.DataFrame({"a": ["'=1", "=1"], "b": ["'tis", "it's"], "'=c": [-1, 2]})
+    assert unguarded_frame(foreign).to_dict("list") == {
+        "a": ["'=1", "=1"],
+        "b": ["'tis", "it's"],
+        "=c": [-1, 2],
+    }
+
+
+def test_long_runs_take_no_longer_than_they_are_long():
+    for text in ("\n" * 10**6, ";" * 10**6, "'\t" * 10**6):
+        assert unguarded([guarded(text)]) == [text]
+    visible("a" + "\u0316\u0300" * 10**5)
+    slug("a" + "\u0316\u0300" * 10**5, "x")
+
+
+@pytest.mark.parametrize(
+    "style", ["image-set('http://e.org/a.png' 1x)", "src('//e.org')", "ima\\67e-set('x')"]
+)
+def test_a_drawing_fetches_nothing_by_its_style(style):
+    drawing = f'<svg style="background: {style}"><rect fill="rgb(1, 2, 3)"/></svg>'
+    cleaned = inline_svg(Figure("F", "F", drawing), "p")
+    assert "style" not in cleaned
+    assert 'fill="rgb(1, 2, 3)"' in cleaned
+
+
+def test_a_drawing_too_deep_is_refused():
+    with pytest.raises(InputError, match="in more than 100 others"):
+        inline_svg(Figure("F", "F", "<svg>" + "<g>" * 5000 + "</g>" * 5000 + "</svg>"), "p")
+
+
+ATTEMPTS = (
+    r"\immediate\write18{touch owned}",
+    r"\input{|touch owned}",
+    r"\newwrite\f\immediate\openout\f=owned ",
+    r"^^5cimmediate^^5cwrite18{touch owned}",
+    r"\catcode`\%=0 %input{|touch owned}",
+    r"\csname input\endcsname{|touch owned}",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def test_latex_that_may_run_commands_is_given_none(tmp_path):
+    everything = " ".join((*ATTEMPTS, *FRAGMENTS))
+    alone = tuple(Prose("", (text,)) for text in (*ATTEMPTS, *FRAGMENTS))
+    page = Report("R", (*report_of(everything).blocks, *alone))
+    page.save(tmp_path / "page.tex")
+    command = [
+        "pdflatex",
+        "-shell-escape",
+        "-interaction=nonstopmode",
+        "-halt-on-error",
+        "page.tex",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    beside = {path.suffix for path in tmp_path.iterdir() if path.is_file()}
+    assert beside <= {".tex", ".pdf", ".log", ".aux"}
