@@ -189,13 +189,13 @@ def in_json(label):
 
 
 def hidden_in(text):
-    """Signs but line ends that would act on a terminal, turn what follows, or never show."""
+    """Signs but line ends and tabs that would act on a terminal, turn what follows, or never show."""
     tags = range(0xE0000, 0xE0080)
     bidi = ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI", "AL_MARK")
     return {
         sign
         for sign in text
-        if sign != "\n"
+        if sign not in "\n\t"
         and (
             unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")
             or unicodedata.bidirectional(sign) in bidi
