@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["guarded", "guarded_frame", "unguarded", "unguarded_frame"]
 
-UNSEEN = r"\s\x00-\x20\x7f-\xa0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\ufeff"
+UNSEEN = (
+    r"\s\x00-\x20\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
+    r"\u2028-\u202f\u205f-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
 QUOTES = "'\"`‘’‚‛“”„‟"
 SIGNS = r"=+\-@＝＋－＠﹦﹢﹣﹫"
 # All that may stand before the first sign of a cell is taken in one go, never twice: long runs cost
