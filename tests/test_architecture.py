@@ -17,17 +17,18 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 # Each room, and the rooms below it that it may use.
 BELOW = {
     "errors": set(),
+    "spreadsheets": set(),
     "counts": {"errors"},
     "likelihood": {"errors"},
     "compare": {"errors"},
-    "logs": {"errors", "counts"},
+    "logs": {"errors", "counts", "spreadsheets"},
     "datasets": {"errors", "counts"},
     "measures": {"errors", "counts"},
     "mle": {"errors", "counts", "likelihood", "measures"},
     "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
     "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
-BELOW["report"] = {*BELOW["simulate"], "simulate"}
+BELOW["report"] = {*BELOW["simulate"], "simulate", "spreadsheets"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "report", "commands"}

@@ -3,7 +3,6 @@
 Answer → text on standard output, remarks on standard error, or the content of a file.
 """
 
-import json
 import platform
 import shlex
 import sys
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from hmetad.commands.options import Format
 from hmetad.errors import InputError
 from hmetad.report.page.files import write_together
-from hmetad.report.page.plain import strict
-from hmetad.report.terminal import print_table, say
+from hmetad.report.page.plain import json_text
+from hmetad.report.terminal import print_table, print_text, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
         if written:
             files = {"written": [str(path) for path in written]}
             answer = Answer(**{**vars(answer), "more": {**answer.more, **files}})
-        print(WRITERS[chosen](answer), end="")
+        print_text(WRITERS[chosen](answer))
     for notice in answer.notices:
         say(str(notice))
     if written:
@@ -113,7 +112,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 def write_answer(answer: Answer, path: Path) -> None:
     """Write an answer as .csv or .json, whole or not at all."""
     chosen: Format = "csv" if path.suffix == ".csv" else "json"
-    write_together({path: WRITERS[chosen](answer).encode()})
+    write_together({path: WRITERS[chosen](answer).encode("utf-8", "replace")})
 
 
 def chosen_format(print_as: Format | None, as_json: bool) -> Format:
@@ -139,9 +138,9 @@ def command_line() -> str:
     return shlex.join(["hmetad", *sys.argv[1:]])
 
 
-def json_text(answer: Answer) -> str:
+def whole_text(answer: Answer) -> str:
     """The whole answer as JSON; what is not a number is null."""
-    return json.dumps(strict(answer.record()), ensure_ascii=False, indent=2) + "\n"
+    return json_text(answer.record(), indent=2) + "\n"
 
 
 def csv_text(answer: Answer) -> str:
@@ -156,7 +155,7 @@ def page_text(table: Callable[..., str], answer: Answer, first: str = "") -> str
 
 
 WRITERS: Mapping[str, Callable[[Answer], str]] = {
-    "json": json_text,
+    "json": whole_text,
     "csv": csv_text,
     "markdown": partial(page_text, markdown_table),
     "latex": partial(page_text, latex_table, first="% needs \\usepackage{booktabs}\n"),

@@ -24,6 +24,7 @@ from hmetad.commands.arguments import (
 from hmetad.commands.counting import chosen_limits, rated
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
+from hmetad.report.page.cells import csv_frame
 from hmetad.report.page.files import write_together
 from hmetad.report.terminal import say
 
@@ -146,7 +147,7 @@ def import_log(
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
         trials["rating"] = rated(confidence_of(trials), ratings)
-    write_together({path: trials_csv(trials).encode()})
+    write_together({path: trials_csv(trials).encode("utf-8", "replace")})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
 
@@ -199,5 +200,4 @@ def trials_csv(trials: "pd.DataFrame") -> str:
         for name, column in trials.items()
         if column.map(lambda value: isinstance(value, list)).any()
     }
-    text: str = trials.assign(**plain).to_csv(index=False)
-    return text
+    return csv_frame(trials.assign(**plain))

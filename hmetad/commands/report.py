@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "report"]
 
+# What only a folder of draws holds, as hmetad.bayes.disk names it: to import that takes seconds.
+STORE = ("fit.json", "draws.zarr")
 EXAMPLES = """
 hmetad report fit.nc -o page.html --question "Who knows more?"
 hmetad report fits/ -o all.md
@@ -45,7 +47,7 @@ def report(
         bool, typer.Option("--json", help="Print the whole report as JSON.")
     ] = False,
 ) -> None:
-    """Write the report of a fit, or of all fits (.nc) in a folder."""
+    """Write the report of a fit, of a folder of draws, or of all fits (.nc) in a folder."""
     path = None if output is None else writable_file(output, *REPORTS, ".json")
     if path is None and not as_json:
         raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
@@ -67,7 +69,8 @@ def report(
 
 def fits_in(file: Path) -> dict[str, Path]:
     """Path of each fit by its name: the fits in a folder, or the one that the path is."""
-    inside = sorted(file.glob("*.nc")) if file.is_dir() else []
+    is_store = any((file / name).exists() for name in STORE)
+    inside = sorted(file.glob("*.nc")) if file.is_dir() and not is_store else []
     return {path.stem: path for path in inside or [file]}
 
 

@@ -22,6 +22,7 @@ from hmetad.errors import InputError
 from hmetad.logs.limits import Limits, as_limits, beyond
 from hmetad.logs.lines import lines_of
 from hmetad.logs.packed import PACKED, UNREADABLE, opened, text_size
+from hmetad.spreadsheets import unguarded, unguarded_frame
 
 __all__ = ["read_table"]
 
@@ -65,7 +66,8 @@ def read_table(
     -------
     DataFrame
         One row per trial, columns as in the file. Rows of a CSV that are shorter than its header
-        have missing values at their end.
+        have missing values at their end. Of a CSV or TSV that this package wrote, texts without
+        the apostrophes that keep a spreadsheet from running them.
 
     Raises
     ------
@@ -108,11 +110,12 @@ def delimited_table(path: Path, text: Sequence[str], limits: Limits, *, sep: str
     if size.lines * len(names) > max(limits.cells, size.size):
         got = f"{size.lines:,} rows of {len(names):,} columns"
         raise beyond(str(path), "cells", got, limits)
-    options = as_text(text, [name or f"Unnamed: {i}" for i, name in enumerate(names)])
+    columns = [name or f"Unnamed: {i}" for i, name in enumerate(names)]
+    options = as_text(guarded_names(text, columns), columns)
     with opened(path) as file:
         table: pd.DataFrame = pd.read_csv(file, sep=sep, index_col=False, **options)
     refuse_repeated_header(path, names, table)
-    return table
+    return unguarded_frame(table)
 
 
 def header_names(path: Path, sep: str) -> list[str]:
@@ -123,6 +126,12 @@ def header_names(path: Path, sep: str) -> list[str]:
     ):
         rows = csv.reader(lines, delimiter=sep)
         return next((row for row in rows if row and not (len(row) == 1 and row[0].isspace())), [])
+
+
+def guarded_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
+    """Names as the header has them, which may be guarded."""
+    plain = unguarded(header)
+    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in names]
 
 
 def as_text(text: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Results on a terminal.
 
 Records → a table of text on standard output; notices and remarks → standard error.
-Labels come from outside: nothing in them is read as markup, and control characters are shown.
+Labels come from outside: nothing in them is read as markup, and control and direction marks are
+shown by their code.
 """
 
 import math
@@ -14,7 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["is_numeric", "print_table", "say"]
+from hmetad.report.page.escape import revealed, visible
+
+__all__ = ["is_numeric", "print_table", "print_text", "say"]
 
 PIPED_WIDTH = 200
 
@@ -36,19 +39,25 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, column in columns.items():
         justify: Literal["right", "left"] = "right" if is_numeric(records, name) else "left"
-        table.add_column(Text(column), justify=justify, overflow="fold")
+        table.add_column(Text(shown(column)), justify=justify, overflow="fold")
     for record in records:
         table.add_row(*(Text(shown(record.get(name))) for name in columns))
     # A pipe has no width of its own: rows stay whole, for grep and cut.
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
     if title:
         # A title of the table would be wrapped to its width.
-        console.print(Text(title, style="italic"))
+        console.print(Text(shown(title), style="italic"))
     console.print(table)
 
 
+def print_text(text: str) -> None:
+    """Print what programs read, as it is; on a terminal control and direction marks are shown."""
+    whole = text.encode("utf-8", "replace").decode()
+    print(revealed(text) if sys.stdout.isatty() else whole, end="")
+
+
 def say(text: str) -> None:
-    """Print a remark to standard error."""
+    """Print a remark, in one line, to standard error."""
     print(shown(text), file=sys.stderr)
 
 
@@ -58,11 +67,11 @@ def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """Text of a value: three decimals, yes and no, control characters made visible."""
+    """Text of a value: three decimals, yes and no, text on one line with nothing hidden."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:z.3f}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    return visible(value)

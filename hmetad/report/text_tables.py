@@ -6,7 +6,7 @@ Records → text. Labels come from outside: nothing in them is read as markup.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hmetad.report.page.cells import csv_text, format_cell, present
+from hmetad.report.page.cells import csv_text, format_cell
 from hmetad.report.page.escape import latex, markdown
 from hmetad.report.terminal import is_numeric
 
@@ -18,13 +18,15 @@ type Records = Sequence[Mapping[str, Any]]
 def csv_table(records: Records) -> str:
     r"""All columns of the records in full precision; what is missing is empty.
 
+    No spreadsheet runs a text in it: see `hmetad.spreadsheets`.
+
     Examples
     --------
     >>> csv_table([{"cell": "a, b", "m_ratio": 0.8563}, {"cell": "c", "m_ratio": None}])
     'cell,m_ratio\n"a, b",0.8563\nc,\n'
     """
     names = list(dict.fromkeys(name for record in records for name in record))
-    rows = ([present(record.get(name)) for name in names] for record in records)
+    rows = ([record.get(name) for name in names] for record in records)
     return csv_text([names, *rows])
 
 

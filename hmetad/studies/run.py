@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
+from hmetad.report.page.cells import csv_frame
 from hmetad.report.page.files import write_together
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
     write_together(
         {
-            out / "comparison.csv": comparison.to_csv(index=False).encode(),
+            out / "comparison.csv": csv_frame(comparison).encode("utf-8", "replace"),
             out / "report.html": report.html().encode(),
         }
     )

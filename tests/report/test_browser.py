@@ -2,13 +2,15 @@
 
 import html
 import json
+import random
 import re
 
 import pytest
+from attacks.hostile_texts import FRAGMENTS
 from report.hostile_labels import HOSTILE
 
 from hmetad.report.page.escape import visible
-from hmetad.report.page.report import Report, Table
+from hmetad.report.page.report import Alerts, Prose, Report, Table
 
 
 def test_hostile_labels_are_text_and_no_script_runs(hostile_report, browser, tmp_path):
@@ -142,3 +144,22 @@ def test_embedded_report_looks_the_same_in_a_notebook(hostile_report, measured_i
     page = f"<!doctype html><div class='out page'>{hostile_report._repr_html_()}</div>"
     alone = measured_in_frame(page, boxes, 900)
     assert measured_in_frame(NOTEBOOK + page, boxes, 900) == alone != ""
+
+
+@pytest.mark.slow
+def test_nothing_runs_whatever_a_report_says(browser, tmp_path):
+    script = "document.title='owned'"
+    acting = [text.replace("owned()", script) for text in FRAGMENTS]
+    rng = random.Random(1)
+    for _ in range(20):
+        label = " ".join(rng.sample(acting, 12))
+        table = Table(label, (label, "n"), tuple((text, 1) for text in acting), note=label)
+        blocks = (Prose(label, (label,)), Alerts(label, ((label, label, (label,)),)), table)
+        page = Report(label, blocks, subtitle=label, meta=((label, label),))
+        bare = re.sub("<meta http-equiv=[^>]*>", "", page.html())
+        path = tmp_path / "bare.html"
+        path.write_text(bare, encoding="utf-8")
+        for opened in (page.save(tmp_path / "page.html"), path):
+            dom = browser(opened)
+            assert "<title>owned" not in dom
+            assert re.findall("<(script|img|input|iframe|object|embed|link)", dom) == ["script"]

@@ -8,9 +8,14 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["csv_text", "csv_value", "format_cell", "is_number", "present"]
+from hmetad.spreadsheets import guarded, guarded_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["csv_frame", "csv_text", "format_cell", "is_number"]
 
 MISSING = "–"
 LARGE = 1e7
@@ -69,42 +74,39 @@ def format_cell(value: Any, spec: str = "") -> str:
     return format(value, spec or default_format(value)).replace("-", "−")
 
 
-def csv_value(value: object) -> object:
-    """Cell for a CSV file: full precision; text that a spreadsheet would run gets an apostrophe.
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    r"""Rows of values as a CSV file has them: in full precision, empty where there is no value.
+
+    Text that a spreadsheet would run is guarded (`hmetad.spreadsheets`).
 
     Examples
     --------
-    >>> csv_value(0.1), csv_value(None), csv_value("=HYPERLINK(0)"), csv_value("−")
-    (0.1, '', "'=HYPERLINK(0)", '−')
+    >>> csv_text([("model", "mean"), ("a,b", 0.1), ("=1+1", None)])
+    'model,mean\n"a,b",0.1\n\'=1+1,\n'
     """
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return present(value)
+    text = io.StringIO()
+    written = ([guarded(present(value)) for value in row] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows(written)
+    return text.getvalue()
+
+
+def csv_frame(frame: "pd.DataFrame") -> str:
+    r"""Table as a CSV file has it, without its index; text is guarded as in `csv_text`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> csv_frame(pd.DataFrame({"model": ["=1+1"], "mean": [-0.5]}))
+    "model,mean\n'=1+1,-0.5\n"
+    """
+    text: str = guarded_frame(frame).to_csv(index=False)
+    return text
 
 
 def present(value: object) -> object:
-    """The value, or an empty text where there is none.
-
-    Examples
-    --------
-    >>> present(0), present(float("nan")), present(None)
-    (0, '', '')
-    """
+    """The value, or an empty text where there is none."""
     is_missing = value is None or (isinstance(value, float) and math.isnan(value))
     return "" if is_missing else value
-
-
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    r"""Rows of values as a CSV file has them.
-
-    Examples
-    --------
-    >>> csv_text([("model", "mean"), ("a,b", 0.1)])
-    'model,mean\n"a,b",0.1\n'
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def default_format(value: Real) -> str:

@@ -7,10 +7,28 @@ HTML is escaped by jinja2 itself.
 import re
 import unicodedata
 
-__all__ = ["Safe", "latex", "markdown", "opening", "shorten", "slug", "visible"]
+__all__ = [
+    "HIDDEN",
+    "Safe",
+    "latex",
+    "markdown",
+    "opening",
+    "revealed",
+    "shorten",
+    "slug",
+    "visible",
+]
 
 LINE_SPACE = re.compile("[ \t\n\r\f\v\x1c-\x1f\x85\u2028\u2029]+")
-DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# Control signs but tabs and line feeds, halves of signs, marks of direction, signs that never show.
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+# Composing a letter and its marks takes the square of their number.
+COMPOSED_AT_ONCE = 1000
+# What Windows takes for a device, whatever the suffix.
+DEVICES = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)\d)\Z")
 BREAK = "\u200b"
 SIGN = re.compile("[A-Za-z]\u0302|.", re.DOTALL)  # R̂ is a letter and a hat
 LIGATURE = re.compile("([-,])(?=\\1)")
@@ -120,8 +138,20 @@ def visible(text: object) -> str:
     >>> visible("two\nlines, a bell \x07")
     'two lines, a bell [U+0007]'
     """
-    line = LINE_SPACE.sub(" ", unicodedata.normalize("NFC", str(text))).strip()
-    return "".join(code_point(sign) if hides(sign) else sign for sign in line)
+    parts = pieces(str(text), COMPOSED_AT_ONCE)
+    composed = "".join(unicodedata.normalize("NFC", part) for part in parts)
+    return revealed(LINE_SPACE.sub(" ", composed).strip())
+
+
+def revealed(text: str) -> str:
+    r"""Text whose control and direction marks show themselves; tabs and line feeds stay.
+
+    Examples
+    --------
+    >>> revealed("a\n\x1b[2J")
+    'a\n[U+001B][2J'
+    """
+    return HIDDEN.sub(lambda sign: code_point(sign[0]), text)
 
 
 def markdown(text: object) -> str:
@@ -194,13 +224,10 @@ def slug(text: object, default: str) -> str:
     >>> slug("子", "figure-1")
     'figure-1'
     """
-    ascii_text = unicodedata.normalize("NFKD", str(text)).encode("ascii", "ignore").decode()
-    return re.sub("[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:60].strip("-") or default
-
-
-def hides(sign: str) -> bool:
-    """Whether a sign would be invisible or turn the direction of what follows."""
-    return unicodedata.category(sign) in ("Cc", "Cs") or sign in DIRECTION_MARKS
+    start = str(text)[:COMPOSED_AT_ONCE]
+    ascii_text = unicodedata.normalize("NFKD", start).encode("ascii", "ignore").decode()
+    stem = re.sub("[^a-z0-9]+", "-", ascii_text.lower()).strip("-")[:60].strip("-")
+    return default if not stem or DEVICES.match(stem) else stem
 
 
 def code_point(sign: str) -> str:

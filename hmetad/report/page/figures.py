@@ -31,6 +31,14 @@ FONTS = re.compile(r"font-family: [^;]*")
 FONT = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 REFERENCE = re.compile(r"url\(\s*['\"]?#([^)'\"]+)['\"]?\s*\)")
 OUTSIDE = re.compile(r"url\(\s*['\"]?(?!#)[^)]*\)|@import|expression\(|\\", re.IGNORECASE)
+# Of CSS, what draws; others, such as image-set(), fetch without saying url.
+FUNCTION = re.compile(r"([\w-]*)\s*\(")
+DRAWING = {
+    *("url", "rgb", "rgba", "hsl", "hsla", "matrix", "translate", "scale", "rotate"),
+    *("skewx", "skewy"),
+}
+# Reading an element calls itself for what is in it.
+DEEPEST = 100
 DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*\Z")
 
 
@@ -134,8 +142,19 @@ def cleaned(text: str, prefix: str) -> ElementTree.Element:
         raise InputError(
             "draw", f"SVG that cannot be read ({error})", "one well-formed SVG element"
         ) from error
+    if depth(root) > DEEPEST:
+        got = f"SVG with elements in more than {DEEPEST} others"
+        raise InputError("draw", got, f"at most {DEEPEST}", "Flatten its groups.")
     keep_drawing(root, prefix)
     return root
+
+
+def depth(root: ElementTree.Element) -> int:
+    """How many elements are in one another, at most."""
+    level, reached = [root], 0
+    while level:
+        level, reached = [child for element in level for child in element], reached + 1
+    return reached
 
 
 def keep_drawing(element: ElementTree.Element, prefix: str) -> None:
@@ -163,6 +182,11 @@ def kept_value(name: str, value: str, prefix: str) -> str | None:
     if name == "href":
         inside = value.startswith("#")
         return f"#{prefix}{value[1:]}" if inside else value if DATA_IMAGE.match(value) else None
-    if OUTSIDE.search(value):
+    if OUTSIDE.search(value) or (not name.startswith("aria-") and fetches(value)):
         return None
     return FONTS.sub(FONT, REFERENCE.sub(rf"url(#{prefix}\1)", value))
+
+
+def fetches(value: str) -> bool:
+    """Whether a value calls a function that may do more than draw."""
+    return not DRAWING.issuperset(name.lower() for name in FUNCTION.findall(value))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hmetad.report.page.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
-from hmetad.report.page.cells import csv_value, format_cell, is_number
+from hmetad.report.page.cells import format_cell, is_number
 from hmetad.report.page.escape import shorten, slug, visible
 
 __all__ = [
@@ -278,8 +278,8 @@ def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
 
 
 def csv_rows(block: Table) -> tuple[tuple[object, ...], ...]:
-    """Headings and values as a CSV file has them."""
-    return (block.columns, *(tuple(csv_value(value) for value in row) for row in block.rows))
+    """Headings and values for a CSV file."""
+    return (block.columns, *block.rows)
 
 
 def matrix_view(block: Matrix, counter: Counter, prefix: str) -> MatrixView:

@@ -4,7 +4,6 @@ Blocks → HTML, Markdown, LaTeX or JSON, as text or as files. It renders; what 
 decided before.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from hmetad.report.page.cells import csv_text
 from hmetad.report.page.figures import figure_pdf, figure_svg
 from hmetad.report.page.files import write_together
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
+from hmetad.report.page.plain import json_text
 from hmetad.report.page.records import report_record
 from hmetad.report.page.render import render_html, render_latex, render_markdown
 
@@ -195,8 +195,7 @@ def html_files(report: Report, path: Path) -> dict[Path, bytes]:
 
 def json_files(report: Report, path: Path) -> dict[Path, bytes]:
     """Write what the report holds as JSON."""
-    text = json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-    return {path: f"{text}\n".encode("utf-8", "replace")}
+    return {path: f"{json_text(report.to_dict(), indent=1)}\n".encode()}
 
 
 def markdown_files(report: Report, path: Path) -> dict[Path, bytes]:

@@ -1,0 +1,422 @@
+"""Names, notes and notices act in no format, whatever stands in them; parsers are the referees."""
+
+import contextlib
+import csv
+import io
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import unicodedata
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from attacks.hostile_texts import FRAGMENTS, texts
+from command_line import refused, run
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tally import tally, tally_for
+
+from hmetad.cli import failed
+from hmetad.commands.answer import Answer, Listing, give
+from hmetad.commands.import_log import trials_csv
+from hmetad.counts.notices import Notice
+from hmetad.errors import InputError
+from hmetad.report.page.escape import LATEX_SIGNS, MATH, latex, slug, visible
+from hmetad.report.page.figures import figure_svg, inline_svg
+from hmetad.report.page.plain import json_text
+from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, csv_files
+from hmetad.report.plots.intervals import plot_forest
+from hmetad.report.terminal import print_table, say
+from hmetad.report.text_tables import csv_table, latex_table, markdown_table
+from hmetad.spreadsheets import guarded, unguarded, unguarded_frame
+
+SVG = "<svg><text>a</text></svg>"
+OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:(?!text/csv)", re.IGNORECASE)
+
+
+def report_of(label):
+    """Every kind of block, with the label in every place that takes text."""
+    table = Table(label, (label, "n", "mean"), ((label, 1, -0.5), ("b", 2, None)), label, label)
+    square = (), ((label, -0.3, label),)
+    return Report(
+        label,
+        (
+            Prose(label, (label, f"{label} {label}")),
+            Alerts("Notices", ((label, label, (label, "b")), ("warning", label, ()))),
+            table,
+            Matrix(label, (label, "b"), square, table, note=label),
+            Figure(label, f"x{label}", SVG, name=label),
+        ),
+        subtitle=label,
+        meta=((label, label),),
+    )
+
+
+class Tags(HTMLParser):
+    """Tags with their attributes, and words, as a browser reads them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_pi(self, data):
+        raise AssertionError(f"an instruction: {data}")
+
+    unknown_decl = handle_pi
+
+
+def tags_of(page):
+    """Each tag with the names of its attributes, without what depends on the length of a text."""
+    return {(tag, tuple(name for name in attrs if name != "class")) for tag, attrs in page.tags}
+
+
+def links_of(page):
+    places = ("href", "src", "action", "srcset", "poster", "data", "xlink:href", "style")
+    return [attrs[name] for _, attrs in page.tags for name in places if attrs.get(name)]
+
+
+PLAIN = report_of("label")
+PLAIN_TAGS = tags_of(Tags(PLAIN.html()))
+
+
+def in_html(label):
+    report = report_of(label)
+    for text in (report.html(), report._repr_html_()):
+        page = Tags(text)
+        assert tags_of(page) <= PLAIN_TAGS
+        assert all(
+            link.startswith(("#", "data:text/csv;charset=utf-8,")) for link in links_of(page)
+        )
+        assert visible(label) in "".join(page.words)
+        text.encode()
+    return "words"
+
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def in_markdown(label):
+    for text in (report_of(label).markdown(), markdown_table([{"a": label}], {"a": label}, label)):
+        tokens = [
+            inner for token in READER.parse(text) for inner in (token, *(token.children or ()))
+        ]
+        assert not {token.type for token in tokens} & {"html_block", "html_inline", "fence"}
+        page = Tags(READER.render(text))
+        assert all(link.startswith(("report_", "text-align:")) for link in links_of(page))
+        assert visible(label) in re.sub("[ \n]+", " ", " ".join(page.words)) or not visible(label)
+        text.encode()
+    return "words"
+
+
+def in_a_table_of_markdown(label):
+    page = Tags(READER.render(markdown_table([{"a": label, "b": 1.5}], {"a": "x", "b": "y"})))
+    assert [tag for tag, _ in page.tags if tag in ("td", "th")] == ["th", "th", "td", "td"]
+    assert {tag for tag, _ in page.tags} == {"table", "thead", "tbody", "tr", "th", "td"}
+    assert visible(label) in [*map(str.strip, page.words), ""]
+    return "words"
+
+
+COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)", re.DOTALL)
+KNOWN = set(COMMAND.findall("".join((*LATEX_SIGNS.values(), *MATH.values(), r"\^\ensuremath"))))
+
+
+def in_latex(label):
+    source = latex(label)
+    assert set(COMMAND.findall(source)) <= KNOWN
+    bare = COMMAND.sub("", source)
+    assert not re.search(r"[\\%#&$_\"`\n\r]", bare)
+    assert "^^" not in bare
+    assert bare.count("{") == bare.count("}")
+    for text in (report_of(label).latex(), latex_table([{"a": label}], {"a": label}, label)):
+        assert not re.search(r"\\(?:input\b(?!enc)|include\b|write|openout|catcode)", text)
+        text.encode()
+    return "words"
+
+
+def would_run(cell):
+    """Whether a spreadsheet would take a cell for a formula; numbers it only shows."""
+    if re.fullmatch(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?", cell):
+        return False
+    for sign in unicodedata.normalize("NFKC", cell):
+        if sign in "=+-@":
+            return True
+        if sign not in '"`' and unicodedata.category(sign) not in ("Cc", "Cf", "Zs", "Zl", "Zp"):
+            return False
+    return False
+
+
+def in_csv(labels):
+    """In all writers, read by comma, semicolon or tab; what was written can be had back."""
+    frame = pd.DataFrame({"@label": pd.Series(labels, dtype=object), "n": range(len(labels))})
+    report = Report("R", (Table("T", ("@label", "n"), tuple(frame.itertuples(index=False))),))
+    (written,) = csv_files(report, Path("out.md")).values()
+    by_records, by_frame = csv_table(frame.to_dict("records")), trials_csv(frame)
+    assert by_records.replace("\ud800", "?").replace("\udfff", "?") == written.decode()
+    whole = [label.encode("utf-8", "replace").decode() for label in labels]
+    for text in (by_records, by_frame):
+        for delimiter in ",;\t":
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            assert not [cell for row in rows for cell in row if would_run(cell)]
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        assert not [cell for row in rows for cell in row if cell.startswith(("\t", "\r"))]
+        assert unguarded(rows[0]) == ["@label", "n"]
+        found = [str(text) for text in unguarded(row[0] for row in rows[1:])]
+        assert [text.encode("utf-8", "replace").decode() for text in found] == whole
+    return "given back"
+
+
+def in_json(label):
+    for text in (json_text({label: [label]}, 2), json_text(report_of(label).to_dict(), 1)):
+        assert not hidden_in(text)
+        text.encode()
+    assert json.loads(json_text({label: [label]}, 2)) == {label: [label]}
+    return "given back"
+
+
+def hidden_in(text):
+    """Signs that would act on a terminal, turn what follows, or never show; not line ends, tabs."""
+    tags = range(0xE0000, 0xE0080)
+    bidi = ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI", "AL_MARK")
+    return {
+        sign
+        for sign in text
+        if sign not in "\n\t"
+        and (
+            unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")
+            or unicodedata.bidirectional(sign) in bidi
+            or ord(sign) in tags
+            or sign in "\u200e\u200f\u061c\ufeff"
+        )
+    }
+
+
+class Screen(io.StringIO):
+    """What is printed to a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@contextlib.contextmanager
+def printed():
+    """Standard output and standard error, both a terminal's."""
+    out, err = Screen(), Screen()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        yield out, err
+
+
+def on_a_terminal(label):
+    with printed() as (out, err):
+        print_table([{"a": label, "b": 1.5}], {"a": label, "b": "b"}, label)
+        say(label)
+        failed(str(InputError(label, label, repr(label), label)), 2)
+        notice = Notice("few-trials", "warning", label, (label,), label)
+        answer = Answer((Listing([{label: label}], {label: label}, label),), [notice])
+        for chosen in ("table", "csv", "json", "markdown", "latex"):
+            give(answer, chosen, [Path("out", label)])
+    styles = re.compile("\x1b\\[[0-9;]*m")
+    assert not hidden_in(styles.sub("", out.getvalue()))
+    assert not hidden_in(err.getvalue())
+    assert err.getvalue().count("\n") == 12
+    (out.getvalue() + err.getvalue()).encode()
+    return "shown"
+
+
+def in_a_file_name(label):
+    assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", slug(label, "table-1"))
+    assert not re.fullmatch(r"con|prn|aux|nul|(com|lpt)\d", slug(label, "table-1"))
+    return "a name"
+
+
+def in_a_figure(label):
+    frame = pd.DataFrame({"label": [label, "b"], "mean": [0.1, 0.2], "lower": 0.0, "upper": 1.0})
+    figure = Figure(label, f"x{label}", plot_forest(frame, xlabel=label).figure, name=label)
+    for text in (inline_svg(figure, "figure-1"), figure_svg(figure).decode()):
+        page = Tags(text.partition("?>")[2] or text)
+        assert {tag for tag, _ in page.tags} <= {
+            "svg",
+            "g",
+            "defs",
+            "clippath",
+            "path",
+            "use",
+            "text",
+            "rect",
+            "tspan",
+            "image",
+        }
+        assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+        assert not [link for link in links_of(page) if OUTSIDE.search(link)]
+    return "drawn"
+
+
+ATTACKS = {
+    "html": (texts, in_html, 25),
+    "markdown": (texts, in_markdown, 20),
+    "markdown table": (texts, in_a_table_of_markdown, 100),
+    "latex": (texts, in_latex, 25),
+    "csv": (st.lists(texts, min_size=1, max_size=4), in_csv, 100),
+    "json": (texts, in_json, 50),
+    "terminal": (texts, on_a_terminal, 40),
+    "file name": (texts, in_a_file_name, 200),
+    "figure": (texts, in_a_figure, 4),
+}
+
+
+@pytest.mark.parametrize("place", ATTACKS)
+def test_any_text_is_only_text(place):
+    strategy, attack, examples = ATTACKS[place]
+    tally(strategy, attack, examples=examples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ATTACKS)
+def test_any_text_is_only_text_for_minutes(place):
+    strategy, attack, _ = ATTACKS[place]
+    tally_for(2, strategy, attack, name=place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+def test_every_fragment_is_only_text(fragment):
+    for place, (_, attack, _) in ATTACKS.items():
+        if place != "figure":
+            attack([fragment] if place == "csv" else fragment)
+
+
+LABELS = (
+    "=cmd|' /C calc'!A0",
+    "@SUM(1)",
+    "+",
+    "-",
+    "-1",
+    "'-x",
+    "＝1",
+    "a;=1",
+    'say "=1"',
+    "plain",
+)
+
+
+def hostile_trials(folder):
+    """Trials of models whose names a spreadsheet would run, in a column that it would run too."""
+    rows = [
+        {
+            "@model": label,
+            "stimulus": trial % 2,
+            "response": trial // 2 % 2,
+            "confidence": 1 + trial % 3,
+        }
+        for label in LABELS
+        for trial in range(12)
+    ]
+    (folder / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def test_labels_come_back_from_the_trials_that_were_imported(tmp_path):
+    hostile_trials(tmp_path)
+    columns = "stimulus=stimulus,response=response,confidence=confidence"
+    run(tmp_path, f"import table raw.jsonl --columns {columns} --keep @model -o trials.csv")
+    text = (tmp_path / "trials.csv").read_text(encoding="utf-8")
+    assert not [cell for row in csv.reader(io.StringIO(text)) for cell in row if would_run(cell)]
+    direct = run(tmp_path, "measures raw.jsonl --by @model --json").answer["rows"]
+    again = run(tmp_path, "measures trials.csv --by @model --json").answer["rows"]
+    assert [row["@model"] for row in again] == sorted(LABELS) == [row["@model"] for row in direct]
+    assert again == direct
+
+
+@pytest.mark.parametrize("where", ["-o rows.csv", "--format csv"])
+def test_rows_as_csv_run_nothing(where, tmp_path):
+    hostile_trials(tmp_path)
+    done = run(tmp_path, f"measures raw.jsonl --by @model {where}")
+    file = tmp_path / "rows.csv"
+    text = file.read_text(encoding="utf-8") if file.exists() else done.stdout
+    rows = list(csv.reader(io.StringIO(text)))
+    assert not [cell for row in rows for cell in row if would_run(cell)]
+    place = unguarded(rows[0]).index("@model")
+    assert sorted(unguarded(row[place] for row in rows[1:])) == sorted(LABELS)
+
+
+def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
+    for name in ("a\x1b[2Jb.csv", "a\u202eb.csv", "a\nhmetad: all is well.csv", "a\x9bb.csv"):
+        said = refused(tmp_path, f"measures {shlex.quote(name)} --by model")
+        assert not hidden_in(said)
+        (tmp_path / name).write_text("a,b\n")
+        assert not hidden_in(refused(tmp_path, f"measures {shlex.quote(name)} --by model"))
+        (tmp_path / name).unlink()
+
+
+def test_a_column_that_was_not_guarded_stays_as_it_is():
+    foreign = pd.DataFrame({"a": ["'=1", "=1"], "b": ["'tis", "it's"], "'=c": [-1, 2]})
+    assert unguarded_frame(foreign).to_dict("list") == {
+        "a": ["'=1", "=1"],
+        "b": ["'tis", "it's"],
+        "=c": [-1, 2],
+    }
+
+
+def test_long_runs_take_no_longer_than_they_are_long():
+    for text in ("\n" * 10**6, ";" * 10**6, "'\t" * 10**6):
+        assert unguarded([guarded(text)]) == [text]
+    visible("a" + "\u0316\u0300" * 10**5)
+    slug("a" + "\u0316\u0300" * 10**5, "x")
+
+
+@pytest.mark.parametrize(
+    "style", ["image-set('http://e.org/a.png' 1x)", "src('//e.org')", "ima\\67e-set('x')"]
+)
+def test_a_drawing_fetches_nothing_by_its_style(style):
+    drawing = f'<svg style="background: {style}"><rect fill="rgb(1, 2, 3)"/></svg>'
+    cleaned = inline_svg(Figure("F", "F", drawing), "p")
+    assert "style" not in cleaned
+    assert 'fill="rgb(1, 2, 3)"' in cleaned
+
+
+def test_a_drawing_too_deep_is_refused():
+    with pytest.raises(InputError, match="in more than 100 others"):
+        inline_svg(Figure("F", "F", "<svg>" + "<g>" * 5000 + "</g>" * 5000 + "</svg>"), "p")
+
+
+ATTEMPTS = (
+    r"\immediate\write18{touch owned}",
+    r"\input{|touch owned}",
+    r"\newwrite\f\immediate\openout\f=owned ",
+    r"^^5cimmediate^^5cwrite18{touch owned}",
+    r"\catcode`\%=0 %input{|touch owned}",
+    r"\csname input\endcsname{|touch owned}",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def test_latex_that_may_run_commands_is_given_none(tmp_path):
+    everything = " ".join((*ATTEMPTS, *FRAGMENTS))
+    alone = tuple(Prose("", (text,)) for text in (*ATTEMPTS, *FRAGMENTS))
+    page = Report("R", (*report_of(everything).blocks, *alone))
+    page.save(tmp_path / "page.tex")
+    command = [
+        "pdflatex",
+        "-shell-escape",
+        "-interaction=nonstopmode",
+        "-halt-on-error",
+        "page.tex",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    beside = {path.suffix for path in tmp_path.iterdir() if path.is_file()}
+    assert beside <= {".tex", ".pdf", ".log", ".aux"}
