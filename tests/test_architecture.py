@@ -17,6 +17,9 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 # Each room, and the rooms below it that it may use.
 BELOW = {
     "errors": set(),
+    "files": set(),
+    "caches": set(),
+    "process": {"files"},
     "counts": {"errors"},
     "likelihood": {"errors"},
     "compare": {"errors"},
@@ -24,14 +27,14 @@ BELOW = {
     "datasets": {"errors", "counts"},
     "measures": {"errors", "counts"},
     "mle": {"errors", "counts", "likelihood", "measures"},
-    "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
+    "bayes": {"errors", "files", "counts", "likelihood", "measures", "mle"},
     "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
-BELOW["report"] = {*BELOW["simulate"], "simulate"}
+BELOW["report"] = {*BELOW["simulate"], "simulate", "files"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
-BELOW["cli"] = {"errors", "report", "commands"}
-BELOW["__main__"] = {"cli"}
+BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
+BELOW["__main__"] = {"process"}
 # The same of the folders inside the room of reports.
 BELOW_IN_REPORT = {"page": set(), "plots": {"page"}, "contents": {"page", "plots"}}
 HOMES_OF_LIBRARIES = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hmetad.commands.options import Format
 from hmetad.errors import InputError
-from hmetad.report.page.files import write_together
+from hmetad.files import write_together
 from hmetad.report.page.plain import strict
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table

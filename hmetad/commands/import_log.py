@@ -24,7 +24,7 @@ from hmetad.commands.arguments import (
 from hmetad.commands.counting import rated
 from hmetad.commands.options import AsJson, PrintAs
 from hmetad.errors import InputError, nearest
-from hmetad.report.page.files import write_together
+from hmetad.files import write_together
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ Labels come from outside: nothing in them is read as markup, and control charact
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from rich import box
@@ -48,8 +49,9 @@ def print_table(
 
 
 def say(text: str) -> None:
-    """Print a remark to standard error."""
-    print(shown(text), file=sys.stderr)
+    """Print a remark to standard error; where nobody reads remarks, the work goes on."""
+    with suppress(OSError):
+        print(shown(text), file=sys.stderr)
 
 
 def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
-from hmetad.report.page.files import write_together
+from hmetad.files import write_together
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError
+from hmetad.files import write_together
 from hmetad.report.page.blocks import (
     Alerts,
     Block,
@@ -24,7 +25,6 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.cells import csv_text
 from hmetad.report.page.figures import figure_pdf, figure_svg
-from hmetad.report.page.files import write_together
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
 from hmetad.report.page.records import report_record
 from hmetad.report.page.render import render_html, render_latex, render_markdown
