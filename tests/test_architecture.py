@@ -18,19 +18,20 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 BELOW = {
     "errors": set(),
     "files": set(),
+    "memory": {"errors"},
     "caches": set(),
     "process": {"files"},
-    "counts": {"errors"},
+    "counts": {"errors", "memory"},
     "likelihood": {"errors"},
     "compare": {"errors"},
     "logs": {"errors", "counts"},
     "datasets": {"errors", "counts"},
     "measures": {"errors", "counts"},
     "mle": {"errors", "counts", "likelihood", "measures"},
-    "bayes": {"errors", "files", "counts", "likelihood", "measures", "mle"},
+    "bayes": {"errors", "files", "memory", "counts", "likelihood", "measures", "mle"},
     "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
-BELOW["report"] = {*BELOW["simulate"], "simulate", "files"}
+BELOW["report"] = {*BELOW["simulate"], "simulate", "files", "memory"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}

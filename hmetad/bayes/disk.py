@@ -16,6 +16,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.errors import InputError
+from hmetad.files import write_together
 
 __all__ = ["read_folder", "sample_to_folder"]
 
@@ -66,11 +67,11 @@ def sample_to_folder(
         raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
     for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
-    (folder / DRAWS).mkdir(parents=True)
-    counts.to_netcdf(folder / COUNTS, engine="h5netcdf")
-    record = {"attrs": dict(attrs), "draws": options["draws"]}
-    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
+    record = {"attrs": dict(attrs), "draws": options["draws"]}
+    table = counts.to_netcdf(engine="h5netcdf")
+    write_together({folder / COUNTS: table, folder / RECORD: json.dumps(record)})
+    (folder / DRAWS).mkdir()
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     nutpie.sample(
         compiled,
@@ -84,6 +85,8 @@ def sample_to_folder(
         zarr_store=nutpie.zarr_store.LocalStore(str(folder / DRAWS)),
         **tuning,
     )
+    if not any((folder / DRAWS).iterdir()):
+        raise KeyboardInterrupt("sampling was interrupted before its first draw")
     return read_folder(folder)
 
 

@@ -3,8 +3,6 @@
 Fit (DataTree) → netCDF file, and back; a folder of draws → fit.
 """
 
-import os
-import secrets
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +12,7 @@ from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finished, with_posterior_notices
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.files import write_together
 
 __all__ = ["load_fit", "save_fit"]
 
@@ -37,17 +36,17 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If its folder does not exist.
+        If it is no fit, or its folder does not exist.
+    OSError
+        If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise InputError("path", repr(str(path)), "a file in a folder that exists")
-    beside = path.parent / f".{secrets.token_hex(8)}.tmp"
-    try:
-        fit.to_netcdf(beside, engine=ENGINE)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    if not isinstance(fit, xr.DataTree) or "posterior" not in fit.children:
+        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
+    # Made in memory: HDF5 would end the whole process where the disk is full.
+    write_together({path: fit.to_netcdf(engine=ENGINE)})
     return path
 
 

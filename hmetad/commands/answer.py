@@ -113,7 +113,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 def write_answer(answer: Answer, path: Path) -> None:
     """Write an answer as .csv or .json, whole or not at all."""
     chosen: Format = "csv" if path.suffix == ".csv" else "json"
-    write_together({path: WRITERS[chosen](answer).encode()})
+    write_together({path: WRITERS[chosen](answer)})
 
 
 def chosen_format(print_as: Format | None, as_json: bool) -> Format:

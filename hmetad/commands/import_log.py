@@ -18,6 +18,7 @@ from hmetad.commands.arguments import (
     parse_pairs,
     parse_scale,
     parse_words,
+    refuse_inputs,
     split,
     writable_file,
 )
@@ -120,6 +121,7 @@ def import_log(
     """Read an evaluation log or a public data set as trials."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".csv")
+    refuse_inputs(path, source)
     options = given(
         task=task,
         runs=runs,
@@ -144,7 +146,7 @@ def import_log(
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
         trials["rating"] = rated(trials["confidence"], ratings)
-    write_together({path: trials_csv(trials).encode()})
+    write_together({path: trials_csv(trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
 

@@ -67,8 +67,8 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
     write_together(
         {
-            out / "comparison.csv": comparison.to_csv(index=False).encode(),
-            out / "report.html": report.html().encode(),
+            out / "comparison.csv": comparison.to_csv(index=False),
+            out / "report.html": report.html(),
         }
     )
     return comparison
