@@ -32,7 +32,7 @@ UNFINISHED = re.compile(rf"\..*\.{re.escape(HOST)}-(\d+)-[0-9a-f]{{8}}\.hmetad",
 
 # Of each write that this process has begun, the files and folders it has made so far; and the
 # files that are in their places.
-unfinished: list[list[Path]] = []
+unfinished: dict[int, list[Path]] = {}
 finished: list[Path] = []
 
 
@@ -65,7 +65,7 @@ def write_together(contents: Mapping[Path, str | bytes | memoryview]) -> None:
     """
     targets = {path: Path(os.path.realpath(path)) for path in contents}
     mine: list[Path] = []
-    unfinished.append(mine)
+    unfinished[id(mine)] = mine
     try:
         for path in contents:
             with named(path):
@@ -88,7 +88,7 @@ def write_together(contents: Mapping[Path, str | bytes | memoryview]) -> None:
         mine.clear()
     finally:
         clear(mine)
-        unfinished.remove(mine)
+        del unfinished[id(mine)]
 
 
 def written_files() -> tuple[Path, ...]:
@@ -98,7 +98,7 @@ def written_files() -> tuple[Path, ...]:
 
 def clear_unfinished() -> None:
     """Remove what this process has begun to write and not finished; for those that end it."""
-    for begun in unfinished:
+    for begun in list(unfinished.values()):
         clear(begun)
 
 
@@ -150,7 +150,7 @@ def remove_left_over(folder: Path) -> None:
 def is_left_over(path: Path, process: int) -> bool:
     """Whether nobody goes on writing a file: a process of this machine that has ended."""
     if process == os.getpid():
-        return not any(path in begun for begun in unfinished)
+        return not any(path in begun for begun in list(unfinished.values()))
     if os.name != "posix":
         return False  # Elsewhere the question would end the process.
     try:
@@ -211,7 +211,7 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-    for number in came:
+    for number in dict.fromkeys(came):
         signal.raise_signal(number)
 
 

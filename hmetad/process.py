@@ -29,11 +29,8 @@ at_the_end: list[Callable[[], None]] = [clear_unfinished]
 
 def begin() -> None:
     """Make ready for a command: its handlers first."""
-    for name in WORDS:
-        number = getattr(signal, name, None)
-        # SIGHUP is ignored where a run was started by nohup, and is to go on.
-        if number and (name != "SIGHUP" or signal.getsignal(number) is not signal.SIG_IGN):
-            signal.signal(number, end_by_signal)
+    for number in handled_signals():
+        signal.signal(number, end_by_signal)
     open_streams()
 
 
@@ -47,6 +44,10 @@ def end(status: int) -> "NoReturn":
         silence(sys.stdout)
         tell(f"hmetad: standard output: {error.strerror}")
         status = USAGE
+    # All is done. Python gives up its handlers before it takes itself apart, and a signal that
+    # comes then would end it as if it had not been.
+    for number in handled_signals():
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(status)
 
 
@@ -61,6 +62,14 @@ def silence(stream: "IO[str]") -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def handled_signals() -> list[int]:
+    """Signals that end a run, but for the hang-up that a run started by nohup outlives."""
+    numbers = [getattr(signal, name) for name in WORDS if hasattr(signal, name)]
+    hang_up = getattr(signal, "SIGHUP", None)
+    is_ignored = hang_up is not None and signal.getsignal(hang_up) is signal.SIG_IGN
+    return [number for number in numbers if number != hang_up or not is_ignored]
 
 
 def end_by_signal(number: int, _: object) -> "NoReturn":
