@@ -69,7 +69,7 @@ def sample_to_folder(
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
     record = {"attrs": dict(attrs), "draws": options["draws"]}
-    table = counts.to_netcdf(engine="h5netcdf")
+    table = bytes(counts.to_netcdf(engine="h5netcdf"))
     write_together({folder / COUNTS: table, folder / RECORD: json.dumps(record)})
     (folder / DRAWS).mkdir()
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}

@@ -45,8 +45,9 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
         raise InputError("path", repr(str(path)), "a file in a folder that exists")
     if not isinstance(fit, xr.DataTree) or "posterior" not in fit.children:
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
-    # Made in memory: HDF5 would end the whole process where the disk is full.
-    write_together({path: fit.to_netcdf(engine=ENGINE)})
+    # Made in memory: HDF5 would end the whole process where the disk is full. As bytes of its own,
+    # since a view that an error keeps alive hinders the buffer behind it from being closed.
+    write_together({path: bytes(fit.to_netcdf(engine=ENGINE))})
     return path
 
 
