@@ -5,9 +5,12 @@ the package imports nothing else; each name brings in what it needs when it is f
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# The module typing takes longer to import than all the rest, and an interrupt may come meanwhile.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from hmetad import datasets as datasets
     from hmetad.bayes.fit import fit
     from hmetad.bayes.loading import load_model
@@ -324,7 +327,7 @@ HOMES = {
 HOME_OF = {name: f"hmetad.{home}" for home, names in HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Bring in a public name when it is first used."""
     if name in MODULES:
         return import_module(f"hmetad.{name}")

@@ -1,8 +1,17 @@
-"""The command line as ``python -m hmetad``."""
+"""The command line as ``hmetad`` and ``python -m hmetad``."""
 
-from hmetad.cli import main
+from importlib import import_module
 
-__all__: list[str] = []
+from hmetad.process import begin
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; an interrupt is met before its libraries are imported."""
+    begin()
+    import_module("hmetad.cli").main()
+
 
 if __name__ == "__main__":
     main()

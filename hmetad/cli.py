@@ -1,15 +1,15 @@
 """The command line: parse, call a command, and end well.
 
 Arguments → exit status. Bad input ends in one line on standard error and exit status 2, an
-interrupt in 130.
+interrupt in 130, termination in 143.
 """
 
-import os
-import signal
+import atexit
 import sys
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version as distribution_version
+from shutil import rmtree
 from textwrap import indent
 from typing import Annotated, Any, NoReturn
 
@@ -17,15 +17,15 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
+from hmetad.caches import replace_caches
 from hmetad.commands import compare, fit, import_log, measures, models, plan, report, reproduce
 from hmetad.errors import InputError
+from hmetad.process import at_the_end, begin, end, said_of_end, silence
 from hmetad.report.terminal import say
 
 __all__ = ["app", "main", "outcome"]
 
 USAGE, INTERRUPTED = 2, 130
-INTERRUPTED_SAID = "interrupted; nothing was written"
-GRACE_SECONDS = 10
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),
@@ -64,14 +64,14 @@ for name, (command, examples) in COMMANDS.items():
 
 def main() -> NoReturn:
     """Run the command line, and end the process with its status."""
-    signal.signal(signal.SIGINT, interrupt)
-    sys.unraisablehook = end_if_interrupted
-    sys.exit(outcome(sys.argv[1:]))
+    begin()
+    end(outcome(sys.argv[1:]))
 
 
 def outcome(arguments: Sequence[str]) -> int:
     """Exit status of a command; what a user can mend is said in one line."""
     try:
+        keep_caches()
         status: int | None = app(list(arguments), standalone_mode=False)
     except InputError as error:
         return failed(as_typed(error, arguments), USAGE)
@@ -79,13 +79,24 @@ def outcome(arguments: Sequence[str]) -> int:
         return failed(error.format_message(), USAGE)
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be flushed there any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
         return 0
     except OSError as error:
-        return failed(f"{error.filename or 'file'}: {error.strerror or error}", USAGE)
+        return failed(f"{error.filename or 'output'}: {error.strerror or error}", USAGE)
+    except MemoryError as error:
+        return failed(f"There is not enough memory. {error}", USAGE)
     except KeyboardInterrupt:
         status = INTERRUPTED
-    return failed(INTERRUPTED_SAID, INTERRUPTED) if status == INTERRUPTED else status or 0
+    return failed(said_of_end(), INTERRUPTED) if status == INTERRUPTED else status or 0
+
+
+def keep_caches() -> None:
+    """Caches that cannot be written are in a folder that goes when the run ends."""
+    folder = replace_caches()
+    if folder is not None:
+        remove = partial(rmtree, folder, ignore_errors=True)
+        at_the_end.append(remove)
+        atexit.register(remove)
 
 
 def failed(message: str, status: int) -> int:
@@ -102,24 +113,3 @@ def as_typed(error: InputError, arguments: Sequence[str]) -> str:
     known = {text for parameter in command.params for text in parameter.opts} if command else set()
     option = f"--{error.argument.replace('_', '-')}"
     return str(error).replace(error.argument, option, 1) if option in known else str(error)
-
-
-def interrupt(*_: object) -> NoReturn:
-    """Raise KeyboardInterrupt, and make sure of the end: compiled callbacks may swallow it."""
-    last_resort = threading.Timer(GRACE_SECONDS, end_at_once)
-    last_resort.daemon = True
-    last_resort.start()
-    raise KeyboardInterrupt
-
-
-def end_if_interrupted(unraisable: Any) -> None:
-    """End where a compiled callback could not pass the interrupt on."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        end_at_once()
-    sys.__unraisablehook__(unraisable)
-
-
-def end_at_once() -> None:
-    """End without unwinding; files are written beside and renamed, so none is half-written."""
-    say(f"hmetad: {INTERRUPTED_SAID}")
-    os._exit(INTERRUPTED)

@@ -17,22 +17,27 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 # Each room, and the rooms below it that it may use.
 BELOW = {
     "errors": set(),
+    "files": set(),
+    "memory": {"errors"},
+    "caches": set(),
+    "process": {"files"},
     "spreadsheets": set(),
-    "counts": {"errors"},
+    "untrusted": {"errors"},
+    "counts": {"errors", "memory", "untrusted"},
     "likelihood": {"errors"},
-    "compare": {"errors"},
+    "compare": {"errors", "untrusted"},
     "logs": {"errors", "counts", "spreadsheets"},
     "datasets": {"errors", "counts"},
-    "measures": {"errors", "counts"},
+    "measures": {"errors", "untrusted", "counts"},
     "mle": {"errors", "counts", "likelihood", "measures"},
-    "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
+    "bayes": {"errors", "files", "memory", "untrusted", "counts", "likelihood", "measures", "mle"},
     "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
-BELOW["report"] = {*BELOW["simulate"], "simulate", "spreadsheets"}
+BELOW["report"] = {*BELOW["simulate"], "simulate", "files", "memory", "spreadsheets"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
-BELOW["cli"] = {"errors", "report", "commands"}
-BELOW["__main__"] = {"cli"}
+BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
+BELOW["__main__"] = {"process"}
 # The same of the folders inside the room of reports.
 BELOW_IN_REPORT = {"page": set(), "plots": {"page"}, "contents": {"page", "plots"}}
 HOMES_OF_LIBRARIES = {

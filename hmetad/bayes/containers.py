@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 
 from hmetad.errors import InputError
-from hmetad.json_text import parse_json
+from hmetad.untrusted import parse_json
 
 __all__ = ["MAX_BYTES", "read_text", "reading", "refuse_unusual_hdf5", "refuse_unusual_zarr"]
 

@@ -29,7 +29,8 @@ from hmetad.bayes.containers import (
     refuse_unusual_zarr,
 )
 from hmetad.errors import InputError
-from hmetad.json_text import parse_json
+from hmetad.files import write_together
+from hmetad.untrusted import parse_json
 
 __all__ = ["read_folder", "sample_to_folder"]
 
@@ -80,11 +81,11 @@ def sample_to_folder(
         raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
     for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
-    (folder / DRAWS).mkdir(parents=True)
-    (folder / COUNTS).write_bytes(with_checksum(bytes(counts.to_netcdf(engine="h5netcdf"))))
-    record = {"attrs": dict(attrs), "draws": options["draws"]}
-    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
+    record = {"attrs": dict(attrs), "draws": options["draws"]}
+    table = with_checksum(bytes(counts.to_netcdf(engine="h5netcdf")))
+    write_together({folder / COUNTS: table, folder / RECORD: json.dumps(record)})
+    (folder / DRAWS).mkdir()
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     nutpie.sample(
         compiled,
@@ -98,10 +99,12 @@ def sample_to_folder(
         zarr_store=nutpie.zarr_store.LocalStore(str(folder / DRAWS)),
         **tuning,
     )
+    if not any((folder / DRAWS).iterdir()):
+        raise KeyboardInterrupt("sampling was interrupted before its first draw")
     tree = read_folder(folder)
     if tree["posterior"].sizes["draw"] == options["draws"]:
         record["checksum"] = folder_checksum(folder, RECORD)
-        (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+        write_together({folder / RECORD: json.dumps(record)})
     return tree
 
 

@@ -25,6 +25,7 @@ from hmetad.bayes.loading import as_model
 from hmetad.bayes.model import designs_of, model_and_start, priors_of
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.signs import sign_notices
+from hmetad.bayes.size import refuse_draws
 from hmetad.bayes.spec import ModelSpec, Prior, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
 
@@ -92,8 +93,8 @@ def fit(
     Raises
     ------
     InputError
-        If the card or the priors are wrong, the counts cannot be modelled, or the sampler is
-        not installed.
+        If the card or the priors are wrong, the counts cannot be modelled, the draws do not fit
+        into memory, or the sampler is not installed.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 
@@ -113,6 +114,7 @@ def fit(
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
+    refuse_draws(counts, options)
     bayesian_model, start = model_and_start(counts, spec)
     designs = designs_of(counts, spec)
     spec = replace(spec, priors=priors_of(spec, designs))

@@ -13,7 +13,7 @@ from hmetad.bayes.loading import names_with_prior
 from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["check_fit"]
 

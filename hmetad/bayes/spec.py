@@ -12,7 +12,7 @@ from typing import Any
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
-from hmetad.json_text import parse_json
+from hmetad.untrusted import parse_json
 
 __all__ = [
     "CORRELATION",

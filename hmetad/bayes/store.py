@@ -3,8 +3,6 @@
 Fit (DataTree) → netCDF file, and back; a folder of draws → fit.
 """
 
-import os
-import secrets
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +15,7 @@ from hmetad.bayes.fit import finished, with_posterior_notices
 from hmetad.bayes.saved import check_fit
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.files import write_together
 
 __all__ = ["load_fit", "save_fit"]
 
@@ -41,18 +40,16 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     ------
     InputError
         If it is no fit, or its folder does not exist.
+    OSError
+        If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
     check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError("path", repr(str(path)), "a file in a folder that exists")
-    beside = path.parent / f".{secrets.token_hex(8)}.tmp"
-    try:
-        content = bytes(fit.to_netcdf(engine=ENGINE))
-        beside.write_bytes(with_checksum(content))
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    # Made in memory: HDF5 would end the whole process where the disk is full. As bytes of its own,
+    # since a view that an error keeps alive hinders the buffer behind it from being closed.
+    write_together({path: with_checksum(bytes(fit.to_netcdf(engine=ENGINE)))})
     return path
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hmetad.commands.options import Format
 from hmetad.errors import InputError
-from hmetad.report.page.files import write_together
+from hmetad.files import write_together
 from hmetad.report.page.plain import json_text
 from hmetad.report.terminal import print_table, print_text, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
@@ -112,7 +112,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 def write_answer(answer: Answer, path: Path) -> None:
     """Write an answer as .csv or .json, whole or not at all."""
     chosen: Format = "csv" if path.suffix == ".csv" else "json"
-    write_together({path: WRITERS[chosen](answer).encode("utf-8", "replace")})
+    write_together({path: WRITERS[chosen](answer)})
 
 
 def chosen_format(print_as: Format | None, as_json: bool) -> Format:

@@ -3,6 +3,7 @@
 Text of options → values, or an error that names the option.
 """
 
+import os
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError, nearest
+from hmetad.files import refuse_place
 
 __all__ = [
     "DATA_FILES",
@@ -27,6 +29,7 @@ __all__ = [
     "parse_pairs",
     "parse_scale",
     "parse_words",
+    "refuse_inputs",
     "sampling_options",
     "split",
     "writable_file",
@@ -182,8 +185,24 @@ def writable_file(path: Path, *suffixes: str) -> Path:
         raise InputError("--output", f"the folder {str(path)!r}", "a file")
     if not path.parent.is_dir():
         raise InputError("--output", repr(str(path)), "a file in a folder that exists")
-    writable_folder(path.parent)
+    refuse_place(path)
+    writable_folder(Path(os.path.realpath(path)).parent)
     return path
+
+
+def refuse_inputs(output: Path, *inputs: Path) -> None:
+    """Refuse an output that is one of the inputs, by whatever name or link, or a file in one."""
+    beside = {output.with_name(f"{output.stem}_{kind}") for kind in ("figures", "tables")}
+    for given in inputs:
+        files = given.rglob("*") if given.is_dir() else [given]
+        if output.exists() and any(file.exists() and output.samefile(file) for file in files):
+            step = "It would be lost: name another."
+            raise InputError("--output", f"the input {str(output)!r}", "another file", step)
+        if output.suffix in REPORTS and given.absolute().parent in {
+            folder.absolute() for folder in beside
+        }:
+            step = "Tables and figures are written there: name another."
+            raise InputError("--output", f"{str(output)!r} beside the input", "another file", step)
 
 
 def writable_folder(folder: Path) -> Path:

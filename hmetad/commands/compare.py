@@ -21,6 +21,7 @@ from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
     parse_limits,
+    refuse_inputs,
     split,
     writable_file,
 )
@@ -138,6 +139,8 @@ def compare(
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=sensitivity)
     paths = named_fits(files)
+    if path is not None:
+        refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
     weights = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
     asked = Question(var, over, split(within), against, weights, kind)

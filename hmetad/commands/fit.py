@@ -3,8 +3,12 @@
 File of trials and a model card → file of the fit, and estimates by cell.
 """
 
+import os
+import shutil
+import tempfile
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +18,7 @@ from hmetad.commands.arguments import (
     as_seed,
     given,
     parse_formulas,
+    refuse_inputs,
     sampling_options,
     split,
     writable_file,
@@ -36,7 +41,12 @@ from hmetad.commands.options import (
     TargetAccept,
     Trials,
 )
-from hmetad.json_text import read_attr
+from hmetad.errors import InputError
+from hmetad.memory import in_words
+from hmetad.untrusted import read_attr
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -90,6 +100,7 @@ def fit(
     """Count trials, sample a model's posterior, and write it."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".nc")
+    refuse_inputs(path, file, Path(model))
     spec = hmetad.load_model(model)
     formulas = parse_formulas(formula)
     counts = count_file(
@@ -109,8 +120,9 @@ def fit(
         **sampling_options(),
         **given(random_seed=seed, draws=draws, target_accept=target_accept),
     }
+    refuse_full_disk(path, counts, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)
-    hmetad.save_fit(result, path)
+    save_somewhere(result, path)
     title = f"{spec.title}: posterior means, 95 % intervals of M-ratio"
     answer = Answer(
         (Listing(rows_of(hmetad.estimate_frame(result)), ESTIMATES, title),),
@@ -120,3 +132,42 @@ def fit(
         {"model": spec.name, "convergence": hmetad.convergence_record(result)},
     )
     give(answer, chosen, [path])
+
+
+def refuse_full_disk(path: Path, counts: "xr.DataArray", draws: int | None) -> None:
+    """Refuse a disk that has no room for the draws, before they are drawn."""
+    usual = import_module("hmetad.bayes.fit").DEFAULTS
+    number, chains = draws or usual["draws"], usual["chains"]
+    needed = import_module("hmetad.bayes.size").posterior_bytes(counts, number, chains)
+    free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
+    if free < needed:
+        got = f"{str(path)!r} on a disk with {in_words(free)} left"
+        allowed = f"room for {in_words(needed)} or more ({number} draws of {chains} chains)"
+        raise InputError("--output", got, allowed, "Name another place.")
+
+
+def save_somewhere(fit: "xr.DataTree", path: Path) -> None:
+    """Save a fit; where that fails, keep what took long to draw elsewhere, and say where."""
+    try:
+        hmetad.save_fit(fit, path)
+    except OSError as error:
+        got = f"{str(path)!r} ({error.strerror})"
+        kept = kept_elsewhere(fit, path.name)
+        step = "The fit is lost: nor was there room for temporary files, at home or here."
+        if kept is not None:
+            step = f"The fit is kept: move it from {str(kept)!r}."
+        raise InputError("--output", got, "a file that can be written", step) from error
+
+
+def kept_elsewhere(fit: "xr.DataTree", name: str) -> Path | None:
+    """Path of a fit in a new folder among temporary files, at home or here; None without one."""
+    for place in (tempfile.gettempdir(), os.path.expanduser("~"), os.curdir):
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="hmetad-fit-", dir=place)).absolute()
+        except OSError:
+            continue
+        try:
+            return hmetad.save_fit(fit, folder / name)
+        except OSError:
+            folder.rmdir()
+    return None

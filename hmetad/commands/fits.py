@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.arguments import as_seed
 from hmetad.errors import InputError
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 if TYPE_CHECKING:
     import xarray as xr

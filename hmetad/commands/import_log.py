@@ -18,14 +18,15 @@ from hmetad.commands.arguments import (
     parse_pairs,
     parse_scale,
     parse_words,
+    refuse_inputs,
     split,
     writable_file,
 )
 from hmetad.commands.counting import chosen_limits, rated
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
+from hmetad.files import write_together
 from hmetad.report.page.cells import csv_frame
-from hmetad.report.page.files import write_together
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def import_log(
     """Read an evaluation log or a public data set as trials."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".csv")
+    refuse_inputs(path, source)
     options = given(
         task=task,
         runs=runs,
@@ -147,7 +149,7 @@ def import_log(
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
         trials["rating"] = rated(confidence_of(trials), ratings)
-    write_together({path: trials_csv(trials).encode("utf-8", "replace")})
+    write_together({path: trials_csv(trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
 

@@ -24,6 +24,7 @@ from hmetad.commands.arguments import (
     REPORTS,
     as_seed,
     parse_correction,
+    refuse_inputs,
     split,
     writable_file,
 )
@@ -116,6 +117,8 @@ def measures(
     """Count trials, and compute what needs no sampling of a posterior."""
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS)
+    if path is not None:
+        refuse_inputs(path, file)
     counts = count_file(
         file,
         by=by,

@@ -11,7 +11,7 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import REPORTS, writable_file
+from hmetad.commands.arguments import REPORTS, refuse_inputs, writable_file
 from hmetad.commands.fits import about_fits, fit_notices, read_fits
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
@@ -52,6 +52,8 @@ def report(
     if path is None and not as_json:
         raise InputError("--output", "nothing", "a file", "Write -o page.html, or --json.")
     paths = fits_in(file)
+    if path is not None:
+        refuse_inputs(path, *paths.values())
     fits = read_fits(paths)
     if len(fits) == 1:
         fit = next(iter(fits.values()))

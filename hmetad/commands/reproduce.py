@@ -10,8 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
-from hmetad.commands.arguments import given, sampling_options, writable_folder
+from hmetad.commands.arguments import (
+    given,
+    refuse_inputs,
+    sampling_options,
+    writable_folder,
+)
 from hmetad.commands.options import AsJson, Draws, PrintAs, Seed
+from hmetad.files import refuse_place
 from hmetad.report.terminal import say
 from hmetad.studies.run import STUDIES, check_study
 from hmetad.studies.run import reproduce as run_study
@@ -54,6 +60,10 @@ def reproduce(
     chosen = chosen_format(print_as, as_json)
     check_study(study)
     folder = writable_folder(out)
+    files = [folder / "comparison.csv", folder / "report.html"]
+    for path in files:
+        refuse_place(path)
+        refuse_inputs(path, *([] if data is None else [data]))
     options = given(seed=seed, draws=draws, data=data)
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
@@ -61,7 +71,6 @@ def reproduce(
     shown = compared_rows(rows) if chosen == "table" else (Listing(rows, compared_columns()),)
     agreeing = sum(row["agrees"] for row in rows)
     more = {"study": study, "agreeing": agreeing, "explained": explained}
-    files = [folder / "comparison.csv", folder / "report.html"]
     say(f"{agreeing} of {len(rows)} printed numbers and decisions agree.")
     give(Answer(shown, seed=seed, more=more), chosen, files)
     return 0 if explained else 1

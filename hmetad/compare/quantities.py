@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.compare.remarks import carried, said_of
 from hmetad.errors import InputError, nearest
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = [
     "GROUP_DIM",

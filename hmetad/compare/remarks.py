@@ -9,7 +9,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["carried", "record", "said_of", "same_items"]
 

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.errors import InputError
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["SAID", "Notice", "Severity", "handed_on", "notice_where", "notices", "with_notices"]
 

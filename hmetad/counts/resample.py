@@ -4,6 +4,7 @@ Count table and a statistic (count table → Dataset) → Dataset with dim draw.
 Source: Efron & Tibshirani (1993) for the bootstrap; Rubin (1981) for the Dirichlet posterior.
 """
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -17,6 +18,7 @@ from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.memory import refuse_memory
 
 __all__ = ["Statistic", "as_dataset", "resample"]
 
@@ -129,6 +131,8 @@ def check_arguments(
         step = "Give the function itself: resample(counts, fit_mle)."
         raise InputError("statistic", type(statistic).__name__, "a function of a table", step)
     whole_number("n", n, 1)
+    # All tables drawn of a cell are held together.
+    refuse_memory("n", str(n), 8 * n * math.prod(counts.sizes[dim] for dim in dims))
     for name, given, legal in (("kind", kind, Kind), ("hold", hold, Hold)):
         if given not in get_args(legal):
             raise InputError(name, repr(given), f"one of {', '.join(map(repr, get_args(legal)))}")

@@ -11,7 +11,7 @@ import xarray as xr
 from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, Severity, notice_where
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["FEW_TRIALS", "MESSAGES", "count_notices", "items_together"]
 

@@ -13,7 +13,7 @@ from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table_notices import FEW_TRIALS
-from hmetad.json_text import read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["pair_notices", "unequal_ratings"]
 

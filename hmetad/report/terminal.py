@@ -8,6 +8,7 @@ shown by their code.
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from rich import box
@@ -57,8 +58,9 @@ def print_text(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a remark, in one line, to standard error."""
-    print(shown(text), file=sys.stderr)
+    """Print a remark, in one line, to standard error; where nobody reads it, the work goes on."""
+    with suppress(OSError):
+        print(shown(text), file=sys.stderr)
 
 
 def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
+from hmetad.files import write_together
 from hmetad.report.page.cells import csv_frame
-from hmetad.report.page.files import write_together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +68,8 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
     write_together(
         {
-            out / "comparison.csv": csv_frame(comparison).encode("utf-8", "replace"),
-            out / "report.html": report.html().encode(),
+            out / "comparison.csv": csv_frame(comparison),
+            out / "report.html": report.html(),
         }
     )
     return comparison

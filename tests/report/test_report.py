@@ -378,7 +378,7 @@ def test_error_while_writing_leaves_everything_as_it_was(when, error, tmp_path, 
         if next(calls) == when:
             raise error
 
-    monkeypatch.setattr("hmetad.report.page.files.os.fsync", fail)
+    monkeypatch.setattr("hmetad.files.os.fsync", fail)
     with pytest.raises(error):
         small_report().save(path)
     assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [("out.md", "old")]

@@ -13,13 +13,13 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
 from hmetad.errors import InputError
-from hmetad.json_text import parse_json, read_attr
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.names import symbol
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
+from hmetad.untrusted import parse_json, read_attr
 
 __all__ = ["combine_reports", "fit_report"]
 

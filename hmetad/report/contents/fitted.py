@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.json_text import read_attr
 from hmetad.measures.catalogue import measure
 from hmetad.report.contents.estimates import estimate_frame
 from hmetad.report.contents.tables import convergence_table
@@ -18,6 +17,7 @@ from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_fr
 from hmetad.report.page.cells import format_cell
 from hmetad.report.plots.fit import Kind, describe_fit, plot_fit
 from hmetad.report.plots.intervals import describe_intervals, plot_forest
+from hmetad.untrusted import read_attr
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 

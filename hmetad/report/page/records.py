@@ -6,9 +6,9 @@ Decisions, or title, meta and blocks → dict that JSON has, every number in ful
 from typing import Any
 
 from hmetad.compare.decisions import Decisions
-from hmetad.json_text import read_attr
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
 from hmetad.report.page.plain import strict
+from hmetad.untrusted import read_attr
 
 __all__ = ["decisions_record", "report_record"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError
+from hmetad.files import write_together
 from hmetad.report.page.blocks import (
     Alerts,
     Block,
@@ -23,7 +24,6 @@ from hmetad.report.page.blocks import (
 )
 from hmetad.report.page.cells import csv_text
 from hmetad.report.page.figures import figure_pdf, figure_svg
-from hmetad.report.page.files import write_together
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
 from hmetad.report.page.plain import json_text
 from hmetad.report.page.records import report_record
@@ -40,6 +40,9 @@ __all__ = [
     "Table",
     "table_from_frame",
 ]
+
+
+type Files = dict[Path, str | bytes]
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def writers() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
+def writers() -> dict[str, Callable[[Report, Path], Files]]:
     """Find the writer of each suffix."""
     return {
         ".html": html_files,
@@ -188,30 +191,31 @@ def writers() -> dict[str, Callable[[Report, Path], dict[Path, bytes]]]:
     }
 
 
-def html_files(report: Report, path: Path) -> dict[Path, bytes]:
+def html_files(report: Report, path: Path) -> Files:
     """Render the page alone."""
-    return {path: report.html().encode()}
+    return {path: report.html()}
 
 
-def json_files(report: Report, path: Path) -> dict[Path, bytes]:
+def json_files(report: Report, path: Path) -> Files:
     """Write what the report holds as JSON."""
-    return {path: f"{json_text(report.to_dict(), indent=1)}\n".encode()}
+    return {path: f"{json_text(report.to_dict(), indent=1)}\n"}
 
 
-def markdown_files(report: Report, path: Path) -> dict[Path, bytes]:
+def markdown_files(report: Report, path: Path) -> Files:
     """Render figures as SVG and tables as CSV, then the text."""
     stem = folder_stem(path)
-    figures = {
+    figures: Files = {
         path.parent / f"{stem}_figures" / f"{view.name}.svg": figure_svg(view.figure)
         for view in arrange(report.blocks)
         if isinstance(view, FigureView)
     }
-    return figures | csv_files(report, path) | {path: render_markdown(report, stem).encode()}
+    return figures | csv_files(report, path) | {path: render_markdown(report, stem)}
 
 
-def latex_files(report: Report, path: Path) -> dict[Path, bytes]:
+def latex_files(report: Report, path: Path) -> Files:
     """Render figures as PDF (as SVG where they came so) and tables as CSV, then the text."""
-    stem, figures = folder_stem(path), {}
+    stem = folder_stem(path)
+    figures: Files = {}
     for view in arrange(report.blocks):
         if isinstance(view, FigureView):
             beside = path.parent / f"{stem}_figures" / view.name
@@ -220,16 +224,16 @@ def latex_files(report: Report, path: Path) -> dict[Path, bytes]:
                 figures[beside.with_name(f"{view.name}.svg")] = figure_svg(view.figure)
             else:
                 figures[beside.with_name(f"{view.name}.pdf")] = pdf
-    return figures | csv_files(report, path) | {path: render_latex(report, stem).encode()}
+    return figures | csv_files(report, path) | {path: render_latex(report, stem)}
 
 
-def csv_files(report: Report, path: Path) -> dict[Path, bytes]:
+def csv_files(report: Report, path: Path) -> Files:
     """Every table with its values in full precision."""
-    files = {}
+    files: Files = {}
     for view in arrange(report.blocks):
         if isinstance(view, (TableView, MatrixView)):
             folder = path.parent / f"{folder_stem(path)}_tables"
-            files[folder / f"{view.name}.csv"] = csv_text(view.values).encode("utf-8", "replace")
+            files[folder / f"{view.name}.csv"] = csv_text(view.values)
     return files
 
 

@@ -1,0 +1,83 @@
+"""How large a fit will be, before it is sampled.
+
+Count table and numbers of draws and chains → bytes, or an error where they do not fit.
+"""
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import xarray as xr
+
+from hmetad.memory import refuse_memory
+
+__all__ = ["posterior_bytes", "refuse_draws"]
+
+# Per cell every fit has dprime, c, meta_d, m_ratio, log_m and meta_c, beside the criteria.
+QUANTITIES = 6
+BYTES = 8
+
+
+def posterior_bytes(counts: xr.DataArray, draws: int, chains: int) -> int:
+    """Bytes of the draws of the quantities that a fit has for each cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table.
+    draws, chains : int
+        Draws of each chain, and chains.
+
+    Returns
+    -------
+    int
+        A fit is larger by its coefficients and by what the sampler says of itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dims = ("cell", "stimulus", "response", "rating")
+    >>> posterior_bytes(xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims), draws=1000, chains=4)
+    3840000
+    """
+    criteria = 2 * (counts.sizes["rating"] - 1)
+    return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * (QUANTITIES + criteria)
+
+
+def refuse_draws(counts: xr.DataArray, options: Mapping[str, Any]) -> None:
+    """Raise where draws cannot be held in memory: samplers then end the whole process.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table.
+    options : mapping of str to object
+        draws, tune and chains; what is no whole number is left to the sampler.
+
+    Raises
+    ------
+    InputError
+        With the numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dims = ("cell", "stimulus", "response", "rating")
+    >>> counts = xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims)
+    >>> refuse_draws(counts, {"draws": 1000, "tune": 1000, "chains": 4})
+    """
+    numbers = {name: options[name] for name in ("draws", "tune", "chains")}
+    if not all(isinstance(number, Integral) for number in numbers.values()):
+        return
+    if not isinstance(counts, xr.DataArray) or not {"cell", "rating"} <= set(counts.dims):
+        return  # Refused with its reason by what builds the model.
+    drawn = numbers["draws"] + numbers["tune"]
+    # They are held twice: as the sampler keeps them, and as they are labelled.
+    needed = 2 * posterior_bytes(counts, drawn, numbers["chains"])
+    largest = max(numbers, key=lambda name: int(numbers[name]))
+    cells = counts.sizes["cell"]
+    got = (
+        f"{numbers['draws']} draws and {numbers['tune']} of tuning of {numbers['chains']} chains "
+        f"for {cells} cell{'' if cells == 1 else 's'}"
+    )
+    refuse_memory(largest, got, needed)

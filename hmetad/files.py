@@ -1,0 +1,229 @@
+"""Files written whole or not at all: the one writer of every output.
+
+Path → content, for each → files on disk, all of them or none.
+
+What is new is written beside its place, brought to the disk and moved into place. A run that is
+killed at any moment leaves the old files, the new ones, or beside them a file whose name says
+whose it is (``.report.html.HOST-PID-1a2b3c4d.hmetad``), which the next run that writes there
+removes.
+"""
+
+import os
+import re
+import signal
+import stat
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from errno import EACCES, EISDIR, EPERM
+from pathlib import Path
+
+__all__ = ["clear_unfinished", "refuse_place", "write_together", "written_files"]
+
+# SIGHUP is not known everywhere.
+ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+# Names may have 255 bytes: of the target's, the start.
+START_BYTES = 40
+NODE = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+HOST = re.sub(r"\W", "_", NODE, flags=re.ASCII)[:40]
+UNFINISHED = re.compile(rf"\..*\.{re.escape(HOST)}-(\d+)-[0-9a-f]{{8}}\.hmetad", re.DOTALL)
+
+# Of each write that this process has begun, the files and folders it has made so far; and the
+# files that are in their places.
+unfinished: dict[int, list[Path]] = {}
+finished: list[Path] = []
+
+
+def write_together(contents: Mapping[Path, str | bytes | memoryview]) -> None:
+    """Write each file beside its place, then move them into place in the order given.
+
+    Until everything is written, what was there stays. After an error or an interrupt no new file
+    or folder is left behind. Folders that are missing are made. A link to a file stays a link,
+    and a file keeps its permissions.
+
+    Parameters
+    ----------
+    contents : mapping of Path to str, bytes or memoryview
+        Text is written in UTF-8. Put last the file that refers to the others.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, a folder cannot be written to, or no file can stand in a place; it
+        names the output.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = Path(folder, "page.html")
+    ...     write_together({page: "<p>d′ = 1</p>"})
+    ...     page.read_text(encoding="utf-8"), len(list(Path(folder).iterdir()))
+    ('<p>d′ = 1</p>', 1)
+    """
+    targets = {path: Path(os.path.realpath(path)) for path in contents}
+    mine: list[Path] = []
+    unfinished[id(mine)] = mine
+    try:
+        for path in contents:
+            with named(path):
+                refuse_place(path)
+                make_folder(targets[path].parent, mine)
+        for folder in {target.parent for target in targets.values()}:
+            remove_left_over(folder)
+        beside = {}
+        for path, content in contents.items():
+            with named(path):
+                beside[path] = stage(targets[path], content, mine)
+        with undisturbed():
+            for path, new in beside.items():
+                with named(path):
+                    os.replace(new, targets[path])
+                mine.remove(new)
+                finished.append(path)
+        for folder in {folder.parent for folder in (*mine, *targets.values())}:
+            sync_folder(folder)
+        mine.clear()
+    finally:
+        clear(mine)
+        del unfinished[id(mine)]
+
+
+def written_files() -> tuple[Path, ...]:
+    """Files that this process has written, in their order."""
+    return tuple(finished)
+
+
+def clear_unfinished() -> None:
+    """Remove what this process has begun to write and not finished; for those that end it."""
+    for begun in list(unfinished.values()):
+        clear(begun)
+
+
+def refuse_place(path: Path) -> None:
+    """Raise where a folder, a device or a file that is not to be changed stands in the place.
+
+    Parameters
+    ----------
+    path : Path
+        Of an output.
+
+    Raises
+    ------
+    OSError
+        If so.
+
+    Examples
+    --------
+    >>> refuse_place(Path("/"))
+    Traceback (most recent call last):
+        ...
+    IsADirectoryError: [Errno 21] a folder stands where a file should go: '/'
+    """
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "a folder stands where a file should go", str(path))
+    if path.exists() and not path.is_file():
+        raise PermissionError(EPERM, "what stands there is no file", str(path))
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(EACCES, "the file that is there may not be changed", str(path))
+
+
+def make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and its parents if they are missing, and remember which."""
+    if not folder.exists():
+        make_folder(folder.parent, made)
+        made.append(folder)
+        folder.mkdir(exist_ok=True)
+
+
+def remove_left_over(folder: Path) -> None:
+    """Remove what runs that have ended left in a folder unfinished."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            found = UNFINISHED.fullmatch(name)
+            if found and is_left_over(folder / name, int(found[1])):
+                (folder / name).unlink()
+
+
+def is_left_over(path: Path, process: int) -> bool:
+    """Whether nobody goes on writing a file: a process of this machine that has ended."""
+    if process == os.getpid():
+        return not any(path in begun for begun in list(unfinished.values()))
+    if os.name != "posix":
+        return False  # Elsewhere the question would end the process.
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
+def stage(target: Path, content: str | bytes | memoryview, made: list[Path]) -> Path:
+    """Write a file beside its place and through to the disk; remember it."""
+    start = os.fsencode(target.name)[:START_BYTES].decode("utf-8", "ignore")
+    beside = target.parent / f".{start}.{HOST}-{os.getpid()}-{os.urandom(4).hex()}.hmetad"
+    made.append(beside)
+    with beside.open("xb") as file:
+        if target.exists():
+            beside.chmod(stat.S_IMODE(target.stat().st_mode))
+        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+    return beside
+
+
+def clear(made: list[Path]) -> None:
+    """Remove files and folders in the order against that of their making."""
+    while made:
+        # It may not have been made, or another run may have begun to write into the folder.
+        with suppress(OSError):
+            (Path.rmdir if made[-1].is_dir() else Path.unlink)(made[-1])
+        made.pop()
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Errors of the system name the output, not the file beside it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals that would end the run wait until all files are in their places."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda now, _: came.append(now))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for number in dict.fromkeys(came):
+        signal.raise_signal(number)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system has a way to.
+
+    The files are in their places by now: where it fails, a loss of power may bring back the old
+    ones, whole.
+    """
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

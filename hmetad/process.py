@@ -1,0 +1,108 @@
+"""How the process of a command begins and ends.
+
+Nothing → streams that are there, and signals that end the run in one line. It imports little:
+until its handlers are in place, an interrupt ends with a traceback.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from hmetad.files import clear_unfinished, written_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, NoReturn
+
+__all__ = ["at_the_end", "begin", "end", "said_of_end", "silence"]
+
+USAGE, SIGNALLED = 2, 128
+INTERRUPTED = "interrupted"
+WORDS = {"SIGINT": INTERRUPTED, "SIGTERM": "terminated", "SIGHUP": "hung up"}
+SHOW_CURSOR = "\n\x1b[?25h"
+
+# What a run that is ended by a signal has to clear away besides its outputs.
+at_the_end: list[Callable[[], None]] = [clear_unfinished]
+
+
+def begin() -> None:
+    """Make ready for a command: its handlers first."""
+    for number in handled_signals():
+        signal.signal(number, end_by_signal)
+    open_streams()
+
+
+def end(status: int) -> "NoReturn":
+    """End with a status; what could not be printed is said, unless nobody reads any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence(sys.stdout)
+    except OSError as error:
+        silence(sys.stdout)
+        tell(f"hmetad: standard output: {error.strerror}")
+        status = USAGE
+    # All is done. Python gives up its handlers before it takes itself apart, and a signal that
+    # comes then would end it as if it had not been.
+    for number in handled_signals():
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(status)
+
+
+def said_of_end(word: str = INTERRUPTED) -> str:
+    """What to say of a run that is ended from outside."""
+    written = ", ".join(map(str, written_files()))
+    return f"{word}; {f'written: {written}' if written else 'nothing was written'}"
+
+
+def silence(stream: "IO[str]") -> None:
+    """Let a stream end nowhere: whoever read it has gone, or its disk is full."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def handled_signals() -> list[int]:
+    """Signals that end a run, but for the hang-up that a run started by nohup outlives."""
+    numbers = [getattr(signal, name) for name in WORDS if hasattr(signal, name)]
+    hang_up = getattr(signal, "SIGHUP", None)
+    is_ignored = hang_up is not None and signal.getsignal(hang_up) is signal.SIG_IGN
+    return [number for number in numbers if number != hang_up or not is_ignored]
+
+
+def end_by_signal(number: int, _: object) -> "NoReturn":
+    """End at once: to unwind takes time, and compiled callbacks and imports may swallow it."""
+    for clear in at_the_end:
+        clear()
+    tell(f"hmetad: {said_of_end(WORDS[signal.Signals(number).name])}")
+    os._exit(SIGNALLED + number)
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error, in the midst of anything; a progress bar is left behind."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    with suppress(OSError):
+        on_terminal = os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb"
+        text = f"{SHOW_CURSOR if on_terminal else ''}{shown}\n"
+        os.write(2, text.encode(getattr(sys.stderr, "encoding", None) or "ascii", "replace"))
+
+
+def open_streams() -> None:
+    """Streams that were closed end nowhere, and signs that an encoding lacks are replaced.
+
+    What is opened next would take the number of a stream that is closed, and what is printed
+    would be written into it.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 for good
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

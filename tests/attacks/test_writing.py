@@ -1,0 +1,397 @@
+"""Every writer against disks that are full or read-only, and against ends while it writes."""
+
+import errno
+import json
+import os
+import random
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from command_line import run
+from report.made_fit import made_fit
+
+import hmetad
+from hmetad import files
+from hmetad.report.page.blocks import Figure, Prose, Table
+from hmetad.report.page.report import Report
+
+OLD = "what was there before"
+HMETAD = [sys.executable, "-m", "hmetad"]
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+READ_ONLY = OSError(errno.EROFS, os.strerror(errno.EROFS))
+COMPARED = "compare made.nc --over model --within domain --rope=-0.05,0.05"
+# What is written, by the commands that write it without sampling.
+WRITERS = {
+    "measures.csv": "measures trials.csv",
+    "measures.json": "measures trials.csv",
+    "measures.html": "measures trials.csv",
+    "measures.md": "measures trials.csv",
+    "measures.tex": "measures trials.csv",
+    "rows.csv": COMPARED,
+    "rows.json": COMPARED,
+    "rows.html": COMPARED,
+    "report.html": "report made.nc",
+    "report.json": "report made.nc",
+    "trials.csv": "import table trials.csv --columns correct=right,confidence=confidence",
+    "plan.csv": "plan --m-ratio 0.9 --half-width 0.3 --trials 400 --draws 20 --seed 1",
+}
+WRITING = """
+import sys
+from pathlib import Path
+from hmetad.process import begin
+begin()
+from hmetad.files import write_together
+folder = Path(sys.argv[1])
+print("begun", flush=True)
+for _ in range(10_000):
+    write_together({folder / "new" / "table.csv": b"n" * 200_000, folder / "page": b"n" * 200_000})
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Folder with trials and a fit that nobody sampled."""
+    folder = tmp_path_factory.mktemp("inputs")
+    trials = hmetad.simulate_trials([1.5, 1.2], m_ratio=0.8, trials=300, seed=1)
+    trials["right"] = (trials["stimulus"] == trials["response"]).astype(int)
+    trials["confidence"] = trials["confidence"]
+    trials.to_csv(folder / "trials.csv", index=False)
+    hmetad.save_fit(made_fit(["a", "b"], ["x", "y"], draws=50), folder / "made.nc")
+    return folder
+
+
+@pytest.fixture
+def out(inputs, tmp_path):
+    """Folder with old outputs, beside links to the inputs."""
+    for path in inputs.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name in (*WRITERS, "fit.nc", "comparison.csv"):
+        (folder / name).write_text(OLD)
+    return folder
+
+
+def untouched(folder):
+    """Whether all files are the old ones, and there are no others."""
+    files = [path for path in folder.rglob("*") if not path.is_symlink()]
+    return bool(files) and all(path.is_file() and path.read_text() == OLD for path in files)
+
+
+@contextmanager
+def largest_file(size):
+    """Limit on the size of files: a disk that is full, for who may not make one."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_command_that_cannot_write_says_so_in_a_line(name, out):
+    with largest_file(10):
+        done = run(out.parent, f"{WRITERS[name]} -o out/{name}", status=2)
+    # Pages in Markdown and LaTeX come with files beside them, which are written first.
+    stem, suffix = name.split(".")
+    place = rf"{stem}(_tables/[\w.-]+|_figures/[\w.-]+|\.{suffix})"
+    assert re.fullmatch(rf"hmetad: out/{place}: File too large", done.stderr.splitlines()[-1])
+    assert untouched(out)
+
+
+@pytest.mark.parametrize("error", [FULL, READ_ONLY], ids=["full", "read-only"])
+@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+@pytest.mark.parametrize("suffix", [".html", ".md", ".tex", ".json", ".nc"])
+def test_writers_leave_all_as_it_was_wherever_they_fail(suffix, step, error, out, monkeypatch):
+    figure, axes = plt.subplots()
+    axes.plot([1, 2])
+    plt.close(figure)
+    table = Table("T", ("a", "b"), ((1, 2),))
+    page = Report("R", (Prose("P", ("text",)), table, Figure("F", "figure", figure)))
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(*{"open": (Path, "open")}.get(step, (files.os, step)), fail)
+    path = out / f"report{suffix}"
+    path.write_bytes(OLD.encode()) if step != "open" else path.touch()
+    path.unlink() if step == "open" else None
+    with pytest.raises(OSError, match=os.strerror(error.errno)):
+        hmetad.save_fit(made_fit(["a"], ["x"], draws=5), path) if suffix == ".nc" else page.save(
+            path
+        )
+    monkeypatch.undo()
+    assert untouched(out)
+
+
+def test_a_fit_that_does_not_fit_is_still_there(out):
+    fit = made_fit(["a", "b"], ["x"], draws=50)
+    with largest_file(1000), pytest.raises(OSError, match=r"fit\.nc"):
+        hmetad.save_fit(fit, out / "fit.nc")
+    assert untouched(out)
+    path = hmetad.save_fit(fit, out / "fit.nc")
+    assert hmetad.load_fit(path)["posterior"].equals(fit["posterior"])
+
+
+def test_what_is_no_fit_does_not_replace_one(out):
+    for thing in (None, 1, np.ones(3), made_fit(["a"], ["x"], draws=5)["posterior"]):
+        with pytest.raises(hmetad.InputError, match="fit: got"):
+            hmetad.save_fit(thing, out / "fit.nc")
+    assert untouched(out)
+
+
+@pytest.mark.parametrize("place", ["temporary", "home", "here", "nowhere"])
+def test_a_fit_that_cannot_be_saved_is_kept_elsewhere(place, out, monkeypatch):
+    fit, saved = made_fit(["a", "b"], ["x"], draws=50), hmetad.save_fit
+    places = {name: out.parent / name for name in ("temporary", "home", "here")}
+    for name, folder in places.items():
+        if list(places).index(name) >= [*places, "nowhere"].index(place):
+            folder.mkdir()
+    (out.parent / "here").mkdir(exist_ok=True)
+
+    def save(fit, path):
+        if path.parent == out or place == "nowhere":
+            raise FULL
+        return saved(fit, path)
+
+    monkeypatch.setattr(hmetad, "save_fit", save)
+    monkeypatch.setattr(hmetad, "fit", lambda *_, **__: fit)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(out.parent / "temporary"))
+    monkeypatch.setenv("HOME", str(out.parent / "home"))
+    for path in ("trials.csv", "out"):
+        (out.parent / "here" / path).symlink_to(out.parent / path)
+    monkeypatch.setattr(hmetad.bayes.store, "save_fit", save, raising=False)
+    done = run(out.parent / "here", f"fit trials.csv -o {out}/fit.nc", status=2)
+    line = done.stderr.splitlines()[-1]
+    assert "No space left on device" in line
+    kept = list(out.parent.rglob("hmetad-fit-*/fit.nc"))
+    if place == "nowhere":
+        assert "The fit is lost" in line
+        assert kept == []
+        assert list(out.parent.rglob("hmetad-fit-*")) == []
+    else:
+        assert [path.parent.parent.name for path in kept] == [place]
+        assert str(kept[0]) in line
+        assert hmetad.load_fit(kept[0])["posterior"].equals(fit["posterior"])
+    assert untouched(out)
+
+
+def test_a_disk_without_room_is_refused_before_sampling(out, monkeypatch):
+    monkeypatch.setattr("hmetad.commands.fit.shutil.disk_usage", lambda _: os.statvfs_result)
+    monkeypatch.setattr(os.statvfs_result, "free", 150_000, raising=False)
+    monkeypatch.setattr(hmetad, "fit", None)
+    said = run(out.parent, "fit trials.csv --draws 10000 -o out/fit.nc", status=2).stderr
+    assert "on a disk with 150 kB left" in said
+    assert "room for 3.8 MB or more (10000 draws of 4 chains)" in said
+
+
+@pytest.mark.parametrize("draws", [10**11, 10**18])
+def test_draws_that_no_memory_holds_are_refused_with_the_numbers(draws, out):
+    counts = hmetad.simulate_counts(1.5, m_ratio=0.8, trials=300, seed=1)
+    with pytest.raises(hmetad.InputError, match=rf"draws: got {draws} .* takes .* TB or more"):
+        hmetad.fit(counts, draws=draws)
+    with pytest.raises(hmetad.InputError, match=r"tune: got"):
+        hmetad.fit(counts, tune=draws)
+    with pytest.raises(hmetad.InputError, match=r"n: got"):
+        hmetad.resample(counts, hmetad.sdt, n=draws)
+    said = run(out.parent, f"measures trials.csv --interval --draws {draws}", status=2).stderr
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("link", ["itself", "symbolic", "hard", "folder"])
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("measures {} -o {}", "trials.csv"),
+        ("import table {} --columns correct=right -o {}", "trials.csv"),
+        ("report {} -o {}", "page.html"),
+        ("compare {} --over model --rope=-1,1 -o {}", "page.html"),
+        ("compare made.nc --over model --rope=-1,1 --matrix {} -o {}", "trials.csv"),
+        ("fit {} --model {} -o {}", "card.nc"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused(line, given, link, inputs, tmp_path):
+    raw = inputs / ("made.nc" if given == "page.html" else "trials.csv")
+    for name in ("made.nc", "trials.csv"):
+        (tmp_path / name).write_bytes((inputs / name).read_bytes())
+    source = tmp_path / given
+    source.write_bytes(raw.read_bytes())
+    other = tmp_path / f"other{source.suffix}"
+    {
+        "itself": lambda: None,
+        "symbolic": lambda: other.symlink_to(source),
+        "hard": lambda: os.link(source, other),
+        "folder": lambda: (tmp_path / "same").symlink_to(tmp_path),
+    }[link]()
+    output = {"itself": given, "folder": f"same/{given}"}.get(link, other.name)
+    words = [given] * (line.count("{}") - 1)
+    done = run(tmp_path, line.format(*words, output), status=2)
+    assert "the input" in done.stderr
+    assert source.read_bytes() == raw.read_bytes()
+
+
+def test_a_table_of_a_page_is_not_overwritten_by_the_page_about_it(inputs, tmp_path):
+    folder = tmp_path / "page_tables"
+    folder.mkdir()
+    (folder / "table-1.csv").write_bytes((inputs / "trials.csv").read_bytes())
+    said = run(tmp_path, "measures page_tables/table-1.csv -o page.md", status=2).stderr
+    assert "beside the input" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_runs_that_are_ended_while_they_write_leave_whole_files(number, tmp_path):
+    moments, ends = random.Random(int(number)), Counter()
+    for _ in range(10):
+        (tmp_path / "page").write_bytes(b"o" * 100)
+        line = [sys.executable, "-c", WRITING, str(tmp_path)]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(moments.uniform(0, 0.05))
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number)
+        assert said.count("\n") == (number != signal.SIGKILL)
+        there = {path for path in tmp_path.rglob("*") if path.is_file()}
+        left = {path for path in there if path.suffix == ".hmetad"}
+        assert number == signal.SIGKILL or not left
+        assert {path.read_bytes() for path in there - left} <= {b"o" * 100, b"n" * 200_000}
+        ends["left over" if left else "clean"] += 1
+    files.write_together({tmp_path / "page": "new", tmp_path / "new" / "table.csv": "new"})
+    assert {path.name for path in tmp_path.rglob("*")} == {"page", "new", "table.csv"}
+
+
+def test_two_runs_into_one_place_never_mix(tmp_path):
+    line = [sys.executable, "-c", WRITING.replace("10_000", "30"), str(tmp_path)]
+    other = [word.replace('b"n"', 'b"m"') for word in line]
+    runs = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in (line, other) * 2]
+    assert [process.wait() for process in runs] == [0] * 4
+    whole = {b"n" * 200_000, b"m" * 200_000}
+    assert {path.name for path in tmp_path.rglob("*")} == {"page", "new", "table.csv"}
+    assert (tmp_path / "page").read_bytes() in whole
+    assert (tmp_path / "new" / "table.csv").read_bytes() in whole
+
+
+# What a process finds around it
+
+
+def shell(line, **environment):
+    """Status, output and errors of a line of the shell."""
+    done = subprocess.run(
+        ["bash", "-c", line.replace("hmetad", shlex.join(HMETAD))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "lines"),
+    [
+        ("hmetad models >&-", 0, 0),
+        ("hmetad models >&- 2>&- <&-", 0, 0),
+        ("hmetad fitt 2>&-", 2, 0),
+        ("hmetad fitt 2>/dev/full", 2, 0),
+        ("hmetad models >/dev/full", 2, 1),
+        ("hmetad --help >/dev/full", 2, 1),
+        ("set -o pipefail; hmetad models --json | head -1 >/dev/null", 0, 0),
+        ("set -o pipefail; hmetad fitt 2>&1 | true", 2, 0),
+    ],
+)
+def test_streams_that_are_closed_or_full_end_quietly(line, status, lines):
+    ended, printed, said = shell(line)
+    assert (ended, printed) == (status, "")
+    assert said.count("\n") == lines, said
+
+
+def test_nothing_that_is_printed_goes_into_a_file_that_took_the_place_of_a_stream(inputs, tmp_path):
+    line = f"hmetad measures {inputs}/trials.csv -o {tmp_path}/rows.json >&- 2>&-"
+    assert shell(line) == (0, "", "")
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])
+def test_signs_that_an_encoding_lacks_are_replaced(encoding):
+    for line in ("hmetad fit --help", "hmetad models", "hmetad measures nö′.csv"):
+        ended, _, said = shell(line, PYTHONIOENCODING=encoding, LC_ALL="C", PYTHONUTF8="0", TERM="")
+        assert ended == (2 if "csv" in line else 0), said
+
+
+def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_path):
+    nowhere = dict.fromkeys(("HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "TMPDIR"), "/dev/null/x")
+    nowhere |= {"XDG_CACHE_HOME": "/dev/null/x", "XDG_CONFIG_HOME": "/dev/null/x", "PATH": "/bin"}
+    line = f"hmetad measures {inputs}/trials.csv -o {tmp_path}/page.html"
+    ended, _, said = shell(line, **nowhere)
+    assert (ended, said) == (0, f"Written: {tmp_path}/page.html\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
+    moments = random.Random(int(number))
+    code = "from hmetad.process import begin; begin(); print(flush=True); "
+    code += "from hmetad.cli import main; main()"
+    for _ in range(10):
+        line = [sys.executable, "-c", code, "plan"]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        time.sleep(moments.uniform(0, 0.3))
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 128 + number
+        assert said.count("\n") == 1
+        assert "nothing was written" in said
+
+
+# A disk of its own, which takes the rights of root
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 200 kB, and how to make it read-only."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", ["full", "read-only"])
+@pytest.mark.parametrize("name", [*WRITERS, "fit.nc", "study"])
+def test_writers_on_a_disk_that_is_full_or_read_only(name, state, inputs, small_disk):
+    old = small_disk / (name if name in WRITERS else "fit.nc")
+    old.write_text(OLD)
+    if state == "full":
+        with pytest.raises(OSError, match="No space"):
+            (small_disk / "filling").write_bytes(b"x" * 10**6)
+    else:
+        again = ["mount", "-o", "remount,ro", str(small_disk)]
+        subprocess.run(again, check=True)
+    line = f"{WRITERS.get(name)} -o {small_disk}/{name}"
+    if name == "fit.nc":
+        line = f"fit trials.csv --draws 100 --seed 1 -o {small_disk}/{name}"
+    elif name == "study":
+        line = f"reproduce meyen2025 --out {small_disk}"
+    ended = shell(f"cd {inputs} && hmetad {line}")
+    assert ended[0] == 2, ended
+    assert ended[2].splitlines()[-1].startswith("hmetad: "), ended
+    assert "Traceback" not in ended[2]
+    assert old.read_text() == OLD
+    assert {path.name for path in small_disk.iterdir()} <= {old.name, "filling"}

@@ -1,0 +1,134 @@
+"""Files are written whole or not at all, beside others that write there too."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from hmetad import files
+from hmetad.files import write_together, written_files
+
+LEFT_OVER = ".page.html.{host}-{process}-0123abcd.hmetad"
+
+
+def names(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def ended_process():
+    """Number of a process that is no more."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
+
+
+def test_text_and_bytes_are_written_and_nothing_beside_them(tmp_path):
+    write_together({tmp_path / "new" / "a.txt": "d′\ud800", tmp_path / "b.bin": memoryview(b"\0")})
+    assert names(tmp_path) == ["b.bin", "new", "new/a.txt"]
+    assert (tmp_path / "new" / "a.txt").read_bytes() == "d′?".encode()
+    assert written_files()[-2:] == (tmp_path / "new" / "a.txt", tmp_path / "b.bin")
+
+
+def test_names_of_any_length_and_letters_can_be_written(tmp_path):
+    for name in ("x" * 255, "é" * 127, ".hidden", "a\nb", os.fsdecode(b"\xff.csv")):
+        write_together({tmp_path / name: name.encode("utf-8", "surrogateescape")})
+        assert (tmp_path / name).is_file()
+    assert len(names(tmp_path)) == 5
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+    gone = tmp_path / LEFT_OVER.format(host=files.HOST, process=ended_process())
+    own = tmp_path / LEFT_OVER.format(host=files.HOST, process=os.getpid())
+    for path in (gone, own):
+        path.write_text("half of")
+    write_together({tmp_path / "other.html": "whole"})
+    assert names(tmp_path) == ["other.html"]
+
+
+def test_what_others_are_writing_is_left_alone(tmp_path):
+    living = tmp_path / LEFT_OVER.format(host=files.HOST, process=os.getppid())
+    elsewhere = tmp_path / LEFT_OVER.format(host=f"{files.HOST}x", process=ended_process())
+    thesis = tmp_path / f"thesis.{files.HOST}-{ended_process()}-0123abcd.hmetad"
+    for path in (living, elsewhere, thesis):
+        path.write_text("theirs")
+    write_together({tmp_path / "page.html": "ours"})
+    assert len(names(tmp_path)) == 4
+
+
+def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
+    (tmp_path / "disk").mkdir()
+    target, link = tmp_path / "disk" / "fit.nc", tmp_path / "fit.nc"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    write_together({link: "new"})
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_left_as_it_is(kind, tmp_path):
+    place = tmp_path / "out.csv"
+    place.mkdir() if kind == "folder" else os.mkfifo(place)
+    with pytest.raises(OSError, match=r"out\.csv"):
+        write_together({tmp_path / "first.csv": "new", place: "new"})
+    assert names(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may change every file")
+def test_a_file_that_may_not_be_changed_is_left_as_it_is(tmp_path):
+    place = tmp_path / "raw.csv"
+    place.write_text("raw")
+    place.chmod(0o400)
+    with pytest.raises(PermissionError):
+        write_together({place: "new"})
+    assert place.read_text() == "raw"
+
+
+def test_threads_do_not_clear_away_what_others_write(tmp_path):
+    problems = []
+
+    def write(number):
+        for _ in range(10):
+            write_together({tmp_path / f"{number}.txt": f"{number}"})
+            try:
+                write_together({tmp_path / f"{number}.txt": "bad", tmp_path: "a folder"})
+                problems.append(number)
+            except IsADirectoryError:
+                continue
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        f"{n}.txt": f"{n}" for n in range(4)
+    }
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_between_two_files_waits_for_the_second(number, tmp_path, monkeypatch):
+    came = []
+    monkeypatch.setattr(files.os, "replace", disturbed(number, os.replace))
+    before = signal.signal(number, lambda *_: came.append(names(tmp_path)))
+    try:
+        write_together({tmp_path / "a": "new", tmp_path / "b": "new"})
+    finally:
+        signal.signal(number, before)
+    assert came == [["a", "b"]]
+
+
+def disturbed(number, replace):
+    """A function that moves files, and gets a signal after each."""
+
+    def move(old, new):
+        replace(old, new)
+        signal.raise_signal(number)
+
+    return move
