@@ -33,7 +33,10 @@ BELOW = {
     "bayes": {"errors", "files", "memory", "untrusted", "counts", "likelihood", "measures", "mle"},
     "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
 }
-BELOW["report"] = {*BELOW["simulate"], "simulate", "files", "memory", "spreadsheets"}
+BELOW["report"] = {
+    *BELOW["simulate"],
+    *("simulate", "files", "memory", "spreadsheets", "untrusted"),
+}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
