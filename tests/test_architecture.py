@@ -17,16 +17,17 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 # Each room, and the rooms below it that it may use.
 BELOW = {
     "errors": set(),
-    "counts": {"errors"},
-    "likelihood": {"errors"},
-    "compare": {"errors"},
-    "logs": {"errors", "counts"},
-    "datasets": {"errors", "counts"},
-    "measures": {"errors", "counts"},
-    "mle": {"errors", "counts", "likelihood", "measures"},
-    "bayes": {"errors", "counts", "likelihood", "measures", "mle"},
-    "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
+    "arguments": {"errors"},
+    "counts": {"errors", "arguments"},
+    "likelihood": {"errors", "arguments"},
+    "compare": {"errors", "arguments"},
+    "logs": {"errors", "arguments", "counts"},
+    "datasets": {"errors", "arguments", "counts"},
+    "measures": {"errors", "arguments", "counts"},
+    "mle": {"errors", "arguments", "counts", "likelihood", "measures"},
+    "bayes": {"errors", "arguments", "counts", "likelihood", "measures", "mle"},
 }
+BELOW["simulate"] = {*BELOW["bayes"], "bayes", "compare"}
 BELOW["report"] = {*BELOW["simulate"], "simulate"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 
 __all__ = ["SAID", "Notice", "Severity", "handed_on", "notice_where", "notices", "with_notices"]
@@ -85,6 +86,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
+@checked()
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 

@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.checks import (
     STIMULI,
     TYPE1_DIMS,
@@ -36,6 +37,7 @@ __all__ = ["count_trials", "from_nr", "to_nr"]
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 
+@checked(trials=the_function_says)
 def count_trials(
     trials: pd.DataFrame,
     *,
@@ -146,6 +148,7 @@ def count_trials(
     return with_notices(counts, found)
 
 
+@checked()
 def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     """Count table from the field's count vectors.
 
@@ -201,6 +204,7 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     return with_notices(counts, count_notices(counts))
 
 
+@checked(counts=the_function_says)
 def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count vectors of a count table: the inverse of `from_nr`.
 

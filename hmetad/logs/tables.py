@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 
 import pandas as pd
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 
 __all__ = ["read_table"]
@@ -38,6 +39,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
+@checked()
 def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
 

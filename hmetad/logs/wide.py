@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.errors import InputError, nearest
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.tables import read_table
@@ -18,6 +19,7 @@ from hmetad.logs.trials import safe_text
 __all__ = ["long_table", "read_trials"]
 
 
+@checked()
 def read_trials(
     path: str | Path,
     *,
@@ -86,6 +88,7 @@ def read_trials(
     return trials
 
 
+@checked(trials=the_function_says)
 def long_table(
     trials: pd.DataFrame,
     *,

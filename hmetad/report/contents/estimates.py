@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.checks import sampled_variables
 
 __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
@@ -15,6 +16,7 @@ __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
 ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
 
 
+@checked(fit=with_posterior)
 def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     """Posterior means and equal-tailed intervals, one row per cell.
 
@@ -43,6 +45,7 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     return summary.to_dataframe().reset_index()
 
 
+@checked()
 def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """Measures as a plain table, one row per cell.
 
@@ -84,6 +87,7 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@checked(fit=with_posterior)
 def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     """Diagnostics of the sampling of a fit, in one number each.
 
