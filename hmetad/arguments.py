@@ -458,7 +458,7 @@ def is_iterable_of(value: Any, part: Kind) -> bool:
     """Whether a value can be gone through; what is used up by it is not looked into."""
     if is_list(value):
         return all(map(part.holds, items_of(value)))
-    return isinstance(value, Iterable) and not isinstance(value, NO_LISTS | type)
+    return isinstance(value, Iterable) and not isinstance(value, (*NO_LISTS, type))
 
 
 def is_array_like(value: object) -> bool:

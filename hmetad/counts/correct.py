@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import checked, the_function_says
+from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
@@ -129,7 +130,8 @@ def count_correct(
         "ratings_rule": rule,
     }
     counts = type2_table(values, cells, attrs)
-    return with_notices(counts, [*dropped, *type2_notices(counts)])
+    alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
+    return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
 
 
 @checked(counts=the_function_says)

@@ -104,7 +104,7 @@ def as_detection(
 
 def refuse_unacknowledged(acknowledge: object) -> None:
     """Refuse all but the literal acknowledgement, with its meaning."""
-    if acknowledge != ACKNOWLEDGEMENT:
+    if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
         step = f"{MEANING} {INSTEAD}"
         raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
 

@@ -112,7 +112,12 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     []
     """
     text = attributes(counts_or_fit).get("notices", "[]")
-    return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in json.loads(text)]
+    try:
+        return [Notice(**{**x, "cells": tuple(x["cells"])}) for x in json.loads(text)]
+    except (TypeError, KeyError, ValueError, RecursionError) as error:
+        allowed = "the JSON text that with_notices writes"
+        step = "Without them: remove the attr, .attrs.pop('notices')."
+        raise InputError("attrs['notices']", f"{text!r:.80}", allowed, step) from error
 
 
 def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](

@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import checked, the_function_says
+from hmetad.counts.alike import alike_notices, refuse_unwritable
 from hmetad.counts.checks import (
     STIMULI,
     TYPE1_DIMS,
@@ -144,7 +145,8 @@ def count_trials(
     grouped = trials, cells, names, by, [*roles.values(), *by, *covariates], stimulus
     same = cells_of_the_same_items(*grouped)
     counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
-    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts)]
+    alike = alike_notices(cells[by], names)
+    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts), *alike]
     return with_notices(counts, found)
 
 
@@ -201,7 +203,7 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
     counts = count_table(values, labels, cells, attrs)
-    return with_notices(counts, count_notices(counts))
+    return with_notices(counts, [*count_notices(counts), *alike_notices(cells, labels)])
 
 
 @checked(counts=the_function_says)
@@ -356,7 +358,15 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
 
 def cell_values(argument: str, value: object, size: int) -> list[object]:
     """Values of a coordinate or covariate, one per cell."""
-    array = np.asarray(value)
+    try:
+        # As objects: NumPy's own text ends at a NUL.
+        array = np.asarray(value, dtype=object)
+    except (TypeError, ValueError) as error:
+        got = type(value).__name__
+        raise InputError(
+            argument, got, f"a scalar or one value for each of {size} cells"
+        ) from error
+    refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import measure_frame
 from hmetad.report.contents.tables import notice_block
@@ -63,7 +63,7 @@ NO_STIMULUS = (
 )
 
 
-@checked(counts=the_function_says)
+@checked()
 def measures_report(
     counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
 ) -> Report:

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.information_bounds import (
@@ -46,7 +46,7 @@ MOST_CELLS = 8
 GRID = np.linspace(0.0, 1.0, 201)
 
 
-@checked(counts=the_function_says)
+@checked()
 def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Type-2 ROC curve of each cell; of a single cell with the bounds that its accuracy sets.
 
@@ -88,7 +88,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     return finished(ax, "P(confident | wrong)", "P(confident | right)")
 
 
-@checked(counts=the_function_says)
+@checked()
 def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Pseudo type-1 ROC curve of each cell, from response and rating together, with its bounds.
 
