@@ -38,11 +38,13 @@ __all__ = [
     "described",
     "finite",
     "kind_of",
+    "of_type",
     "probability",
     "seed_or_none",
     "the_function_says",
     "whole",
     "with_posterior",
+    "with_variables",
 ]
 
 type Check = Callable[[str, Any], object]
@@ -189,11 +191,11 @@ def arrays_of_numbers(argument: str, value: Any) -> None:
     --------
     >>> arrays_of_numbers("accuracy", ["0.7", "0.8"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: accuracy: got ['0.7', '0.8'], allowed is a number or an array of \
-numbers.
+    hmetad.errors.InputError: accuracy: got ['0.7', '0.8'], allowed is numbers, one or an array \
+of them.
     """
     if value is not None and array_kind(value) not in "biuf":
-        raise InputError(argument, described(value), "a number or an array of numbers")
+        raise InputError(argument, described(value), "numbers, one or an array of them")
 
 
 def with_posterior(argument: str, value: Any) -> None:
@@ -210,6 +212,39 @@ def with_posterior(argument: str, value: Any) -> None:
     if posterior is None or not {"chain", "draw"} <= {*posterior.dims}:
         allowed = "a fit, with draws in its group 'posterior'"
         raise InputError(argument, described(value), allowed, "Pass what fit or load_fit returns.")
+
+
+def with_variables(*names: str, dim: str, made_by: str) -> Check:
+    """Check for a Dataset with some variables and a dim that has labels.
+
+    Parameters
+    ----------
+    *names : str
+        Variables that it holds.
+    dim : str
+        A dim that it has, with a coordinate.
+    made_by : str
+        Functions that return such a Dataset, for the message.
+
+    Examples
+    --------
+    >>> with_variables("rank", dim="cell", made_by="rank")("ranks", {"rank": 1})
+    Traceback (most recent call last):
+    hmetad.errors.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
+with rank and dim cell.
+    """
+
+    def check(argument: str, value: Any) -> None:
+        named = " and ".join([", ".join(names), f"dim {dim}"] if names else [f"dim {dim}"])
+        allowed = f"a Dataset of {made_by}, with {named}"
+        if not is_instance(value) or type(value).__name__ != "Dataset":
+            raise InputError(argument, described(value), allowed)
+        lacking = [name for name in names if name not in value.data_vars]
+        lacking += [dim] if dim not in value.dims or dim not in value.coords else []
+        if lacking:
+            raise InputError(argument, f"one without {', '.join(lacking)}", allowed)
+
+    return check
 
 
 def the_function_says(argument: str, value: object) -> None:
@@ -290,7 +325,7 @@ def doors_of(function: Callable[..., Any], checks: Mapping[str, Check]) -> Doors
     unknown = {*checks} - {*parameters}
     assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
     doors = {
-        name: Door(checks.get(name) or check_of(hints.get(name, Any)), parameter.default)
+        name: Door(checks.get(name) or of_type(hints.get(name, Any)), parameter.default)
         for name, parameter in parameters.items()
     }
     kinds = {name: parameter.kind for name, parameter in parameters.items()}
@@ -319,8 +354,15 @@ def pass_doors(doors: Doors, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
             found.check(name, value)
 
 
-def check_of(annotation: Any) -> Check:
-    """Check that refuses values outside the annotation."""
+def of_type(annotation: Any) -> Check:
+    """Check that refuses values outside an annotation.
+
+    Examples
+    --------
+    >>> of_type(str)("kind", ["difference"])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: kind: got ['difference'], allowed is text.
+    """
     kind = kind_of(annotation)
 
     def check(argument: str, value: Any) -> None:

@@ -19,7 +19,7 @@ from hmetad.logs.trials import safe_text
 __all__ = ["long_table", "read_trials"]
 
 
-@checked()
+@checked(columns=the_function_says)
 def read_trials(
     path: str | Path,
     *,

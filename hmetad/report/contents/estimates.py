@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import checked, probability, with_posterior
 from hmetad.bayes.checks import sampled_variables
 
 __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
@@ -16,7 +16,7 @@ __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
 ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
 
 
-@checked(fit=with_posterior)
+@checked(fit=with_posterior, ci_prob=probability)
 def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     """Posterior means and equal-tailed intervals, one row per cell.
 
