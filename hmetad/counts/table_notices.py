@@ -13,6 +13,7 @@ import xarray as xr
 from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.notices import Notice, Severity, notice_where
+from hmetad.errors import InputError
 
 __all__ = ["FEW_TRIALS", "MESSAGES", "count_notices", "items_together"]
 
@@ -149,7 +150,7 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     array([[3, 3],
            [3, 3]])
     """
-    by = json.loads(counts.attrs.get("by", "[]"))
+    by = grouping_columns(counts)
     items = [name for name in by if is_item_name(name)]
     if not items or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
         return counts
@@ -161,3 +162,15 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     sums = np.zeros((index.max(initial=0) + 1, *values.shape[1:]), dtype=values.dtype)
     np.add.at(sums, index, values)
     return counts.transpose("cell", ...).copy(data=sums[index])
+
+
+def grouping_columns(counts: xr.DataArray) -> list[str]:
+    """Names of the grouping columns, from the attrs that `count_trials` writes."""
+    text = counts.attrs.get("by", "[]")
+    try:
+        by = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        by = None
+    if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
+        raise InputError("attrs['by']", f"{text!r:.80}", "a JSON list of names of columns")
+    return by

@@ -88,7 +88,7 @@ def read_trials(
     return trials
 
 
-@checked(trials=the_function_says)
+@checked()
 def long_table(
     trials: pd.DataFrame,
     *,

@@ -564,5 +564,13 @@ def test_no_call_ends_in_an_error_from_inside():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SAMPLING))
+@pytest.mark.parametrize("wrong", [None, b"model", object(), int, {"a"}], ids=str)
+def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name, wrong):
+    with pytest.raises(hmetad.InputError):
+        getattr(hmetad, name)(wrong)
+
+
+@pytest.mark.slow
 def test_no_call_of_many_ends_in_an_error_from_inside():
     tally_for(8, calls(), called, name="public functions")

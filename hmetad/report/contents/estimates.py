@@ -10,6 +10,7 @@ import xarray as xr
 
 from hmetad.arguments import checked, probability, with_posterior
 from hmetad.bayes.checks import sampled_variables
+from hmetad.errors import InputError
 
 __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
 
@@ -72,6 +73,9 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """
     if isinstance(measures, xr.DataArray):
         measures = measures.to_dataset(name=measures.name or "measure")
+    if "cell" not in measures.coords or "cell" not in measures.dims:
+        dims = f"dims ({', '.join(map(str, measures.dims))})"
+        raise InputError("measures", dims, "measures of cells, with dim cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     for name, values in measures.data_vars.items():
