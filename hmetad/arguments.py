@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from inspect import Parameter, signature
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -51,6 +51,7 @@ type Check = Callable[[str, Any], object]
 
 MOST_WHOLE = 2**63
 LONGEST = 100
+LONGEST_NAME = 255
 NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
 
 
@@ -377,8 +378,10 @@ def of_type(annotation: Any) -> Check:
 
 def union_of(annotations: Iterable[Any]) -> Kind:
     """Values of any of the annotations."""
-    # None is said last, and least costly tested first.
-    kinds = [kind_of(x) for x in sorted(annotations, key=lambda x: x in (None, NoneType))]
+    # None is said last. Text beside a path is a path.
+    given = list(annotations)
+    ordered = sorted(given, key=lambda x: x in (None, NoneType))
+    kinds = [kind_of(x) for x in ordered if not (x is str and Path in given)]
     holds = tuple(kind.holds for kind in kinds)
     words = list(dict.fromkeys(kind.words for kind in kinds))
     said = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
@@ -469,6 +472,15 @@ def is_number(value: object) -> bool:
     return is_whole(value)
 
 
+def is_path(value: Any) -> bool:
+    """Whether a value is a path, or the text of one, that a file system may hold."""
+    if not isinstance(value, str | PathLike) or isinstance(value, type):
+        return False
+    text = fspath(value)
+    parts = text.split("/") if isinstance(text, str) else []
+    return bool(parts) and "\0" not in text and all(len(part) <= LONGEST_NAME for part in parts)
+
+
 def is_list(value: Any) -> bool:
     """Whether a value holds others in an order: a list, a tuple, a one-dimensional array."""
     if isinstance(value, list | tuple):
@@ -536,7 +548,7 @@ PLAIN: dict[Any, Kind] = {
     int: Kind(is_whole, "a whole number"),
     float: Kind(is_number, "a number"),
     str: Kind(lambda value: isinstance(value, str), "text"),
-    Path: Kind(lambda value: isinstance(value, PathLike), "a path"),
+    Path: Kind(is_path, "a path"),
     Any: Kind(lambda _: True, "anything"),
     Hashable: Kind(lambda value: isinstance(value, Hashable), "anything hashable"),
 }

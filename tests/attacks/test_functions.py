@@ -558,7 +558,9 @@ def called(call):
 
 
 def test_no_call_ends_in_an_error_from_inside():
-    ends = tally(calls(), called, examples=1500)
+    # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
+    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
+    ends = tally(calls(), called, examples=500)
     assert ends["refused"] > 100
     assert ends["answered"] > 100
 
@@ -573,4 +575,5 @@ def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name
 
 @pytest.mark.slow
 def test_no_call_of_many_ends_in_an_error_from_inside():
+    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
     tally_for(8, calls(), called, name="public functions")
