@@ -9,6 +9,8 @@ from difflib import get_close_matches
 
 __all__ = ["InputError", "nearest"]
 
+LONGEST = 2000
+
 
 class InputError(ValueError):
     """Raised when an argument or a file cannot be used; its text names the next step.
@@ -32,8 +34,22 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, got: str, allowed: str, next_step: str = "") -> None:
         self.argument, self.got, self.allowed, self.next_step = argument, got, allowed, next_step
-        sentence = f"{argument}: got {got}, allowed is {allowed}."
-        super().__init__(f"{sentence} {next_step}".rstrip())
+        sentence = f"{one_line(argument)}: got {one_line(got)}, allowed is {allowed}."
+        super().__init__(one_line(f"{sentence} {next_step}", None).rstrip())
+
+
+def one_line(text: str, most: int | None = LONGEST) -> str:
+    """Text on one line and not endless: what came may be a whole table, or the name of a file."""
+    line = text if text.isprintable() else " ".join(map(printable, text.split()))
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+
+
+def printable(word: str) -> str:
+    """Word in which control codes and halves of characters are written by their number."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in word
+    )
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

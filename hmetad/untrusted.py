@@ -46,7 +46,8 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     (['model', 'task'], {})
     >>> read_attr({"same_items": '["a"]'}, "same_items")
     Traceback (most recent call last):
-    hmetad.errors.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes there.
+    hmetad.errors.InputError: attrs['same_items']: got '["a"]', allowed is what hmetad writes \
+there. Without it: remove the attr, .attrs.pop('same_items').
     """
     shape = SHAPES[name]
     if name not in attrs:
@@ -54,7 +55,8 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     value = parse_json(attrs[name], f"attrs[{name!r}]")
     if not has_shape(value, shape):
         got = repr(attrs[name])[:80]
-        raise InputError(f"attrs[{name!r}]", got, "what hmetad writes there")
+        step = f"Without it: remove the attr, .attrs.pop({name!r})."
+        raise InputError(f"attrs[{name!r}]", got, "what hmetad writes there", step)
     return value
 
 

@@ -20,23 +20,24 @@ BELOW = {
     "files": set(),
     "memory": {"errors"},
     "caches": set(),
-    "process": {"files"},
     "spreadsheets": set(),
     "untrusted": {"errors"},
-    "counts": {"errors", "memory", "untrusted"},
-    "likelihood": {"errors"},
-    "compare": {"errors", "untrusted"},
-    "logs": {"errors", "counts", "spreadsheets"},
-    "datasets": {"errors", "counts"},
-    "measures": {"errors", "untrusted", "counts"},
-    "mle": {"errors", "counts", "likelihood", "measures"},
-    "bayes": {"errors", "files", "memory", "untrusted", "counts", "likelihood", "measures", "mle"},
-    "simulate": {"errors", "counts", "likelihood", "measures", "mle", "bayes", "compare"},
+    "arguments": {"errors"},
 }
-BELOW["report"] = {
-    *BELOW["simulate"],
-    *("simulate", "files", "memory", "spreadsheets", "untrusted"),
+FLOOR = {*BELOW} - {"caches"}
+BELOW |= {
+    "process": {"files"},
+    "counts": FLOOR,
+    "likelihood": FLOOR,
+    "compare": FLOOR,
+    "logs": {*FLOOR, "counts"},
+    "datasets": {*FLOOR, "counts"},
+    "measures": {*FLOOR, "counts"},
 }
+BELOW["mle"] = {*BELOW["measures"], "measures", "likelihood"}
+BELOW["bayes"] = {*BELOW["mle"], "mle"}
+BELOW["simulate"] = {*BELOW["bayes"], "bayes", "compare"}
+BELOW["report"] = {*BELOW["simulate"], "simulate"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}

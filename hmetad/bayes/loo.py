@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
+from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.checks import sampled_variables
 from hmetad.likelihood.theory import log_joint_probabilities
 
@@ -21,6 +22,7 @@ __all__ = ["loo", "trial_log_likelihood"]
 OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
+@checked(fit=with_posterior)
 def loo(fit: xr.DataTree) -> ELPDData:
     """Expected log predictive density of a trial that the fit has not seen, summed over trials.
 

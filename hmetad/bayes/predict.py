@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec
@@ -23,6 +24,7 @@ PER_CELL = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria")
 SIDE = xr.DataArray([-1.0, 1.0], dims="response", coords={"response": ["S1", "S2"]})
 
 
+@checked(fit=with_posterior)
 def predict(
     fit: xr.DataTree,
     cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,

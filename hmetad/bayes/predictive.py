@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, seed_or_none, with_posterior
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
 from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
@@ -24,6 +25,7 @@ MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
 
 
+@checked(fit=with_posterior, seed=seed_or_none)
 def predicted_counts(
     fit: xr.DataTree, *, ci_prob: float = 0.95, draws: int = 500, seed: int = 0
 ) -> xr.Dataset:

@@ -11,6 +11,7 @@ from typing import Any
 
 import xarray as xr
 
+from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.spec import ModelSpec, Prior
 from hmetad.errors import InputError, nearest
@@ -21,6 +22,7 @@ RULES = {"relative": "κ = M·c", "absolute": "κ = c"}
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 
 
+@checked(fit=with_posterior)
 def sensitivity(
     fit: xr.DataTree,
     choices: Sequence[str] | Mapping[str, ModelSpec] | None = None,
@@ -74,6 +76,7 @@ def sensitivity(
     return found
 
 
+@checked(fit=with_posterior)
 def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     """Models that differ from that of a fit in one choice, by what they have otherwise.
 

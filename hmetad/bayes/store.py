@@ -8,6 +8,7 @@ from typing import Literal
 
 import xarray as xr
 
+from hmetad.arguments import checked, whole
 from hmetad.bayes.checksums import refuse_changed_file, with_checksum
 from hmetad.bayes.containers import MAX_BYTES, reading, refuse_unusual_hdf5
 from hmetad.bayes.disk import read_folder
@@ -22,6 +23,7 @@ __all__ = ["load_fit", "save_fit"]
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
+@checked()
 def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     """Write a fit as netCDF, whole or not at all.
 
@@ -53,6 +55,7 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     return path
 
 
+@checked(max_bytes=whole(1))
 def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Read a fit that `save_fit` or `hmetad fit` wrote.
 

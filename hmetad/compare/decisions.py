@@ -16,6 +16,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.compare.monte_carlo import MAX_RHAT
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -137,6 +138,7 @@ class Decisions:
         return f"<p>{escape(headline(self))}</p>\n{table}"
 
 
+@checked(rope=the_function_says)
 def decide(
     draws: xr.DataArray,
     *,

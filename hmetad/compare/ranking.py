@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from hmetad.arguments import checked, the_function_says, with_variables
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
 from hmetad.compare.monte_carlo import (
@@ -47,6 +48,7 @@ VARIABLES = {
 }
 
 
+@checked(draws=the_function_says)
 def rank(
     draws: Draws | Mapping[str, Draws],
     *,
@@ -132,6 +134,7 @@ def rank(
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
+@checked(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
 def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     """Ranks as a table: stratum by stratum, the best first.
 

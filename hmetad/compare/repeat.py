@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions, IntervalKind, decide
 from hmetad.compare.quantities import Draws, one_variable
@@ -19,6 +20,7 @@ from hmetad.errors import InputError
 __all__ = ["repeat_decisions"]
 
 
+@checked()
 def repeat_decisions(
     decisions: Decisions, fits: Mapping[str, Draws | Mapping[str, Draws]]
 ) -> dict[str, Decisions]:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.errors import InputError
@@ -14,6 +15,7 @@ from hmetad.errors import InputError
 __all__ = ["superiority_table"]
 
 
+@checked()
 def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     r"""Probability that the left value is larger than the right one, a row per pair.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 
 __all__ = ["bin_confidence"]
@@ -36,6 +37,7 @@ def bin_confidence(
     edges: Sequence[float] | None = ...,
     within: Sequence[Hashable] | ArrayLike | None = ...,
 ) -> NDArray[Any]: ...
+@checked()
 def bin_confidence(
     values: pd.Series | ArrayLike,
     ratings: int,

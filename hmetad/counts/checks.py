@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.counts.alike import refuse_alike, refuse_unwritable
 from hmetad.counts.correctness import (
     TYPE2_MEASURES,
     looks_like_correctness,
@@ -119,7 +120,9 @@ def two_labels(
     if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
         step = "Drop the other trials, or recode both columns to the same two labels."
         raise InputError(columns, f"{len(seen)} labels: {listed}", "the same two labels", step)
-    return sorted(seen)
+    pair = sorted(seen)
+    refuse_alike(columns, pair)
+    return pair
 
 
 def rating_numbers(
@@ -168,6 +171,7 @@ def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
     items = [value.item() if isinstance(value, np.generic) else value for value in list(values)]
     kinds = {type(value) for value in items}
     dtypes: dict[type, type] = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
+    refuse_unwritable(name, (value for value in items if isinstance(value, str)))
     if len(kinds) == 1 and kinds <= dtypes.keys():
         try:
             return np.array(items, dtype=dtypes[kinds.pop()])
@@ -361,6 +365,7 @@ def given_labels(labels: Sequence[Label]) -> list[Label]:
     pair = [label.item() if isinstance(label, np.generic) else label for label in given]
     if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
         raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
+    refuse_alike("labels", pair)
     return pair
 
 

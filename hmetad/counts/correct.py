@@ -12,6 +12,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, the_function_says
+from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
@@ -51,6 +53,7 @@ NO_RIGHTS = (
 )
 
 
+@checked(trials=the_function_says)
 def count_correct(
     trials: pd.DataFrame,
     *,
@@ -127,9 +130,11 @@ def count_correct(
         "ratings_rule": rule,
     }
     counts = type2_table(values, cells, attrs)
-    return with_notices(counts, [*dropped, *type2_notices(counts)])
+    alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
+    return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
 
 
+@checked(counts=the_function_says)
 def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     """Type-2 table of a count table, summed over what was shown; or a type-2 table as it is.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.correctness import TYPE2_MEASURES
@@ -29,6 +30,7 @@ MEANING = (
 INSTEAD = f"Use {TYPE2_MEASURES}."
 
 
+@checked(type2_table=the_function_says, acknowledge=the_function_says)
 def as_detection(
     type2_table: xr.DataArray, *, acknowledge: str = "", cut: int | None = None
 ) -> xr.DataArray:
@@ -102,7 +104,7 @@ def as_detection(
 
 def refuse_unacknowledged(acknowledge: object) -> None:
     """Refuse all but the literal acknowledgement, with its meaning."""
-    if acknowledge != ACKNOWLEDGEMENT:
+    if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
         step = f"{MEANING} {INSTEAD}"
         raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from hmetad.counts.alike import refuse_unwritable
 from hmetad.counts.checks import TYPE1_DIMS, refuse_no_table
 from hmetad.errors import InputError, nearest
 
@@ -78,6 +79,7 @@ no result of hmetad. The name is taken, by a dim or a result. Rename the column,
         if name in RESERVED_NAMES or name.endswith("_se"):
             step = f"The name is taken, by a dim or a result. Rename the column, say 'my_{name}'."
             raise InputError(argument, repr(name), allowed, step)
+        refuse_unwritable(argument, [name])
         if "/" in name:
             raise InputError(argument, repr(name), allowed, "Rename the column.")
     return names

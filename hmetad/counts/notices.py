@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
@@ -86,6 +87,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
+@checked()
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 

@@ -14,6 +14,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import checked, the_function_says
+from hmetad.counts.alike import alike_notices, refuse_unwritable
 from hmetad.counts.checks import (
     STIMULI,
     TYPE1_DIMS,
@@ -36,6 +38,7 @@ __all__ = ["count_trials", "from_nr", "to_nr"]
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 
+@checked(trials=the_function_says)
 def count_trials(
     trials: pd.DataFrame,
     *,
@@ -142,10 +145,12 @@ def count_trials(
     grouped = trials, cells, names, by, [*roles.values(), *by, *covariates], stimulus
     same = cells_of_the_same_items(*grouped)
     counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
-    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts)]
+    alike = alike_notices(cells[by], names)
+    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts), *alike]
     return with_notices(counts, found)
 
 
+@checked()
 def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     """Count table from the field's count vectors.
 
@@ -198,9 +203,10 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
     counts = count_table(values, labels, cells, attrs)
-    return with_notices(counts, count_notices(counts))
+    return with_notices(counts, [*count_notices(counts), *alike_notices(cells, labels)])
 
 
+@checked(counts=the_function_says)
 def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count vectors of a count table: the inverse of `from_nr`.
 
@@ -352,7 +358,15 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
 
 def cell_values(argument: str, value: object, size: int) -> list[object]:
     """Values of a coordinate or covariate, one per cell."""
-    array = np.asarray(value)
+    try:
+        # As objects: NumPy's own text ends at a NUL.
+        array = np.asarray(value, dtype=object)
+    except (TypeError, ValueError) as error:
+        got = type(value).__name__
+        raise InputError(
+            argument, got, f"a scalar or one value for each of {size} cells"
+        ) from error
+    refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):

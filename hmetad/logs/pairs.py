@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
@@ -34,6 +35,7 @@ MOST_OPTIONS = 200_000_000
 OWN = ("item", "stimulus", "response", "confidence")
 
 
+@checked(trials=the_function_says)
 def option_pairs(
     trials: pd.DataFrame,
     *,
@@ -128,6 +130,7 @@ def option_pairs(
     return frame
 
 
+@checked()
 def count_pairs(
     pairs: pd.DataFrame, *, by: By = (), covariates: By = (), ratings: int | None = None
 ) -> xr.DataArray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_ai import read_inspect
 from hmetad.logs.lm_eval import read_lm_eval
@@ -40,6 +41,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 )
 
 
+@checked()
 def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     r"""Trials of a log of a kind, ready to be counted.
 

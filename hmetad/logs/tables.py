@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.logs.limits import Limits, as_limits, beyond
 from hmetad.logs.lines import lines_of
@@ -42,6 +43,7 @@ BATCH = 2**16
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
+@checked()
 def read_table(
     path: str | Path,
     *,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import Limits
 from hmetad.logs.stated import Scale, parse_confidence
@@ -19,6 +20,7 @@ from hmetad.logs.trials import safe_text
 __all__ = ["long_table", "read_trials"]
 
 
+@checked(columns=the_function_says)
 def read_trials(
     path: str | Path,
     *,
@@ -90,6 +92,7 @@ def read_trials(
     return trials
 
 
+@checked()
 def long_table(
     trials: pd.DataFrame,
     *,

@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.checks import whole_number
 from hmetad.counts.notices import with_notices
 from hmetad.errors import InputError
@@ -69,6 +70,7 @@ VARIABLES = BIN_TEXTS | {
 }
 
 
+@checked(trials=the_function_says)
 def calibration(
     trials: pd.DataFrame,
     *,

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.counts.checks import Label
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
@@ -62,6 +63,7 @@ BELOW = (
 )
 
 
+@checked(accuracy=arrays_of_numbers)
 def majority_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that goes with the majority of its members.
 
@@ -105,6 +107,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
+@checked(accuracy=arrays_of_numbers)
 def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that weighs each member's vote by the log-odds of its accuracy.
 
@@ -153,6 +156,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
+@checked(share=arrays_of_numbers)
 def predictionwise_vote(
     share: Values,
     confidence: Values,
@@ -238,6 +242,7 @@ def predictionwise_vote(
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
 
 
+@checked(accuracy=arrays_of_numbers, accuracy_s1=arrays_of_numbers)
 def group_bounds(
     accuracy: Values, *, accuracy_s1: Values | None = None, prior: float = 0.5
 ) -> xr.Dataset:
@@ -306,6 +311,7 @@ def group_bounds(
     return with_notices(result, [*notices(members), *notices(others), *gaps, *below])
 
 
+@checked()
 def combine_predictions(
     responses: Values,
     confidence: Values,

@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError, nearest
@@ -76,6 +77,7 @@ class Type1Rates(NamedTuple):
     rejections: Floats
 
 
+@checked(counts=the_function_says)
 def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Sensitivity, bias and their standard errors, per cell.
 
@@ -197,6 +199,7 @@ def z_scores(yes: ArrayLike, no: ArrayLike) -> tuple[Floats, Floats]:
     return np.where(defined, z, np.nan), np.where(defined, variance, np.nan)
 
 
+@checked()
 def z_test(
     estimates: xr.Dataset, var: str, left: str | Sequence[str], right: str | Sequence[str]
 ) -> xr.Dataset:

@@ -47,7 +47,7 @@ def labelled(
         elif array.ndim == 2 and per_response:
             inner = ("response",)
         sizes = array.shape[1 : 1 + len(inner)]
-        result[name] = ((*like.dims, *inner), array.reshape(*like.shape, *sizes))
+        result[name] = ((*like.dims, *inner), array.reshape((*like.shape, *sizes)))
         long_name, units = described[name]
         result[name].attrs = {"long_name": long_name, "units": units, "source": source}
     criteria = np.arange(1, counts.sizes["rating"])

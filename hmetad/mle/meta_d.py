@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import handed_on
 from hmetad.counts.table_notices import items_together
@@ -50,6 +51,7 @@ VARIABLES = {
 }
 
 
+@checked(counts=the_function_says)
 def fit_mle(
     counts: xr.DataArray,
     *,

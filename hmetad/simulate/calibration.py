@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from hmetad.arguments import checked, seed_or_none
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
@@ -48,6 +49,7 @@ VARIABLES = {
 }
 
 
+@checked(seed=seed_or_none)
 def calibrate_sampler(
     model: str | ModelSpec = "individual",
     design: xr.DataArray | None = None,

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
 from hmetad.compare.decisions import check_arguments
 from hmetad.compare.verdicts import interval_words
 from hmetad.counts.checks import open_probability, whole_number
@@ -40,6 +41,13 @@ VARIABLES = {
 }
 
 
+@checked(
+    dprime=arrays_of_numbers,
+    m_ratio=arrays_of_numbers,
+    c=arrays_of_numbers,
+    gaps=arrays_of_numbers,
+    seed=seed_or_none,
+)
 def plan_trials(
     *,
     trials: Sequence[int] = (100, 200, 400, 800, 1600),

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.simulate.simulate import simulate_counts
@@ -28,6 +29,7 @@ SUMMARIES = {
 }
 
 
+@checked(dprime=arrays_of_numbers, trials=arrays_of_numbers, seed=seed_or_none)
 def recover(
     estimators: Mapping[str, Estimator],
     *,

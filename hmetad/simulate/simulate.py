@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
 from hmetad.counts.checks import plain_array, whole_number
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
@@ -24,6 +25,15 @@ __all__ = ["simulate_counts", "simulate_trials"]
 type Floats = NDArray[np.float64]
 
 
+@checked(
+    dprime=arrays_of_numbers,
+    c=arrays_of_numbers,
+    m_ratio=arrays_of_numbers,
+    trials=arrays_of_numbers,
+    gaps=arrays_of_numbers,
+    s=arrays_of_numbers,
+    seed=seed_or_none,
+)
 def simulate_counts(
     dprime: ArrayLike,
     c: ArrayLike = 0.0,
@@ -100,6 +110,9 @@ def simulate_counts(
     return with_covariates(counts, dict(covariates or {}))
 
 
+@checked(
+    dprime=arrays_of_numbers, c=arrays_of_numbers, m_ratio=arrays_of_numbers, seed=seed_or_none
+)
 def simulate_trials(
     dprime: ArrayLike,
     c: ArrayLike = 0.0,

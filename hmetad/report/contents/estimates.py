@@ -8,13 +8,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked, probability, with_posterior
 from hmetad.bayes.checks import sampled_variables
+from hmetad.errors import InputError
 
 __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
 
 ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
 
 
+@checked(fit=with_posterior, ci_prob=probability)
 def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     """Posterior means and equal-tailed intervals, one row per cell.
 
@@ -43,6 +46,7 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     return summary.to_dataframe().reset_index()
 
 
+@checked()
 def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """Measures as a plain table, one row per cell.
 
@@ -69,6 +73,9 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     """
     if isinstance(measures, xr.DataArray):
         measures = measures.to_dataset(name=measures.name or "measure")
+    if "cell" not in measures.coords or "cell" not in measures.dims:
+        dims = f"dims ({', '.join(map(str, measures.dims))})"
+        raise InputError("measures", dims, "measures of cells, with dim cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     for name, values in measures.data_vars.items():
@@ -84,6 +91,7 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@checked(fit=with_posterior)
 def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     """Diagnostics of the sampling of a fit, in one number each.
 

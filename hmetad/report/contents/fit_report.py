@@ -9,6 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked, the_function_says
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
@@ -37,6 +38,7 @@ COMPARED = {
 }
 
 
+@checked(fit=the_function_says, models=the_function_says)
 def fit_report(
     fit: xr.DataTree,
     decisions: Decisions | Sequence[Decisions] = (),
@@ -99,6 +101,7 @@ def fit_report(
     return Report(title or heading, tuple(blocks), meta=about(fit))
 
 
+@checked()
 def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
     """One report of several, each under its name, which begins all of its headings.
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
@@ -25,6 +26,7 @@ SEPARATE = (
 )
 
 
+@checked()
 def fits_report(
     fits: Mapping[str, xr.DataTree],
     decisions: Decisions,

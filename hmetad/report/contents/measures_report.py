@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import measure_frame
 from hmetad.report.contents.tables import notice_block
@@ -62,6 +63,7 @@ NO_STIMULUS = (
 )
 
 
+@checked(measures=with_variables("auroc2", dim="cell", made_by="measure"))
 def measures_report(
     counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
 ) -> Report:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from hmetad.arguments import checked
 from hmetad.report.names import unit
 from hmetad.report.page.cells import format_cell
 from hmetad.report.plots.frames import need, number_rows
@@ -27,6 +28,7 @@ from hmetad.report.plots.style import (
 __all__ = ["plot_sensitivity_bars"]
 
 
+@checked()
 def plot_sensitivity_bars(
     table: pd.DataFrame,
     *,

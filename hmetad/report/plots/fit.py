@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
 from hmetad.report.names import in_percent
 from hmetad.report.plots.panels import (
@@ -51,6 +52,9 @@ DRAWN = {
 }
 
 
+@checked(
+    predicted=with_variables("counts", "mean", "hit_rate", dim="cell", made_by="predicted_counts")
+)
 def plot_fit(
     predicted: xr.Dataset,
     *,

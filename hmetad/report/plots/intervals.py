@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from hmetad.arguments import checked
 from hmetad.report.names import axis_name, in_percent, interval_kind, judged_name
 from hmetad.report.page.cells import format_cell
 from hmetad.report.page.escape import shorten
@@ -59,6 +60,7 @@ class IntervalDecisions(Protocol):
         """One row per comparison: label, mean, lower, upper, verdict and more."""
 
 
+@checked()
 def plot_forest(
     table: pd.DataFrame,
     *,
@@ -121,6 +123,7 @@ def plot_forest(
     return ax
 
 
+@checked()
 def plot_decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
     """Intervals against the range of practical equivalence, a marker per verdict.
 

@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from hmetad.arguments import checked
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.information_bounds import (
@@ -45,6 +46,7 @@ MOST_CELLS = 8
 GRID = np.linspace(0.0, 1.0, 201)
 
 
+@checked()
 def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Type-2 ROC curve of each cell; of a single cell with the bounds that its accuracy sets.
 
@@ -86,6 +88,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     return finished(ax, "P(confident | wrong)", "P(confident | right)")
 
 
+@checked()
 def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Pseudo type-1 ROC curve of each cell, from response and rating together, with its bounds.
 
@@ -129,6 +132,7 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     return finished(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
 
 
+@checked()
 def plot_information_plane(
     information: xr.Dataset, *, prior: float = 0.5, ax: Axes | None = None
 ) -> Axes:
@@ -195,6 +199,7 @@ def plot_information_plane(
     return ax
 
 
+@checked()
 def plot_group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy of groups by their size, a line for each kind of member.
 

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.report.plots.marks import line_with_whiskers, wilson
 from hmetad.report.plots.style import (
@@ -22,6 +23,7 @@ from hmetad.report.plots.style import (
 __all__ = ["plot_accuracy_by_rating"]
 
 
+@checked()
 def plot_accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy at each confidence rating, one line per cell.
 

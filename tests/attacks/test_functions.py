@@ -1,0 +1,579 @@
+"""Public functions answer any argument with a result or InputError, never an error from inside."""
+
+import datetime
+import decimal
+import fractions
+import inspect
+import io
+import json
+import math
+import warnings
+from functools import cache
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import strategies as st
+from tally import tally, tally_for
+
+import hmetad
+
+# What imports PyMC, builds models or samples: only refusals are tried, by arguments that are none.
+SAMPLING = {
+    "build_model",
+    "calibrate_sampler",
+    "draw_prior",
+    "fit",
+    "loo",
+    "other_choices",
+    "predict",
+    "predicted_counts",
+    "rebuild_model",
+    "sensitivity",
+}
+# Classes; their fields are checked where the records are read. And what reads or writes files.
+RECORDS = {"Decisions", "InputError", "ModelSpec", "Notice", "Prior", "Report"}
+ON_FILES = {"load_fit", "load_model", "save_fit"}
+FUNCTIONS = [name for name in hmetad.__all__ if name not in SAMPLING | RECORDS | ON_FILES]
+ABSENT = inspect.Parameter.empty
+
+
+def a_fit():
+    """Fit of four cells whose draws are normal numbers."""
+    rng = np.random.default_rng(1)
+    counts = counts_of_four()
+    shape = (2, 50, 4)
+    dprime, log_m = rng.normal(1.5, 0.1, shape), rng.normal(-0.2, 0.1, shape)
+    values = {"dprime": dprime, "c": rng.normal(0, 0.1, shape), "log_m": log_m}
+    values |= {"m_ratio": np.exp(log_m), "meta_d": dprime * np.exp(log_m), "meta_c": 0 * dprime}
+    dims = ("chain", "draw", "cell")
+    coords = {str(k): v for k, v in counts.coords.items() if v.dims == ("cell",)}
+    criteria = np.sort(rng.normal(0, 1, (*shape, 2, 3)), axis=-1)
+    posterior = xr.Dataset(
+        {name: (dims, x) for name, x in values.items()}
+        | {"criteria": ((*dims, "response", "criterion"), criteria)},
+        {**coords, "response": ["S1", "S2"], "criterion": [1, 2, 3]},
+    )
+    stats = xr.Dataset({"diverging": (dims[:2], np.zeros(shape[:2], dtype=bool))})
+    groups = {"posterior": posterior, "sample_stats": stats}
+    fit = xr.DataTree.from_dict(groups | {"observed_data": counts.to_dataset(name="counts")})
+    spec = hmetad.load_model("individual").to_json()
+    versions = json.dumps({"hmetad": "0", "pymc": "0"})
+    said = {"model": "individual", "seed": "1", "sampler": "none", "spec": spec}
+    fit.attrs = said | {"versions": versions}
+    return fit
+
+
+def counts_of_four():
+    """Count table of two models in two tasks."""
+    coords = {"model": ["a", "a", "b", "b"], "task": ["x", "y", "x", "y"]}
+    return hmetad.simulate_counts([1.5] * 4, 0.1, 0.8, trials=300, coords=coords, seed=1)
+
+
+def some_trials():
+    """Trials of two models with correctness, confidence and probabilities of options."""
+    coords = {"model": ["a", "b"], "task": ["x", "x"]}
+    trials = hmetad.simulate_trials([1.2] * 2, trials=60, coords=coords, seed=2)
+    sure = np.linspace(0.5, 1, len(trials))
+    right = (trials["stimulus"] == trials["response"]).to_numpy()
+    probabilities = [json.dumps([p, 1 - p]) for p in sure]
+    more = {"correct": right, "sure": sure, "target": 0, "item": range(len(trials))}
+    return trials.assign(**more, option_probabilities=probabilities, age=30, truth="S1")
+
+
+def contrasted():
+    """Draws of the difference of two models."""
+    return hmetad.contrast(made("fit"), var="log_m", over="model", within="task")
+
+
+def decided():
+    """Decisions about the difference of two models."""
+    return hmetad.decide(made("contrast"), rope=(-0.1, 0.1))
+
+
+def superior():
+    """Draws of superiority of two models."""
+    return hmetad.contrast(
+        made("fit"), var="log_m", over="model", within="task", kind="superiority"
+    )
+
+
+def planned():
+    """A plan of few studies."""
+    return hmetad.plan_trials(trials=(50, 100), rope=(-0.1, 0.1), n=20, seed=1)
+
+
+def calibrated():
+    """Bins of confidence and how often they are right."""
+    return hmetad.calibration(made("trials"), by="model", confidence="sure")
+
+
+def measured():
+    """Maximum-likelihood estimates."""
+    return hmetad.fit_mle(made("counts"))
+
+
+def type1():
+    """Type-1 measures with their standard errors."""
+    return hmetad.sdt(made("counts"))
+
+
+def informed():
+    """Measures of information."""
+    return hmetad.meta_information(made("counts"))
+
+
+def correct_table():
+    """Type-2 table of two models."""
+    return hmetad.type2_counts(made("counts"))
+
+
+def bounds():
+    """Accuracy of groups, and what bounds it."""
+    return hmetad.group_bounds([[0.6, 0.7, 0.8]])
+
+
+def one_report():
+    """A report of measures."""
+    return hmetad.measures_report(made("counts"), hmetad.measure(made("counts")))
+
+
+def ranked():
+    """Ranks of two models."""
+    return hmetad.rank(made("fit"), var="log_m", over="model", within="task")
+
+
+def pairs():
+    """Pairs of options."""
+    return hmetad.option_pairs(made("trials"))
+
+
+def frame():
+    """Estimates of a fit as a table."""
+    return hmetad.estimate_frame(made("fit"))
+
+
+def some_axes():
+    """Axes of a figure of their own."""
+    return plt.figure().add_subplot()
+
+
+MADE = {
+    "fit": a_fit,
+    "counts": counts_of_four,
+    "trials": some_trials,
+    "contrast": contrasted,
+    "decisions": decided,
+    "superiority": superior,
+    "plan": planned,
+    "calibrated": calibrated,
+    "measures": measured,
+    "sdt": type1,
+    "measured": lambda: hmetad.measure(made("counts")),
+    "information": informed,
+    "type2": correct_table,
+    "bounds": bounds,
+    "report": one_report,
+    "ranks": ranked,
+    "pairs": pairs,
+    "frame": frame,
+    "one cell": lambda: counts_of_four().sel(cell="a | x"),
+    "one model": lambda: counts_of_four().isel(cell=[0, 1]),
+    "three stimuli": lambda: xr.concat([counts_of_four()] * 2, "stimulus"),
+    "no cells": lambda: counts_of_four().isel(cell=[]),
+    "no ratings": lambda: counts_of_four().isel(rating=[]),
+    "cells twice": lambda: xr.concat([counts_of_four()] * 2, "cell"),
+    "unnamed": lambda: counts_of_four().drop_vars("cell"),
+    "falling": lambda: counts_of_four().isel(rating=slice(None, None, -1)),
+    "negative": lambda: counts_of_four() - 100,
+    "missing": lambda: counts_of_four().where(lambda x: x > 20),
+    "texts": lambda: counts_of_four().astype(str),
+    "objects": lambda: counts_of_four().astype(object),
+    "complex table": lambda: counts_of_four().astype(complex),
+    "another dim": lambda: counts_of_four().expand_dims("fold"),
+    "zeros": lambda: counts_of_four() * 0,
+    "bad notices": lambda: counts_of_four().assign_attrs(notices="{"),
+    "odd notices": lambda: counts_of_four().assign_attrs(notices='[{"code": 1}]'),
+    "odd by": lambda: counts_of_four().assign_attrs(by="7"),
+    "odd labels": lambda: counts_of_four().assign_attrs(labels=3),
+    "dataset": lambda: counts_of_four().to_dataset(name="counts"),
+    "empty dataset": xr.Dataset,
+    "empty tree": xr.DataTree,
+    "no posterior": lambda: xr.DataTree.from_dict({"prior": xr.Dataset()}),
+    "scalar array": lambda: xr.DataArray(1.0),
+    "draws without cell": lambda: xr.DataArray(np.zeros((2, 9)), dims=("chain", "draw")),
+    "few draws": lambda: contrasted().isel(draw=[0], chain=[0]),
+    "no draws": lambda: contrasted().isel(draw=[]),
+    "draws of text": lambda: contrasted().astype(str),
+    "missing draws": lambda: contrasted() * np.nan,
+    "infinite draws": lambda: contrasted() / 0,
+    "draws backwards": lambda: contrasted().transpose(),
+    "trials of NA": lambda: some_trials().assign(
+        correct=pd.array([True, pd.NA] * 60, dtype="boolean")
+    ),
+    "trials of None": lambda: some_trials().assign(correct=None, confidence=None),
+    "trials of text": lambda: some_trials().astype(str),
+    "trials of lists": lambda: some_trials().assign(model=[[1]] * 120, confidence=[[1]] * 120),
+    "trials of dates": lambda: some_trials().assign(
+        confidence=pd.Timestamp(0), model=pd.Timestamp(0)
+    ),
+    "trials of infinities": lambda: some_trials().assign(sure=np.inf, confidence=np.inf),
+    "trials of NaN": lambda: some_trials().assign(sure=np.nan, confidence=np.nan),
+    "trials of NUL": lambda: some_trials().assign(model="a\0"),
+    "trials of complex": lambda: some_trials().assign(sure=1j, confidence=1j),
+    "one trial": lambda: some_trials().iloc[:1],
+    "no trials": lambda: some_trials().iloc[:0],
+    "columns twice": lambda: pd.concat([some_trials()] * 2, axis=1),
+    "numbered columns": lambda: pd.DataFrame(np.ones((3, 3))),
+    "two levels": lambda: some_trials().set_index("model", append=True),
+    "categories": lambda: some_trials().astype("category"),
+    "bytes column": lambda: some_trials().assign(model=b"a", stimulus=b"a"),
+    "series": lambda: some_trials()["sure"],
+    "NA series": lambda: pd.Series([1, pd.NA], dtype="Int64"),
+    "text series": lambda: pd.Series(["a", "b"]),
+    "frame of objects": lambda: pd.DataFrame({"label": [object()], "mean": [None]}),
+    "index": lambda: pd.Index(["model"]),
+    "axes": some_axes,
+    "mappings": lambda: {"a": made("fit"), "b": made("fit")},
+    "mapping of decisions": lambda: {"a": made("decisions")},
+    "mapping of reports": lambda: {"a": made("report")},
+    "estimators": lambda: {"mle": hmetad.fit_mle},
+    "mapping of None": lambda: {"a": None},
+    "mapping of numbers": lambda: {1: 2},
+    "generator of numbers": lambda: np.random.default_rng(1),
+    "iterator": lambda: iter(["model"]),
+    "open file": io.StringIO,
+}
+
+
+@cache
+def kept(name):
+    """Value of the pool, made once."""
+    return MADE[name]()
+
+
+def made(name):
+    """Value of the pool; what is drawn upon or used up is made anew."""
+    return MADE[name]() if name in {"axes", "iterator", "open file"} else kept(name)
+
+
+class Named(str):
+    """Name of a value that is made when it is used, so that an example prints short."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"<{self}>"
+
+
+class Odd:
+    """What refuses to be compared, counted, shown or converted."""
+
+    def __bool__(self):
+        raise RuntimeError("no truth")
+
+    def __eq__(self, other):
+        raise RuntimeError("no equality")
+
+    def __len__(self):
+        raise RuntimeError("no length")
+
+    __hash__ = None
+
+
+TABLES = [Named(name) for name in MADE]
+SCALARS = [
+    None,
+    True,
+    False,
+    np.True_,
+    0,
+    1,
+    2,
+    3,
+    -1,
+    -7,
+    10**12,
+    2**63,
+    10**400,
+    0.0,
+    0.5,
+    0.95,
+    -0.5,
+    1.5,
+    1e308,
+    math.nan,
+    math.inf,
+    -math.inf,
+    np.float64(0.3),
+    np.int64(4),
+    np.float32(0.5),
+    np.uint8(3),
+    np.str_("model"),
+    np.datetime64("2020-01-01"),
+    1j,
+    decimal.Decimal("0.5"),
+    fractions.Fraction(1, 2),
+    pd.NA,
+    pd.NaT,
+    datetime.date(2020, 1, 1),
+    "",
+    "model",
+    "task",
+    "cell",
+    "S1",
+    "a/b",
+    "a\0b",
+    "\ud800",
+    "dprime",
+    "no such",
+    "0.5",
+    "none",
+    "x" * 5000,
+    b"model",
+    bytearray(b"x"),
+    ...,
+    NotImplemented,
+    object(),
+    Path("no such"),
+    slice(3),
+    range(3),
+    memoryview(b"abc"),
+]
+CONTAINERS = [
+    [],
+    (),
+    {},
+    set(),
+    {"a"},
+    {"S1", "S2"},
+    frozenset(["model"]),
+    {"model": "model"},
+    {"a": 1},
+    {1: "a"},
+    {"a": {"b": []}},
+    ["model"],
+    ("model", "task"),
+    ["model", "model"],
+    [None],
+    [1, "a"],
+    [math.nan, 1.0],
+    [0.6, 0.7],
+    [[0.6, 0.7], [0.8]],
+    [[5, 3, 2, 1], [5, 3, 2, 1]],
+    [1, 2, 3, 4],
+    [-1, 2, 3, 4],
+    [[]],
+    (-0.1, 0.1),
+    (0.1, -0.1),
+    (0, 0),
+    (math.nan, 1),
+    (-0.1, 0.1, 0.2),
+    [10**400, 1],
+    [True, False],
+    ["a", "b"],
+    {"a": 1}.keys(),
+    {"a": "b"}.values(),
+    np.array([]),
+    np.zeros((0, 3)),
+    np.zeros((2, 0)),
+    np.array(0.5),
+    np.array([0.6, 0.7]),
+    np.array([True, False]),
+    np.array(["a", "b"]),
+    np.array([None, 1], dtype=object),
+    np.array([[0.6, 0.7], [0.7, 0.8]]),
+    np.full((2, 2, 2, 2, 2), 0.5),
+    np.array([math.nan, 0.5]),
+    np.array([1j]),
+    np.array(["2020-01-01"], dtype="datetime64[D]"),
+    np.ma.masked_array([1.0, 2.0], [True, False]),
+    np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]),
+    np.random.default_rng,
+]
+OTHERS = [
+    int,
+    str,
+    xr.DataArray,
+    pd.DataFrame,
+    dict,
+    len,
+    print,
+    math,
+    hmetad.sdt,
+    lambda x: x,
+    Odd(),
+]
+WRONG = [*SCALARS, *CONTAINERS, *OTHERS]
+FEW = ["model", "task", ("model", "task"), [], {"model": "model"}]
+COUNTS = [Named(x) for x in ("counts", "counts", "one cell", "type2", "one model")]
+DRAWS = [Named(x) for x in ("fit", "fit", "mappings", "contrast", "measures")]
+FRACTIONS = [0.5, 0.7, [0.6, 0.7], [[0.6, 0.7, 0.8]], [[0.5, 0.9], [0.7, 0.8]]]
+FLAGS = [True, False, np.True_]
+# Values that an argument may well have, by its name.
+RIGHT = {
+    "counts": COUNTS,
+    "type2_table": [Named("type2")],
+    "counts_or_fit": [Named("counts"), Named("fit")],
+    "fit": [Named("fit")],
+    "fits": [Named("mappings")],
+    "draws": [*DRAWS, Named("contrast"), Named("superiority")],
+    "trials": [Named("trials")],
+    "pairs": [Named("pairs")],
+    "decisions": [Named("decisions")],
+    "estimates": [Named("sdt"), Named("measures"), Named("frame")],
+    "measures": [Named("measured"), Named("sdt")],
+    "plan": [Named("plan")],
+    "ranks": [Named("ranks")],
+    "reports": [Named("mapping of reports")],
+    "calibrated": [Named("calibrated")],
+    "information": [Named("information")],
+    "table": [Named("frame"), Named("trials")],
+    "estimators": [Named("estimators")],
+    "results": [{}],
+    "by": FEW,
+    "covariates": [(), "age"],
+    "within": ["task", (), "model"],
+    "over": ["model", "task"],
+    "against": [None, "a", "b"],
+    "var": ["log_m", "m_ratio", "dprime", None],
+    "statistic": [hmetad.sdt, hmetad.gamma],
+    "rope": [(-0.1, 0.1), [-0.2, 0.2]],
+    "null": [0.0, 0],
+    "ci_prob": [0.95, 0.8],
+    "ci_kind": ["eti", "hdi"],
+    "comparisons": [1, 3],
+    "n": [2, 5],
+    "seed": [1, None],
+    "ratings": [2, 4, None],
+    "bins": [2, 5],
+    "labels": [None, ("S1", "S2"), ["a", "b"]],
+    "correction": ["none", "loglinear", "cell", 0.5],
+    "accuracy": FRACTIONS,
+    "fpr": FRACTIONS,
+    "share": FRACTIONS,
+    "prior": [0.5, 0.4],
+    "dprime": [1.0, [1.0, 2.0], 1],
+    "m_ratio": [1.0, 0.8, [0.8, 1.0]],
+    "c": [0.0, 0.2],
+    "s": [1.0, "estimate"],
+    "kind": ["difference", "bootstrap", "ratings"],
+    "method": ["quantile", "mass", "percentile"],
+    "hold": ["none", "stimulus"],
+    "values": [Named("series"), [0.1, 0.5, 0.9], ["80%", "high", "0.3"]],
+    "nR_S1": [[5, 3, 2, 1], [[5, 3, 2, 1], [1, 2, 3, 4]]],
+    "nR_S2": [[1, 2, 4, 6], [[1, 2, 3, 4], [1, 2, 3, 4]]],
+    "ax": [None, Named("axes")],
+    "x": ["task", "risk"],
+    "hue": ["model", None],
+    "title": ["A title"],
+    "question": ["A question?"],
+    "correct": ["correct"],
+    "confidence": ["sure", "confidence"],
+    "stimulus": ["stimulus"],
+    "response": ["response"],
+    "responses": [[["a", "b", "a"]], [[0, 1, 1]]],
+    "wide": [{"model": "model"}],
+    "keep": [("model",)],
+    "edges": [None, [0.2, 0.5]],
+    "left": ["a | x", ["a | x"]],
+    "right": ["b | x", ["b | x"]],
+    "coords": [None, {"model": ["a", "b"]}],
+    "gaps": [None, [0.5, 0.5, 0.5]],
+    "estimate": ["mean", "c"],
+    "se": [0.1, [0.1, 0.2]],
+    "acknowledge": ["detection", ""],
+    "path": [Path("no such"), "no such.csv"],
+    "scale": [None, "percent", 100],
+    "coverages": [[0.5, 1.0]],
+    "probability": [None, 0.5],
+    "half_width": [None, 0.3],
+    "interval": ["wilson", "exact"],
+    "predicted": [Named("dataset")],
+    "simulate_counts.trials": [100, [100, 200]],
+    "simulate_trials.trials": [50],
+    "recover.trials": [100],
+    "plan_trials.trials": [(50, 100)],
+    "plan_trials.n": [2, 5],
+    "plot_group_accuracy.accuracy": [Named("bounds")],
+    "combine_predictions.confidence": [[[0.6, 0.7, 0.8]], Named("scalar array")],
+    "predictionwise_vote.confidence": [[[0.6, 0.7, 0.8]]],
+    "decide_normal.estimate": [0.1, [0.1, 0.2]],
+    "decide_normal.labels": [None, ["a", "b"]],
+    "superiority_table.draws": [Named("superiority")],
+    "decide.draws": [Named("contrast"), Named("superiority")],
+    "type1_roc_bounds.accuracy": [0.7, [0.6, 0.7]],
+    "selective_prediction.confidence": ["sure"],
+    "z_test.var": ["dprime", "c"],
+    "z_test.estimates": [Named("sdt")],
+    "measure_frame.measures": [Named("measures")],
+    "plot_accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
+    "read_log.kind": ["lm-eval", "inspect"],
+}
+# What would take long or much memory, were it taken at its word.
+SLOW = {"n", "trials", "debias", "ratings", "bins", "subjects", "ranks"}
+
+
+@st.composite
+def calls(draw):
+    """Name of a function, and values of its arguments, of which most are right."""
+    name = draw(st.sampled_from(FUNCTIONS))
+    arguments = {}
+    for parameter in inspect.signature(getattr(hmetad, name)).parameters.values():
+        right = RIGHT.get(f"{name}.{parameter.name}", RIGHT.get(parameter.name, []))
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        needed = parameter.default is ABSENT
+        dice = draw(st.integers(0, 9))
+        if dice < 7 and not needed and (dice < 5 or not right):
+            continue
+        pool = right if right and dice < 8 else [*WRONG, *TABLES]
+        arguments[parameter.name] = draw(st.sampled_from(pool))
+    return name, arguments
+
+
+def given_value(value):
+    """What a name in the pool stands for."""
+    return made(str(value)) if isinstance(value, Named) else value
+
+
+def called(call):
+    """How the call ended: refused or answered; any other error is let through."""
+    name, arguments = call
+    values = {key: given_value(value) for key, value in arguments.items()}
+    said = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            getattr(hmetad, name)(**values)
+    except hmetad.InputError as error:
+        said = str(error)
+    finally:
+        plt.close("all")
+    assert said.isprintable()
+    return "refused" if said else "answered"
+
+
+def test_no_call_ends_in_an_error_from_inside():
+    # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
+    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
+    ends = tally(calls(), called, examples=500)
+    assert ends["refused"] > 100
+    assert ends["answered"] > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SAMPLING))
+@pytest.mark.parametrize("wrong", [None, b"model", object(), int, {"a"}], ids=str)
+def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name, wrong):
+    with pytest.raises(hmetad.InputError):
+        getattr(hmetad, name)(wrong)
+
+
+@pytest.mark.slow
+def test_no_call_of_many_ends_in_an_error_from_inside():
+    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
+    tally_for(8, calls(), called, name="public functions")

@@ -1,0 +1,96 @@
+"""Labels that look alike are told of or refused, and texts that no file keeps are refused."""
+
+import unicodedata
+
+import pandas as pd
+import pytest
+
+import hmetad
+from hmetad.counts.alike import as_seen
+
+COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
+TWO_ROWS = [COUNTS[0]] * 2, [COUNTS[1]] * 2
+ACCENT = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
+ALIKE = [("x", "x "), ACCENT, ("a b", "a  b"), ("x", "x\u200b")]
+
+
+def trials_of(models):
+    """Four trials of each model."""
+    row = {"stimulus": list("abab"), "response": list("abba"), "confidence": [1, 2, 1, 2]}
+    parts = [pd.DataFrame(row | {"correct": True, "model": model}) for model in models]
+    return pd.concat(parts, ignore_index=True)
+
+
+def codes(counts):
+    return [notice.code for notice in hmetad.notices(counts)]
+
+
+@pytest.mark.parametrize("pair", ALIKE, ids=ascii)
+def test_cells_whose_labels_look_alike_carry_a_notice(pair):
+    trials = trials_of(pair)
+    for counts in (
+        hmetad.count_trials(trials, by="model"),
+        hmetad.count_correct(trials, by="model"),
+        hmetad.from_nr(*TWO_ROWS, model=list(pair)),
+    ):
+        said = next(x for x in hmetad.notices(counts) if x.code == "labels-alike")
+        assert set(said.cells) == set(pair)
+        assert counts.sizes["cell"] == 2
+
+
+def test_the_notice_names_the_cells_that_look_alike_and_no_others():
+    counts = hmetad.count_trials(trials_of(["x", "y", "x "]), by="model")
+    said = next(x for x in hmetad.notices(counts) if x.code == "labels-alike")
+    assert said.cells == ("x", "x ")
+
+
+def test_labels_that_a_reader_tells_apart_carry_none():
+    for models in (["x", "X"], ["e", "é"], ["1", "1.0"]):
+        assert "labels-alike" not in codes(hmetad.count_trials(trials_of(models), by="model"))
+
+
+@pytest.mark.parametrize("pair", ALIKE, ids=ascii)
+def test_stimuli_that_look_alike_are_refused(pair):
+    trials = trials_of(["x"]).replace({"a": pair[0], "b": pair[1]})
+    for labels in (None, pair):
+        with pytest.raises(hmetad.InputError, match="look alike"):
+            hmetad.count_trials(trials, labels=labels)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\0"], ids=ascii)
+def test_texts_that_no_file_keeps_are_refused_where_labels_are_made(text):
+    trials = trials_of(["x", text])
+    for count in (hmetad.count_trials, hmetad.count_correct):
+        with pytest.raises(hmetad.InputError, match="without NUL"):
+            count(trials, by="model")
+    with pytest.raises(hmetad.InputError, match="without NUL"):
+        hmetad.from_nr(*COUNTS, model=text)
+    with pytest.raises(hmetad.InputError, match="without NUL"):
+        hmetad.from_nr(*COUNTS, **{text: "a"})
+    with pytest.raises(hmetad.InputError, match="without NUL"):
+        hmetad.count_trials(trials_of(["x"]).replace({"b": text}))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff"], ids=ascii)
+def test_halves_of_characters_are_refused(text):
+    with pytest.raises(hmetad.InputError, match="unpaired surrogates"):
+        hmetad.from_nr(*COUNTS, model=text)
+    with pytest.raises(hmetad.InputError, match="unpaired surrogates"):
+        hmetad.from_nr(*TWO_ROWS, model=["a", text])
+
+
+@pytest.mark.parametrize("labels", [{"a", "b"}, frozenset("ab"), {"a": 1, "b": 2}, "ab"])
+def test_labels_without_an_order_are_refused(labels):
+    with pytest.raises(hmetad.InputError, match="labels"):
+        hmetad.count_trials(trials_of(["x"]), labels=labels)
+
+
+def test_groups_without_an_order_are_refused():
+    trials = trials_of(["x"]).assign(task="A")
+    with pytest.raises(hmetad.InputError, match="A set has no order"):
+        hmetad.count_trials(trials, by={"model", "task"})
+
+
+def test_what_is_seen_is_compared():
+    assert as_seen("\u00a0x\ty\u200d ") == "x y"
+    assert as_seen("x") != as_seen("X")
