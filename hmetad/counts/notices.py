@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, the_function_says
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
@@ -87,7 +87,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-@checked()
+@checked(counts_or_fit=the_function_says)
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 
