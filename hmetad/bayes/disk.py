@@ -15,19 +15,9 @@ import nutpie
 import pymc as pm
 import xarray as xr
 
-from hmetad.bayes.checksums import (
-    folder_checksum,
-    refuse_changed_file,
-    refuse_changed_folder,
-    with_checksum,
-)
-from hmetad.bayes.containers import (
-    MAX_BYTES,
-    read_text,
-    reading,
-    refuse_unusual_hdf5,
-    refuse_unusual_zarr,
-)
+from hmetad.bayes.checksums import folder_checksum, refuse_changed_folder
+from hmetad.bayes.containers import MAX_BYTES, read_text, reading, refuse_unusual_zarr
+from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.untrusted import parse_json
@@ -83,7 +73,7 @@ def sample_to_folder(
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
     record = {"attrs": dict(attrs), "draws": options["draws"]}
-    table = with_checksum(bytes(counts.to_netcdf(engine="h5netcdf")))
+    table = netcdf_bytes(xr.DataTree(counts.to_dataset(name="counts")))
     write_together({folder / COUNTS: table, folder / RECORD: json.dumps(record)})
     (folder / DRAWS).mkdir()
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
@@ -138,13 +128,10 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
         refuse_changed_folder(folder, record["checksum"], RECORD)
     if not (folder / COUNTS).is_file():
         raise InputError(str(folder), f"no {COUNTS}", "a store written by hmetad.fit")
-    refuse_changed_file(folder / COUNTS)
+    observed = read_netcdf(folder / COUNTS, max_bytes).to_dataset()
     with reading(folder):
         refuse_unusual_zarr(folder, max_bytes)
-        refuse_unusual_hdf5(folder / COUNTS, max_bytes)
-        counts = xr.load_dataarray(folder / COUNTS, engine="h5netcdf")
         groups = read_draws(folder)
-    observed = counts.to_dataset(name="counts")
     tree = xr.DataTree.from_dict({**groups, "observed_data": observed})
     # Only a run that came to its end has a checksum.
     ended = {"draws_wanted": record["draws"], "is_closed": "checksum" in record}

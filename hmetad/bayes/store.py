@@ -4,23 +4,20 @@ Fit (DataTree) → netCDF file, and back; a folder of draws → fit.
 """
 
 from pathlib import Path
-from typing import Literal
 
 import xarray as xr
 
 from hmetad.arguments import checked, whole
-from hmetad.bayes.checksums import refuse_changed_file, with_checksum
-from hmetad.bayes.containers import MAX_BYTES, reading, refuse_unusual_hdf5
+from hmetad.bayes.containers import MAX_BYTES
 from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finished, with_posterior_notices
+from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.saved import check_fit
 from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.files import write_together
 
 __all__ = ["load_fit", "save_fit"]
-
-ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
 @checked()
@@ -49,9 +46,7 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError("path", repr(str(path)), "a file in a folder that exists")
-    # Made in memory: HDF5 would end the whole process where the disk is full. As bytes of its own,
-    # since a view that an error keeps alive hinders the buffer behind it from being closed.
-    write_together({path: with_checksum(bytes(fit.to_netcdf(engine=ENGINE)))})
+    write_together({path: netcdf_bytes(fit)})
     return path
 
 
@@ -85,10 +80,7 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     if not path.is_file():
         step = "Write one with save_fit or hmetad fit."
         raise InputError(str(path), "no such file", "a fit", step)
-    refuse_changed_file(path)
-    with reading(path):
-        refuse_unusual_hdf5(path, max_bytes)
-        tree = xr.load_datatree(path, engine=ENGINE)
+    tree = read_netcdf(path, max_bytes)
     check_fit(tree, str(path))
     return tree
 

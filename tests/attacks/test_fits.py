@@ -189,6 +189,18 @@ def test_a_file_without_a_checksum_says_what_to_do(whole, copy):
     assert hmetad.load_fit(trusted).attrs == whole.attrs
 
 
+def test_coordinates_keep_names_with_blanks(tmp_path):
+    fit = made_fit(["a", "b"], ["x"], draws=30, chains=2)
+    names = {"model": "my model", "domain": "50 % \t of é|(x)"}
+    groups = {n: g.to_dataset() for n, g in fit.children.items()}
+    named = {n: g.rename(names) if "cell" in g.dims else g for n, g in groups.items()}
+    named = xr.DataTree.from_dict({"/": xr.Dataset(attrs=fit.attrs), **named})
+    read = hmetad.load_fit(hmetad.save_fit(named, tmp_path / "fit.nc"))
+    for group in ("posterior", "observed_data"):
+        xr.testing.assert_identical(read[group].to_dataset(), named[group].to_dataset())
+    assert read.attrs == fit.attrs
+
+
 def test_a_saved_fit_is_netcdf_for_everybody(whole, copy):
     read = xr.load_datatree(copy)
     xr.testing.assert_identical(read["posterior"].to_dataset(), whole["posterior"].to_dataset())
