@@ -22,7 +22,8 @@ BELOW = {
     "caches": set(),
     "spreadsheets": set(),
     "untrusted": {"errors"},
-    "arguments": {"errors"},
+    "kinds": set(),
+    "arguments": {"errors", "kinds"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {
