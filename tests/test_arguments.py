@@ -1,0 +1,125 @@
+"""A function refuses what its annotations do not say, and takes what users pass today."""
+
+import inspect
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import hmetad
+from hmetad.arguments import arrays_of_numbers, checked, seed_or_none, whole, with_posterior
+from hmetad.errors import InputError
+
+
+@checked(n=whole(1), seed=seed_or_none)
+def count(
+    names: Sequence[str],
+    scale: float = 1.0,
+    kind: Literal["a", "b"] = "a",
+    *,
+    n: int = 1,
+    flag: bool = False,
+    path: str | Path = "x",
+    table: Mapping[str, float] | None = None,
+    seed: int | None = None,
+) -> int:
+    """Count."""
+    assert (scale, kind, n, flag, path, table, seed)
+    return len(names)
+
+
+def test_the_function_is_the_same_to_whoever_looks_at_it():
+    assert count.__name__ == "count"
+    assert count.__doc__ == "Count."
+    assert list(inspect.signature(count).parameters)[:3] == ["names", "scale", "kind"]
+    assert pickle.loads(pickle.dumps(hmetad.gamma)) is hmetad.gamma
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"names": ("a", "b")},
+        {"names": np.array(["a", "b"])},
+        {"names": pd.Index(["a", "b"])},
+        {"names": pd.Series(["a", "b"])},
+        {"names": {"a": 1, "b": 2}.keys()},
+        {"scale": 2},
+        {"scale": np.float32(2)},
+        {"scale": np.int64(2)},
+        {"n": np.int32(3)},
+        {"flag": np.bool_(True)},
+        {"path": Path("y")},
+        {"table": {"a": 1}},
+        {"seed": np.int64(3)},
+        {"seed": 2**100},
+    ],
+)
+def test_what_users_pass_is_taken(arguments):
+    assert count(**{"names": ["a", "b"], **arguments}) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": "ab"}, "names: got 'ab', allowed is a list of text"),
+        ({"names": {"a", "b"}}, "names: got .* A set has no order: pass a list"),
+        ({"names": [1]}, "names: got"),
+        ({"names": None}, "names: got None"),
+        ({"scale": "2"}, "scale: got '2', allowed is a number"),
+        ({"scale": float("nan")}, "scale: got nan"),
+        ({"scale": True}, "scale: got True"),
+        ({"scale": [1.0]}, "scale: got"),
+        ({"kind": "c"}, "kind: got 'c', allowed is 'a' or 'b'"),
+        ({"kind": ["a"]}, "kind: got"),
+        ({"n": 0}, "n: got 0, allowed is a whole number of at least 1"),
+        ({"n": 1.0}, "n: got 1.0"),
+        ({"n": 10**300}, "n: got an integer of 997 bits"),
+        ({"flag": 1}, "flag: got 1, allowed is True or False"),
+        ({"flag": np.array([True, False])}, r"flag: got an array of shape \(2,\)"),
+        ({"flag": pd.NA}, "flag: got NAType"),
+        ({"path": b"x"}, "path: got b'x', allowed is a path"),
+        ({"path": "x\0y"}, "path: got"),
+        ({"table": [1]}, "table: got"),
+        ({"table": {"a": "1"}}, "table: got"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"seed": 1.5}, "seed: got 1.5"),
+    ],
+)
+def test_anything_else_is_refused_by_the_name_of_its_argument(arguments, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        count(**{"names": ["a"], **arguments})
+
+
+def test_arguments_that_are_missing_or_unknown_are_left_to_python():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'names'"):
+        count()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'name'"):
+        count(["a"], name="a")
+
+
+@pytest.mark.parametrize("value", [None, 3, xr.Dataset(), xr.DataTree(), xr.DataTree])
+def test_what_is_no_fit_says_where_fits_come_from(value):
+    with pytest.raises(InputError, match="Pass what fit or load_fit returns"):
+        with_posterior("fit", value)
+
+
+def test_arrays_of_numbers_are_of_numbers():
+    for value in (0.5, [1, 2], np.ones((2, 2)), xr.DataArray([1.0]), np.array([1, 2.5], object)):
+        arrays_of_numbers("x", value)
+    for value in ("0.5", ["a"], [[1], [2, 3]], {1: 2}, len, np.array(["a"])):
+        with pytest.raises(InputError, match="x: got"):
+            arrays_of_numbers("x", value)
+
+
+def test_public_functions_all_look_at_their_arguments():
+    """Records check what they are made of; functions are decorated."""
+    functions = [getattr(hmetad, name) for name in hmetad.__all__]
+    bare = [
+        f.__name__ for f in functions if inspect.isfunction(f) and not hasattr(f, "__wrapped__")
+    ]
+    assert bare == []
