@@ -29,8 +29,7 @@ def count(
     seed: int | None = None,
 ) -> int:
     """Count."""
-    assert (scale, kind, n, flag, path, table, seed)
-    return len(names)
+    return len([names, scale, kind, n, flag, path, table, seed][0])
 
 
 def test_the_function_is_the_same_to_whoever_looks_at_it():
