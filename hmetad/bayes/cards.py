@@ -12,21 +12,34 @@ from hmetad.errors import InputError, nearest
 
 __all__ = ["card_names", "card_path", "models_folder", "read_card"]
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 100_000
+MAX_LINE = 4_000
 
 
 def read_card(path: Path) -> ModelSpec:
     """Model that a card says, whose priors are not held against its formulas."""
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError("file", f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}")
     try:
-        card = tomllib.loads(path.read_text(encoding="utf-8"))
+        card = tomllib.loads(card_text(path))
+    except InputError:
+        raise
     except RecursionError as error:
         raise InputError("file", "values nested too deeply", "a model card in TOML") from error
     except ValueError as error:
         raise InputError("file", f"no TOML ({error})", "a model card in TOML") from error
     refuse_unknown_fields(card)
     return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
+
+
+def card_text(path: Path) -> str:
+    """Text of a card, when it is of a card's size: a long dotted key would fill memory."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise InputError("file", f"{size} bytes", f"at most {MAX_BYTES}")
+    text = path.read_text(encoding="utf-8")
+    longest = max(map(len, text.splitlines()), default=0)
+    if longest > MAX_LINE:
+        raise InputError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
+    return text
 
 
 def card_names() -> list[str]:

@@ -1,0 +1,118 @@
+"""Whatever is typed, a command ends with 0 or 2, and says in one line what is wrong."""
+
+import contextlib
+import io
+import shutil
+from itertools import chain
+from unicodedata import category
+from unittest import mock
+
+import pytest
+from hypothesis import strategies as st
+from report.made_fit import made_fit
+from tally import tally, tally_for
+
+import hmetad
+from hmetad.cli import COMMANDS, outcome
+from hmetad.errors import InputError
+
+# Of every command, options by their kind; `fit` and `plan` do not get as far as drawing.
+FLAGS = ["--json", "--rank", "--sensitivity", "--meta-d", "--interval", "--help", "--version"]
+OPTIONS = ["--by", "--var", "--over", "--within", "--rope", "--format", "-o", "--output", "--seed"]
+OPTIONS += ["--draws", "--model", "--formula", "--stimulus", "--response", "--confidence"]
+OPTIONS += ["--ratings", "--quantiles", "--labels", "--correct", "--limit", "--against", "--null"]
+OPTIONS += [
+    "--columns",
+    "--words",
+    "--scale",
+    "--m-ratio",
+    "--trials",
+    "--data",
+    "--out",
+    "--ci-prob",
+]
+OPTIONS += ["--matrix", "--reference", "--kind", "--cluster", "--target-accept", "--covariates"]
+VALUES = ["trials.csv", "made.nc", "none.csv", "model", "domain", "model,domain", "log_m", "dprime"]
+VALUES += ["", " ", ",", "=", "a=b", "0", "1", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95"]
+VALUES += ["-0.1,0.1", "0.1,-0.1", "table", "inspect", "lm-eval", "csv", "json", "latex", "out.csv"]
+VALUES += ["out.html", "out.nc", "no/out.csv", "trials.csv/x", ".", "/", "/dev/null", "group"]
+VALUES += ["log_m=1 + os.system('touch owned')", "1 + (1|subject)", "columns=0", "columns=5", "x=1"]
+VALUES += ["\x00", "\x1b[31m", "é", "\ud800", "x" * 5000, "-", "--", "~", "$HOME", "*", "'", '"']
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A folder with trials and a fit."""
+    folder = tmp_path_factory.mktemp("inputs")
+    coords = {"model": ["a", "b"], "domain": ["x", "x"]}
+    trials = hmetad.simulate_trials([1.5, 1.2], trials=200, coords=coords, seed=1)
+    trials.to_csv(folder / "trials.csv", index=False)
+    hmetad.save_fit(made_fit(["a", "b"], ["x"], draws=30, chains=2), folder / "made.nc")
+    return folder
+
+
+commands = st.sampled_from([name for name in COMMANDS if name != "reproduce"])
+words = st.one_of(st.sampled_from(VALUES), st.sampled_from(VALUES), st.text(max_size=6))
+options = st.one_of(
+    st.sampled_from(FLAGS).map(lambda flag: [flag]),
+    st.tuples(st.sampled_from(OPTIONS), words).map(list),
+    words.map(lambda word: [word]),
+)
+SENSIBLE = [
+    ["measures", "trials.csv", "--by", "model"],
+    ["compare", "made.nc", "--over", "model", "--rope=-0.1,0.1"],
+    ["fit", "trials.csv", "--by", "model"],
+    ["import", "table", "trials.csv", "-o", "out.csv"],
+    ["report", "made.nc", "-o", "out.html"],
+    ["reproduce", "none"],
+    ["models"],
+]
+lines = st.one_of(
+    st.tuples(commands, st.lists(options, max_size=5)).map(
+        lambda x: [x[0], *chain.from_iterable(x[1])]
+    ),
+    st.tuples(st.sampled_from(SENSIBLE), st.lists(options, max_size=2)).map(
+        lambda x: [*x[0], *chain.from_iterable(x[1])]
+    ),
+)
+
+
+def attack_in(inputs, folder):
+    """What becomes of a command line: its exit status, said in one line where it is 2."""
+    shutil.copytree(inputs, folder, dirs_exist_ok=True)
+    before = {path.name: path.read_bytes() for path in inputs.iterdir()}
+    not_drawn = mock.Mock(side_effect=InputError("draws", "a call", "none in this test"))
+
+    def attack(arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(hmetad, "fit", not_drawn),
+            mock.patch.object(hmetad, "plan_trials", not_drawn),
+            mock.patch.object(hmetad, "sensitivity", not_drawn),
+            mock.patch.object(hmetad.datasets, "load_trials", not_drawn),
+        ):
+            status = outcome(arguments)
+        assert {name: (folder / name).read_bytes() for name in before} == before, arguments
+        assert not (folder / "owned").exists(), arguments
+        said = err.getvalue()
+        if status == 2:
+            lines = [line for line in said.splitlines() if line.startswith("hmetad: ")]
+            assert len(lines) == 1, (arguments, said)
+            assert not {category(sign) for sign in lines[0]} & {"Cc", "Cs"}, (arguments, said)
+        return f"exit {status}"
+
+    return attack
+
+
+def test_any_command_line_ends_well(inputs, tmp_path):
+    ends = tally(lines, attack_in(inputs, tmp_path), examples=250)
+    assert set(ends) == {"exit 0", "exit 2"}
+
+
+@pytest.mark.slow
+def test_any_command_line_ends_well_for_minutes(inputs, tmp_path):
+    ends = tally_for(4, lines, attack_in(inputs, tmp_path), name="command lines")
+    assert set(ends) == {"exit 0", "exit 2"}
