@@ -5,7 +5,7 @@ is said by a named check: a seed, a whole number of at least one, an array of nu
 """
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, cast, get_type_hints
@@ -24,7 +24,6 @@ __all__ = [
     "of_type",
     "probability",
     "seed_or_none",
-    "the_function_says",
     "whole",
     "with_posterior",
     "with_variables",
@@ -50,11 +49,13 @@ class CallChecks(NamedTuple):
     others: ArgumentCheck | None
 
 
-def checked[F: Callable[..., Any]](**checks: Check) -> Callable[[F], F]:
+def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], F]:
     """Decorator: the function refuses arguments outside its annotations.
 
     Parameters
     ----------
+    *own : str
+        Arguments of which the function itself says more than their types do; they are let through.
     **checks : callable
         Checks by the name of an argument, in the place of its annotation. A check takes name and
         value, and raises `InputError`; what it returns is not used.
@@ -83,7 +84,7 @@ def checked[F: Callable[..., Any]](**checks: Check) -> Callable[[F], F]:
     def decorated(function: F) -> F:
         @cache
         def call_checks() -> CallChecks:
-            return checks_of(function, checks)
+            return checks_of(function, own, checks)
 
         @wraps(function)
         def answered(*args: Any, **kwargs: Any) -> Any:
@@ -220,15 +221,6 @@ with rank and dim cell.
     return check
 
 
-def the_function_says(argument: str, value: object) -> None:
-    """Let everything through: the function itself says more of this argument than its type.
-
-    Examples
-    --------
-    >>> the_function_says("counts", None)
-    """
-
-
 def described(value: object) -> str:
     """What came, in a few words: plain values as they are written, others by their type.
 
@@ -261,14 +253,19 @@ class Short(reprlib.Repr):
 SHORT = Short()
 
 
-def checks_of(function: Callable[..., Any], checks: Mapping[str, Check]) -> CallChecks:
+def checks_of(
+    function: Callable[..., Any], own: Sequence[str], checks: Mapping[str, Check]
+) -> CallChecks:
     """Checks of the arguments of a function, from its annotations and the named checks."""
     hints = get_type_hints(function)
     parameters = signature(function).parameters
-    unknown = {*checks} - {*parameters}
+    unknown = {*own, *checks} - {*parameters}
     assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
     found = {
-        name: ArgumentCheck(checks.get(name) or of_type(hints.get(name, Any)), parameter.default)
+        name: ArgumentCheck(
+            of_type(Any) if name in own else checks.get(name) or of_type(hints.get(name, Any)),
+            parameter.default,
+        )
         for name, parameter in parameters.items()
     }
     kinds = {name: parameter.kind for name, parameter in parameters.items()}

@@ -13,7 +13,9 @@ __all__ = ["MAX_CHARACTERS", "parse_json", "read_attr"]
 
 MAX_CHARACTERS = 20_000_000
 NOTICE = dict.fromkeys(("code", "severity", "message", "source", "next_step"), str)
-# What attrs say in JSON: a type, or a list or dict of one.
+# What attrs say in JSON: a type, or a list or dict of one. Of a dict with names, those that are
+# listed as needed may not be missing: older files have fewer.
+NEEDED = {"code", "severity", "cells"}
 SHAPES: Mapping[str, Any] = {
     "notices": [{**NOTICE, "cells": [str]}],
     "same_items": [[str]],
@@ -109,4 +111,5 @@ def has_shape(value: object, shape: Any) -> bool:
         return False
     if str in shape:
         return all(has_shape(entry, shape[str]) for entry in value.values())
-    return set(value) == set(shape) and all(has_shape(value[key], shape[key]) for key in shape)
+    is_named = NEEDED <= set(value) <= set(shape)
+    return is_named and all(has_shape(entry, shape[key]) for key, entry in value.items())

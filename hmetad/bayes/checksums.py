@@ -15,6 +15,7 @@ __all__ = ["folder_checksum", "refuse_changed_file", "refuse_changed_folder", "w
 
 # Readers of netCDF and HDF5 leave alone what stands after the end of their data.
 START = b"\nhmetad sha256 "
+HDF5 = b"\x89HDF\r\n\x1a\n"
 LENGTH = len(START) + 64 + 1
 CHUNK = 2**20
 CHANGED = "It is damaged, or was changed after it was written: fit the counts again."
@@ -37,7 +38,7 @@ def refuse_changed_file(path: Path) -> None:
     Raises
     ------
     InputError
-        If it has no checksum, or another.
+        If it is no netCDF, has no checksum, or another.
     """
     size = path.stat().st_size - LENGTH
     with path.open("rb") as file:
@@ -45,6 +46,8 @@ def refuse_changed_file(path: Path) -> None:
         for start in range(0, max(size, 0), CHUNK):
             digest.update(file.read(min(CHUNK, size - start)))
         end = file.read(LENGTH + 1)
+    if not begins_as_hdf5(path):
+        raise InputError(str(path), "no netCDF", "a fit written by hmetad")
     if not (end.startswith(START) and end.endswith(b"\n") and len(end) == LENGTH):
         step = (
             "It is cut short, or another program wrote it. If you trust it, open it with "
@@ -53,6 +56,12 @@ def refuse_changed_file(path: Path) -> None:
         raise InputError(str(path), "a file without a checksum", "one that save_fit wrote", step)
     if end != START + digest.hexdigest().encode() + b"\n":
         raise InputError(str(path), "a file whose checksum is another", "a whole one", CHANGED)
+
+
+def begins_as_hdf5(path: Path) -> bool:
+    """Whether a file begins as netCDF of today does."""
+    with path.open("rb") as file:
+        return file.read(len(HDF5)) == HDF5
 
 
 def folder_checksum(folder: Path, *but: str) -> str:

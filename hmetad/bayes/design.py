@@ -194,7 +194,9 @@ def parse_terms(
     try:
         with np.errstate(all="ignore"):
             as_read = calculable(cells, expression)
-            matrix = design_matrices(expression.text, as_read, "error", REACHABLE).common
+            matrix = design_matrices(
+                expression.text, as_read, na_action="error", env=REACHABLE
+            ).common
             evaluated = (
                 matrix if new is None else matrix.evaluate_new_data(calculable(new, expression))
             )

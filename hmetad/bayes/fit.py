@@ -17,7 +17,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.bayes.checks import convergence_notices
 from hmetad.bayes.design import Design
 from hmetad.bayes.disk import sample_to_folder
@@ -46,7 +46,7 @@ FEW_GROUPS = 20
 FEW_TARGET_ACCEPT = 0.9
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def fit(
     counts: xr.DataArray,
     model: str | ModelSpec = "individual",

@@ -6,7 +6,7 @@ Name of a card, or path of a TOML file → ModelSpec whose priors are those of i
 from pathlib import Path
 from typing import Any
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.bayes.cards import card_path, read_card
 from hmetad.bayes.formula import prior_names
 from hmetad.bayes.spec import (
@@ -21,7 +21,7 @@ from hmetad.errors import InputError, nearest
 __all__ = ["as_model", "load_model", "names_with_prior"]
 
 
-@checked(name_or_path=the_function_says)
+@checked("name_or_path")
 def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     """Read a model card.
 

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.arguments import checked, the_function_says, with_posterior
+from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.distributions import OUTWARD, draw, sorted_normal
 from hmetad.bayes.group_effects import Predictor
@@ -45,7 +45,7 @@ __all__ = [
 COUNT_DIMS = ("cell", "stimulus", "response", "rating")
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     """Build the PyMC model of a card for a count table.
 

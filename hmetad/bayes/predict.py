@@ -24,7 +24,7 @@ PER_CELL = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria")
 SIDE = xr.DataArray([-1.0, 1.0], dims="response", coords={"response": ["S1", "S2"]})
 
 
-@checked(fit=with_posterior)
+@checked("cells", fit=with_posterior)
 def predict(
     fit: xr.DataTree,
     cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,

@@ -76,7 +76,7 @@ def sensitivity(
     return found
 
 
-@checked(fit=with_posterior)
+@checked("fit")
 def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     """Models that differ from that of a fit in one choice, by what they have otherwise.
 
@@ -103,7 +103,9 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     priors of M half as wide
     priors of M twice as wide
     """
-    spec = ModelSpec.from_json(fit.attrs["spec"])
+    if not isinstance(fit, xr.DataTree):
+        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
+    spec = ModelSpec.from_json(fit.attrs.get("spec"))
     models = {}
     if spec.criteria == "log_gap":
         other = next(rule for rule in RULES if rule != spec.meta_criterion)

@@ -250,7 +250,7 @@ class ModelSpec:
         return json.dumps(record)
 
     @classmethod
-    def from_json(cls, text: str) -> "ModelSpec":
+    def from_json(cls, text: object) -> "ModelSpec":
         """Read what `to_json` wrote, with the checks of a model card."""
         record = parse_json(text, "spec")
         if not isinstance(record, dict) or not isinstance(record.get("name"), str):

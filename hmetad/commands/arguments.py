@@ -191,10 +191,11 @@ def writable_file(path: Path, *suffixes: str) -> Path:
 
 
 def refuse_inputs(output: Path, *inputs: Path) -> None:
-    """Refuse an output that is one of the inputs, by whatever name or link, or a file in one."""
+    """Refuse an output that is one of the inputs, by whatever name or link, or a fit in one."""
     beside = {output.with_name(f"{output.stem}_{kind}") for kind in ("figures", "tables")}
     for given in inputs:
-        files = given.rglob("*") if given.is_dir() else [given]
+        is_folder = given.is_dir()
+        files = [*given.rglob("*.nc"), *given.rglob("fit.json")] if is_folder else [given]
         if output.exists() and any(file.exists() and output.samefile(file) for file in files):
             step = "It would be lost: name another."
             raise InputError("--output", f"the input {str(output)!r}", "another file", step)

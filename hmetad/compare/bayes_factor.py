@@ -14,7 +14,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, finite, the_function_says
+from hmetad.arguments import checked, finite
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import (
@@ -45,7 +45,7 @@ VARIABLES = {
 }
 
 
-@checked(fit=the_function_says, null=finite)
+@checked("fit", null=finite)
 def bayes_factor(
     fit: xr.DataTree,
     *,

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import checked, of_type, the_function_says
+from hmetad.arguments import checked, of_type
 from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -50,7 +50,7 @@ PAIRINGS = {
 }
 
 
-@checked(draws=the_function_says, kind=of_type(str))
+@checked("draws", kind=of_type(str))
 def contrast(
     draws: Draws | Mapping[str, Draws],
     *,

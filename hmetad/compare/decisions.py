@@ -16,7 +16,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.compare.monte_carlo import MAX_RHAT
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -138,7 +138,7 @@ class Decisions:
         return f"<p>{escape(headline(self))}</p>\n{table}"
 
 
-@checked(rope=the_function_says)
+@checked("rope")
 def decide(
     draws: xr.DataArray,
     *,

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from hmetad.arguments import arrays_of_numbers, checked, the_function_says
+from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.compare.decisions import Decisions, check_arguments
 from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.quantities import both_codes
@@ -24,7 +24,7 @@ __all__ = ["decide_normal"]
 type Floats = NDArray[np.float64]
 
 
-@checked(estimate=arrays_of_numbers, se=arrays_of_numbers, rope=the_function_says)
+@checked("rope", estimate=arrays_of_numbers, se=arrays_of_numbers)
 def decide_normal(
     estimate: ArrayLike | xr.DataArray,
     se: ArrayLike | xr.DataArray,

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import checked, the_function_says, with_variables
+from hmetad.arguments import checked, with_variables
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
 from hmetad.compare.monte_carlo import (
@@ -48,7 +48,7 @@ VARIABLES = {
 }
 
 
-@checked(draws=the_function_says)
+@checked("draws")
 def rank(
     draws: Draws | Mapping[str, Draws],
     *,

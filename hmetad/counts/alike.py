@@ -33,10 +33,9 @@ def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> refuse_unwritable("model", ["a" + chr(0)])
+    >>> refuse_unwritable("model", ["a" + chr(0)])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    hmetad.errors.InputError: model: got 'a\x00', allowed is text without NUL and without \
-unpaired surrogates. Remove them, as by .str.replace.
+    hmetad.errors.InputError: model: got 'a\x00', allowed is text without NUL ...
     """
     for text in texts:
         if "\0" in text or not (text.isascii() or is_unicode(text)):

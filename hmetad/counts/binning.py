@@ -37,7 +37,7 @@ def bin_confidence(
     edges: Sequence[float] | None = ...,
     within: Sequence[Hashable] | ArrayLike | None = ...,
 ) -> NDArray[Any]: ...
-@checked()
+@checked("edges")
 def bin_confidence(
     values: pd.Series | ArrayLike,
     ratings: int,
@@ -146,7 +146,7 @@ def warn_of_lost_ratings(remaining: NDArray[np.integer], ratings: int) -> None:
             f"Equal or too few values: {remaining.min()} of {ratings} ratings remain where the "
             "fewest do. Choose the cuts with method='edges' and edges=, or ask for fewer ratings.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

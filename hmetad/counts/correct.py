@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
@@ -53,7 +53,7 @@ NO_RIGHTS = (
 )
 
 
-@checked(trials=the_function_says)
+@checked("trials", "by", "correct", "confidence")
 def count_correct(
     trials: pd.DataFrame,
     *,
@@ -134,7 +134,7 @@ def count_correct(
     return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     """Type-2 table of a count table, summed over what was shown; or a type-2 table as it is.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.correctness import TYPE2_MEASURES
@@ -30,7 +30,7 @@ MEANING = (
 INSTEAD = f"Use {TYPE2_MEASURES}."
 
 
-@checked(type2_table=the_function_says, acknowledge=the_function_says)
+@checked("type2_table", "acknowledge")
 def as_detection(
     type2_table: xr.DataArray, *, acknowledge: str = "", cut: int | None = None
 ) -> xr.DataArray:

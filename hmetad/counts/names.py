@@ -3,7 +3,7 @@
 Names, or a DataFrame of trials and {new name: column} → the same checked, or InputError.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
 
 import pandas as pd
 
@@ -71,6 +71,9 @@ no result of hmetad. The name is taken, by a dim or a result. Rename the column,
     """
     if not isinstance(given, Iterable):
         raise InputError(argument, repr(given), "names of columns, as text")
+    if isinstance(given, Set) and not isinstance(given, Mapping | KeysView):
+        step = "A set has no order: pass a list."
+        raise InputError(argument, repr(given), "names of columns, as text", step)
     names = [given] if isinstance(given, str) else list(given)
     for name in names:
         if not isinstance(name, str):

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
@@ -87,7 +87,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-@checked(counts_or_fit=the_function_says)
+@checked("counts_or_fit")
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 
@@ -113,7 +113,7 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     []
     """
     records = read_attr(attributes(counts_or_fit), "notices")
-    return [Notice(**{**record, "cells": tuple(record["cells"])}) for record in records]
+    return [Notice(**{"message": "", **x, "cells": tuple(x["cells"])}) for x in records]
 
 
 def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
@@ -35,7 +35,7 @@ MOST_OPTIONS = 200_000_000
 OWN = ("item", "stimulus", "response", "confidence")
 
 
-@checked(trials=the_function_says)
+@checked("trials")
 def option_pairs(
     trials: pd.DataFrame,
     *,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import Limits
 from hmetad.logs.stated import Scale, parse_confidence
@@ -20,13 +20,13 @@ from hmetad.logs.trials import safe_text
 __all__ = ["long_table", "read_trials"]
 
 
-@checked(columns=the_function_says)
+@checked("columns")
 def read_trials(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
     wide: Mapping[str, str] | None = None,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     field: str | None = None,
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
@@ -44,7 +44,7 @@ def read_trials(
         columns keep theirs.
     wide : mapping of str to str, optional
         For a table with one row per item, as in `long_table`.
-    keep : sequence of str, optional
+    keep : str or sequence of str, optional
         With `wide`: columns of the item, repeated for each model.
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
@@ -97,7 +97,7 @@ def long_table(
     trials: pd.DataFrame,
     *,
     wide: Mapping[str, str],
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     name: str = "model",
 ) -> pd.DataFrame:
     """One row per item and model, of a table with one row per item.
@@ -109,7 +109,7 @@ def long_table(
     wide : mapping of str to str
         New columns, and the names of the old ones with ``{model}`` (or `name` in braces) where
         the model stands: ``{"correct": "{model}_correct", "confidence": "{model}_conf"}``.
-    keep : sequence of str, optional
+    keep : str or sequence of str, optional
         Columns of the item, repeated for each model.
     name : str, optional
         Column of the models.

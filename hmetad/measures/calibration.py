@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import whole_number
 from hmetad.counts.notices import with_notices
 from hmetad.errors import InputError
@@ -70,7 +70,7 @@ VARIABLES = BIN_TEXTS | {
 }
 
 
-@checked(trials=the_function_says)
+@checked("trials")
 def calibration(
     trials: pd.DataFrame,
     *,

@@ -10,7 +10,7 @@ from functools import partial
 
 import xarray as xr
 
-from hmetad.arguments import checked, seed_or_none, the_function_says
+from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import notices, with_notices
@@ -65,7 +65,7 @@ CATALOGUE = (
 )
 
 
-@checked(counts=the_function_says, seed=seed_or_none)
+@checked("counts", seed=seed_or_none)
 def measure(
     counts: xr.DataArray,
     *,

@@ -63,7 +63,7 @@ BELOW = (
 )
 
 
-@checked(accuracy=arrays_of_numbers)
+@checked("accuracy")
 def majority_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that goes with the majority of its members.
 
@@ -107,7 +107,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
-@checked(accuracy=arrays_of_numbers)
+@checked("accuracy")
 def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that weighs each member's vote by the log-odds of its accuracy.
 
@@ -242,7 +242,7 @@ def predictionwise_vote(
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
 
 
-@checked(accuracy=arrays_of_numbers, accuracy_s1=arrays_of_numbers)
+@checked("accuracy", accuracy_s1=arrays_of_numbers)
 def group_bounds(
     accuracy: Values, *, accuracy_s1: Values | None = None, prior: float = 0.5
 ) -> xr.Dataset:

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, seed_or_none, the_function_says
+from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
@@ -104,7 +104,7 @@ STEPS = {
 }
 
 
-@checked(counts=the_function_says, seed=seed_or_none)
+@checked("counts", seed=seed_or_none)
 def meta_information(
     counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
 ) -> xr.Dataset:

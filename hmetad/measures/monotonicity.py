@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.notices import notice_where, with_notices
 from hmetad.errors import InputError
@@ -45,7 +45,7 @@ SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 FLAT = "One bin only, or the same accuracy in all: there is no rank correlation."
 
 
-@checked(trials=the_function_says)
+@checked("trials")
 def accuracy_by_confidence(
     trials: pd.DataFrame,
     *,

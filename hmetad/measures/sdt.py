@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError, nearest
@@ -77,7 +77,7 @@ class Type1Rates(NamedTuple):
     rejections: Floats
 
 
-@checked(counts=the_function_says)
+@checked("counts", "correction")
 def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Sensitivity, bias and their standard errors, per cell.
 

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import plain_array
 from hmetad.counts.notices import Notice, notice_where, with_notices
 from hmetad.errors import InputError
@@ -58,7 +58,7 @@ VARIABLES = {
 OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
-@checked(trials=the_function_says)
+@checked("trials")
 def selective_prediction(
     trials: pd.DataFrame,
     *,

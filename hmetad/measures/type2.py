@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
@@ -44,7 +44,7 @@ MEANS = {
 ALL_TIED = "Every pair of a right and a wrong trial has the same rating twice: no pair counts."
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     r"""Type-2 ROC curve: right against wrong trials with at least some rating, per cell.
 
@@ -93,7 +93,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     return with_notices(curve, notices(table))
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     r"""Area under the type-2 ROC curve, per cell.
 
@@ -140,7 +140,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> xr.DataArray:
     r"""Gamma, the resolution of confidence, by one of three estimators, per cell.
 
@@ -202,7 +202,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
     return with_notices(result, [*notices(table), *new])
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     r"""V: the share of concordant pairs among those that are not tied, per cell.
 
@@ -242,7 +242,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     return with_notices(result, [*notices(table), *undefined(table, value, "v", ALL_TIED)])
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def phi(counts: xr.DataArray) -> xr.DataArray:
     r"""Phi: the correlation of being right with the rating, per cell.
 
@@ -294,7 +294,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     return with_notices(result, [*notices(table), *undefined(table, value, "phi", constant)])
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     """Mean rating of right and of wrong trials, and their difference, per cell.
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.notices import Notice, Severity, handed_on, notice_where
 from hmetad.errors import InputError
@@ -69,7 +69,7 @@ STEPS = {
 SEVERITY: dict[str, Severity] = {"empty-row": "info", "rating-not-predicted": "info"}
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def fit_dmc(
     counts: xr.DataArray, *, bounded: bool = False, correction: Correction = "none"
 ) -> xr.Dataset:

@@ -6,7 +6,7 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.notices import notices, with_notices
 from hmetad.measures.catalogue import measure
 from hmetad.measures.sdt import Correction
@@ -17,7 +17,7 @@ __all__ = ["measure_all"]
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def measure_all(
     counts: xr.DataArray,
     *,

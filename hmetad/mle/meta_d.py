@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import handed_on
 from hmetad.counts.table_notices import items_together
@@ -51,7 +51,7 @@ VARIABLES = {
 }
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def fit_mle(
     counts: xr.DataArray,
     *,

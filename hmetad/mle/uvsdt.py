@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError
@@ -48,7 +48,7 @@ VARIABLES = {
 }
 
 
-@checked(counts=the_function_says)
+@checked("counts")
 def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Maximum likelihood of the unequal-variance ROC, per cell.
 

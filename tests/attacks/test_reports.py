@@ -166,7 +166,9 @@ def in_csv(labels):
     report = Report("R", (Table("T", ("@label", "n"), tuple(frame.itertuples(index=False))),))
     (written,) = csv_files(report, Path("out.md")).values()
     by_records, by_frame = csv_table(frame.to_dict("records")), trials_csv(frame)
-    assert by_records.replace("\ud800", "?").replace("\udfff", "?") == written.decode()
+    assert by_records.replace("\ud800", "?").replace("\udfff", "?") == written.replace(
+        "\ud800", "?"
+    ).replace("\udfff", "?")
     whole = [label.encode("utf-8", "replace").decode() for label in labels]
     for text in (by_records, by_frame):
         for delimiter in ",;\t":

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, the_function_says
+from hmetad.arguments import checked
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
@@ -38,7 +38,7 @@ COMPARED = {
 }
 
 
-@checked(fit=the_function_says, models=the_function_says)
+@checked("fit", "models")
 def fit_report(
     fit: xr.DataTree,
     decisions: Decisions | Sequence[Decisions] = (),

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.arguments import checked, probability, the_function_says
+from hmetad.arguments import checked, probability
 from hmetad.errors import InputError, nearest
 from hmetad.report.names import axis_name, in_percent
 from hmetad.report.plots.frames import need, number_rows
@@ -31,7 +31,7 @@ from hmetad.report.plots.style import (
 __all__ = ["plot_by", "plot_criterion"]
 
 
-@checked(estimates=the_function_says, ci_prob=probability)
+@checked("estimates", ci_prob=probability)
 def plot_by(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
     var: str = "m_ratio",
