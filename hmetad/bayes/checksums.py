@@ -18,6 +18,7 @@ START = b"\nhmetad sha256 "
 HDF5 = b"\x89HDF\r\n\x1a\n"
 LENGTH = len(START) + 64 + 1
 CHUNK = 2**20
+AS_WRITTEN = "a fit as hmetad wrote it"
 CHANGED = "It is damaged, or was changed after it was written: fit the counts again."
 
 
@@ -55,7 +56,7 @@ def refuse_changed_file(path: Path) -> None:
         )
         raise InputError(str(path), "a file without a checksum", "one that save_fit wrote", step)
     if end != START + digest.hexdigest().encode() + b"\n":
-        raise InputError(str(path), "a file whose checksum is another", "a whole one", CHANGED)
+        raise InputError(str(path), "content that does not match its checksum", AS_WRITTEN, CHANGED)
 
 
 def begins_as_hdf5(path: Path) -> bool:
@@ -94,4 +95,6 @@ def refuse_changed_folder(folder: Path, recorded: object, *but: str) -> None:
         If it is another.
     """
     if recorded != folder_checksum(folder, *but):
-        raise InputError(str(folder), "a store whose checksum is another", "a whole one", CHANGED)
+        raise InputError(
+            str(folder), "content that does not match its checksum", AS_WRITTEN, CHANGED
+        )
