@@ -55,7 +55,7 @@ def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], 
     Parameters
     ----------
     *own : str
-        Arguments of which the function itself says more than their types do; they are let through.
+        Arguments that the function checks itself; they are not checked here.
     **checks : callable
         Checks by the name of an argument, in the place of its annotation. A check takes name and
         value, and raises `InputError`; what it returns is not used.

@@ -48,9 +48,10 @@ def replace_caches() -> Path | None:
     for name in (name for name, lost in is_lost.items() if lost):
         part = folder / name.lower()
         part.mkdir()
-        flags[COMPILED] = str(part)
-        joined = ",".join(f"{flag}={value}" for flag, value in flags.items())
-        os.environ[name] = joined if name == "PYTENSOR_FLAGS" else str(part)
+        os.environ[name] = str(part)
+        if name == "PYTENSOR_FLAGS":
+            named = {**flags, COMPILED: str(part)}
+            os.environ[name] = ",".join(f"{flag}={value}" for flag, value in named.items())
     return folder
 
 

@@ -1,6 +1,6 @@
 """Files written whole or not at all: the one writer of every output.
 
-Path → content, for each → files on disk, all of them or none.
+Path → content, for each → files on disk. Each is whole; all are written before the first is moved.
 
 What is new is written beside its place, brought to the disk and moved into place. A run that is
 killed at any moment leaves the old files, the new ones, or beside them a file whose name says
@@ -211,8 +211,8 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-    for number in dict.fromkeys(came):
-        signal.raise_signal(number)
+        for number in dict.fromkeys(came):
+            signal.raise_signal(number)
 
 
 def sync_folder(folder: Path) -> None:

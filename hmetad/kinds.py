@@ -200,7 +200,7 @@ def is_mapping(value: Any, key: Kind, part: Kind) -> bool:
 
 
 def is_iterable_of(value: Any, part: Kind) -> bool:
-    """Whether a value can be gone through; what is used up by it is not looked into."""
+    """Whether a value can be gone through; an iterator is not read, which would use it up."""
     if is_list(value):
         return all(map(part.holds, items_of(value)))
     return isinstance(value, Iterable) and not isinstance(value, (*NO_LISTS, type))

@@ -44,8 +44,8 @@ def end(status: int) -> "NoReturn":
         silence(sys.stdout)
         tell(f"hmetad: standard output: {error.strerror}")
         status = USAGE
-    # All is done. Python gives up its handlers before it takes itself apart, and a signal that
-    # comes then would end it as if it had not been.
+    # All is done. While Python shuts down it removes its handlers; a signal then would replace
+    # the exit status.
     for number in handled_signals():
         signal.signal(number, signal.SIG_IGN)
     sys.exit(status)
@@ -58,7 +58,7 @@ def said_of_end(word: str = INTERRUPTED) -> str:
 
 
 def silence(stream: "IO[str]") -> None:
-    """Let a stream end nowhere: whoever read it has gone, or its disk is full."""
+    """Send a stream to the null device: its reader has ended, or its disk is full."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -81,7 +81,7 @@ def end_by_signal(number: int, _: object) -> "NoReturn":
 
 
 def tell(line: str) -> None:
-    """Print a line on standard error, in the midst of anything; a progress bar is left behind."""
+    """Print a line on standard error at any moment, below a progress bar if there is one."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
     with suppress(OSError):
         on_terminal = os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb"
@@ -90,7 +90,7 @@ def tell(line: str) -> None:
 
 
 def open_streams() -> None:
-    """Streams that were closed end nowhere, and signs that an encoding lacks are replaced.
+    """Open closed streams on the null device; characters that an encoding lacks are replaced.
 
     What is opened next would take the number of a stream that is closed, and what is printed
     would be written into it.

@@ -1,4 +1,4 @@
-"""Checksums of saved fits, looked at before anything else of a file is.
+"""Checksums of saved fits, checked before anything else of a file is read.
 
 Bytes of a file → the same with their checksum at the end; path → nothing, or InputError where the
 bytes are others. A checksum finds damage; it does not say who wrote a file. What is damaged is not
@@ -48,7 +48,8 @@ def refuse_changed_file(path: Path) -> None:
             digest.update(file.read(min(CHUNK, size - start)))
         end = file.read(LENGTH + 1)
     if not begins_as_hdf5(path):
-        raise InputError(str(path), "no netCDF", "a fit written by hmetad")
+        step = "Name a fit (.nc), or a folder of draws."
+        raise InputError(str(path), "no netCDF", AS_WRITTEN, step)
     if not (end.startswith(START) and end.endswith(b"\n") and len(end) == LENGTH):
         step = (
             "It is cut short, or another program wrote it. If you trust it, open it with "

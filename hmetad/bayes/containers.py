@@ -1,4 +1,4 @@
-"""Files and folders of arrays, looked at before they are opened as such.
+"""Files and folders of arrays, checked before they are opened as such.
 
 Path of an HDF5 file or a zarr store → nothing, or InputError where it holds more than plain arrays
 within limits. Both formats can do more than hold arrays: links to other files, data that are
@@ -10,24 +10,36 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from stat import S_ISDIR, S_ISREG
+from typing import Any, cast
 
 import h5py
+import numpy as np
 
 from hmetad.errors import InputError
 from hmetad.untrusted import parse_json
 
-__all__ = ["MAX_BYTES", "read_text", "reading", "refuse_unusual_hdf5", "refuse_unusual_zarr"]
+__all__ = [
+    "ALLOWED",
+    "MAX_BYTES",
+    "files_in",
+    "read_text",
+    "reading",
+    "refuse_unusual_hdf5",
+    "refuse_unusual_zarr",
+]
 
 MAX_BYTES = 16 * 2**30
 MAX_OBJECTS = 20_000
 MAX_FILES = 5_000_000
 MAX_RECORD = 20_000_000
-ALLOWED = "a fit written by hmetad"
+ALLOWED = "a fit as hmetad wrote it"
 # What nutpie writes. Older versions of zarr can name pickle as a codec.
-CODECS = {"bytes", "blosc", "zstd", "gzip", "crc32c", "vlen-utf8", "transpose"}
-ITEM_SIZES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
-ITEM_SIZES |= {"int64": 8, "uint64": 8, "float32": 4, "float64": 8, "string": 8}
+CODECS = {"bytes", "blosc", "vlen-utf8"}
+SMALL_CHUNK = 2**26
+WHOLE_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+TYPES = ("bool", *WHOLE_TYPES, "float32", "float64", "string")
+ITEM_BYTES = 8
 OLD_RECORDS = {".zarray", ".zgroup", ".zattrs", ".zmetadata"}
 
 
@@ -41,7 +53,7 @@ def reading(path: str | Path) -> Iterator[None]:
     ...     raise KeyError("posterior")
     Traceback (most recent call last):
     hmetad.errors.InputError: fit.nc: got a file that cannot be read (KeyError: 'posterior'), \
-allowed is a fit written by hmetad. It is damaged, or something else.
+allowed is a fit as hmetad wrote it. Copy it again from its source.
     """
     try:
         yield
@@ -50,7 +62,7 @@ allowed is a fit written by hmetad. It is damaged, or something else.
     except Exception as error:
         # HDF5, h5py, zarr, NumPy and xarray each fail in ways of their own on damaged bytes.
         said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        got, step = f"a file that cannot be read ({said})", "It is damaged, or something else."
+        got, step = f"a file that cannot be read ({said})", "Copy it again from its source."
         raise InputError(str(path), got, ALLOWED, step) from error
 
 
@@ -74,6 +86,7 @@ def refuse_unusual_hdf5(path: Path, max_bytes: int = MAX_BYTES) -> None:
         if len(arrays) > MAX_OBJECTS:
             raise InputError(str(path), f"{len(arrays)} arrays", f"at most {MAX_OBJECTS}")
         refuse_too_large(path, sum(map(bytes_of, arrays)), max_bytes)
+        refuse_long_texts(path, [array for array in arrays if is_text(array)], max_bytes)
 
 
 def groups_of(file: h5py.File, path: Path) -> list[h5py.Group]:
@@ -88,10 +101,11 @@ def arrays_of(group: h5py.Group, path: Path) -> list[h5py.Dataset]:
     if group.name != "/" and len(arrays) < len(items):
         raise InputError(str(path), f"a group inside {group.name}", ALLOWED)
     for array in arrays:
-        is_text = h5py.check_string_dtype(array.dtype) is not None
         if array.is_virtual or array.external:
             raise InputError(str(path), f"{array.name}, whose data lie elsewhere", ALLOWED)
-        if not is_text and array.dtype.kind not in "biufSU":
+        if is_text(array) and array.fillvalue:
+            raise InputError(str(path), f"{array.name}, filled with a text", ALLOWED)
+        if not is_text(array) and array.dtype.kind not in "biufSU":
             raise InputError(str(path), f"{array.name} of type {array.dtype}", ALLOWED)
     return arrays
 
@@ -104,9 +118,27 @@ def members(group: h5py.Group, path: Path) -> list[Any]:
     return [group[name] for name in group]
 
 
+def is_text(array: h5py.Dataset) -> bool:
+    """Whether the entries of an array are texts."""
+    return h5py.check_string_dtype(array.dtype) is not None
+
+
 def bytes_of(array: h5py.Dataset) -> int:
-    """Memory that an array takes; a text counts as a pointer."""
-    return math.prod(array.shape or ()) * max(array.dtype.itemsize, 1)
+    """Memory that an array, or one of its chunks, takes; a text counts as a pointer."""
+    size = max(math.prod(array.shape or ()), math.prod(array.chunks or ()))
+    # Numbers may be made wider when they are read.
+    return size * max(array.dtype.itemsize, 8)
+
+
+def refuse_long_texts(path: Path, arrays: list[h5py.Dataset], max_bytes: int) -> None:
+    """Raise where many entries share one long text, each of which takes its memory."""
+    length, whole = 0, path.stat().st_size
+    for array in arrays:
+        if math.prod(array.shape) * whole <= max_bytes:
+            continue
+        for index in np.ndindex(array.shape):
+            length += len(array[index])
+            refuse_too_large(path, length, max_bytes)
 
 
 def refuse_too_large(path: Path, size: int, max_bytes: int) -> None:
@@ -132,12 +164,12 @@ def refuse_unusual_zarr(folder: Path, max_bytes: int = MAX_BYTES) -> None:
         If it holds links, records of older versions of zarr, codecs or types that draws do not
         have, too many files, or more bytes than allowed.
     """
-    size = sum(
-        array_bytes(read_record(path), path)
-        for path in files_in(folder)
-        if path.name == "zarr.json"
-    )
-    refuse_too_large(folder, size, max_bytes)
+    size = 0
+    for path in [path for path in files_in(folder) if path.name == "zarr.json"]:
+        whole, chunk = array_bytes(read_record(path), path)
+        size += whole
+        refuse_too_large(folder, max(size, chunk), max_bytes)
+        refuse_packed_chunks(path.parent, max(chunk, SMALL_CHUNK))
 
 
 def files_in(folder: Path) -> Iterator[Path]:
@@ -147,7 +179,8 @@ def files_in(folder: Path) -> Iterator[Path]:
             raise InputError(str(folder), f"more than {MAX_FILES} folders", ALLOWED)
         for name in (*folders, *files):
             path = Path(root, name)
-            if path.is_symlink() or name in OLD_RECORDS:
+            mode = path.lstat().st_mode
+            if not (S_ISREG(mode) or S_ISDIR(mode)) or name in OLD_RECORDS:
                 raise InputError(str(path), "a link, or a record of an older zarr", ALLOWED)
         yield from (Path(root, name) for name in files)
 
@@ -172,18 +205,41 @@ def read_text(path: Path) -> str:
         raise InputError(str(path), "no text in UTF-8", "JSON") from error
 
 
-def array_bytes(record: Mapping[str, Any], path: Path) -> int:
-    """Memory that an array of a store takes; 0 of a group."""
+def refuse_packed_chunks(folder: Path, most: int) -> None:
+    """Raise where a chunk of an array says that it unpacks to more than a chunk of it can hold."""
+    for path in sorted((folder / "c").rglob("*")) if (folder / "c").is_dir() else []:
+        if path.is_file():
+            with path.open("rb") as file:
+                # Blosc: version, flags, size of a number; then the size unpacked.
+                unpacked = int.from_bytes(file.read(8)[4:], "little")
+            if unpacked > most and is_packed(folder):
+                raise InputError(str(path), f"{unpacked} bytes unpacked", f"at most {most}")
+
+
+def is_packed(folder: Path) -> bool:
+    """Whether the chunks of an array are packed by Blosc."""
+    codecs = read_record(folder / "zarr.json").get("codecs", ())
+    return any(codec.get("name") == "blosc" for codec in codecs)
+
+
+def array_bytes(record: Mapping[str, Any], path: Path) -> tuple[int, int]:
+    """Memory that an array of a store takes, and a chunk of it; 0 of a group."""
     if record.get("node_type") == "group":
-        return 0
+        return 0, 0
     shape, kind, codecs = (record.get(key) for key in ("shape", "data_type", "codecs"))
-    if not isinstance(shape, list) or not all(isinstance(n, int) and n >= 0 for n in shape):
-        raise InputError(str(path), f"shape {shape!r:.80}", ALLOWED)
-    if kind not in list(ITEM_SIZES):
+    grid = record.get("chunk_grid")
+    chunk = grid.get("configuration", {}).get("chunk_shape") if isinstance(grid, dict) else None
+    for sizes in (shape, chunk):
+        if not isinstance(sizes, list) or not all(isinstance(n, int) and n >= 0 for n in sizes):
+            raise InputError(str(path), f"shape {sizes!r:.80}", ALLOWED)
+    if kind not in TYPES:
         raise InputError(str(path), f"data of type {kind!r:.80}", ALLOWED)
     named = [codec.get("name") if isinstance(codec, dict) else codec for codec in codecs or ()]
     if not all(isinstance(name, str) and name in CODECS for name in named):
         raise InputError(str(path), f"codecs {named!r:.80}", f"{ALLOWED}: {', '.join(CODECS)}")
     if record.get("storage_transformers"):
         raise InputError(str(path), "storage transformers", ALLOWED)
-    return math.prod(shape) * ITEM_SIZES[str(kind)]
+    if kind == "string" and record.get("fill_value"):
+        raise InputError(str(path), "an array that is filled with a text", ALLOWED)
+    whole, part = (math.prod(cast(list[int], sizes)) for sizes in (shape, chunk))
+    return whole * ITEM_BYTES, part * ITEM_BYTES

@@ -190,6 +190,7 @@ def parse_terms(
     terms = described(expression, argument).terms
     if not terms:
         return ()
+    refuse_text_as_numbers(expression, cells, argument)
     refuse_too_wide([term.var_names for term in terms], cells, argument)
     try:
         with np.errstate(all="ignore"):
@@ -213,6 +214,14 @@ def parse_terms(
     return tuple(
         as_term(name, term, values[:, matrix.slices[name]]) for name, term in matrix.terms.items()
     )
+
+
+def refuse_text_as_numbers(expression: Expression, cells: pd.DataFrame, argument: str) -> None:
+    """Raise where a formula calculates with a column that has no numbers."""
+    for name in sorted(expression.numeric):
+        if cells[name].dtype.kind not in "biuf":
+            step = "Text is for factors: write the column alone, or S(column)."
+            raise InputError(argument, f"text in {name!r} to calculate with", "numbers", step)
 
 
 def calculable(cells: pd.DataFrame, expression: Expression) -> pd.DataFrame:

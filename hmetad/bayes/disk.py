@@ -16,7 +16,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checksums import folder_checksum, refuse_changed_folder
-from hmetad.bayes.containers import MAX_BYTES, read_text, reading, refuse_unusual_zarr
+from hmetad.bayes.containers import MAX_BYTES, files_in, read_text, reading, refuse_unusual_zarr
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.errors import InputError
 from hmetad.files import write_together
@@ -27,6 +27,7 @@ __all__ = ["read_folder", "sample_to_folder"]
 DRAWS = "draws.zarr"
 RECORD = "fit.json"
 COUNTS = "counts.nc"
+MAX_DRAWS = 2**31
 OPTIONS = {"draws", "tune", "chains", "cores", "random_seed", "progressbar", "target_accept"}
 QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks", "initvals"}
 
@@ -123,6 +124,8 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     folder = Path(folder)
     if not (folder / RECORD).is_file():
         raise InputError(str(folder), "a folder without draws", "a store written by hmetad.fit")
+    for _ in files_in(folder):
+        pass  # None of them is a link or a pipe.
     record = fit_record(folder / RECORD)
     if "checksum" in record:
         refuse_changed_folder(folder, record["checksum"], RECORD)
@@ -131,8 +134,7 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     observed = read_netcdf(folder / COUNTS, max_bytes).to_dataset()
     with reading(folder):
         refuse_unusual_zarr(folder, max_bytes)
-        groups = read_draws(folder)
-    tree = xr.DataTree.from_dict({**groups, "observed_data": observed})
+        tree = xr.DataTree.from_dict({**read_draws(folder), "observed_data": observed})
     # Only a run that came to its end has a checksum.
     ended = {"draws_wanted": record["draws"], "is_closed": "checksum" in record}
     tree.attrs = {**record["attrs"], **ended}
@@ -145,6 +147,7 @@ def fit_record(path: Path) -> dict[str, Any]:
     is_record = (
         isinstance(record, dict)
         and isinstance(record.get("draws"), int)
+        and 0 < record["draws"] < MAX_DRAWS
         and isinstance(record.get("attrs"), dict)
         and all(isinstance(text, str) for text in record["attrs"].values())
     )

@@ -18,6 +18,8 @@ MAX_TERMS = 200
 MAX_POWER = 6
 """Highest exponent, of terms and of numbers."""
 MAX_WHOLE = 50
+# FITPACK evaluates splines of at most this degree.
+MAX_SPLINE = 5
 NUMBERS, LEVELS = "numbers", "levels"
 """What a function takes first: an expression of columns and numbers, or a column with levels."""
 FUNCTIONS: dict[str, tuple[str, dict[str, str]]] = {
@@ -32,7 +34,7 @@ FUNCTIONS: dict[str, tuple[str, dict[str, str]]] = {
         NUMBERS,
         {
             "df": "whole",
-            "degree": "whole",
+            "degree": "low",
             "lower_bound": "number",
             "upper_bound": "number",
             "center": "flag",
@@ -81,8 +83,6 @@ def read_terms(tokens: Sequence[Token]) -> Expression:
     expression = read_sum(rest)
     if rest:
         raise FormulaError(f"{written([*rest][:4])!r}, not expected there")
-    if expression.terms > MAX_TERMS:
-        raise FormulaError("more terms than that", f"at most {MAX_TERMS} terms")
     return expression
 
 
@@ -130,7 +130,8 @@ def read_power(rest: deque[Token]) -> Expression:
 def read_exponent(rest: deque[Token]) -> str:
     """A whole number that something may be raised to."""
     token = next_token(rest)
-    if token.text not in [str(power) for power in range(1, MAX_POWER + 1)]:
+    powers = [str(power) for power in range(1, MAX_POWER + 1)]
+    if token.kind != "number" or token.text not in powers:
         raise FormulaError(
             f"{token.text!r} after **", f"a whole number from 1 to {MAX_POWER} there"
         )
@@ -140,7 +141,7 @@ def read_exponent(rest: deque[Token]) -> str:
 def read_term(rest: deque[Token]) -> Expression:
     """A column, 0 or 1, a function of columns, or terms in brackets."""
     token = next_token(rest)
-    if is_sign(token, "-", "+") and rest and rest[0].text in ("0", "1"):
+    if is_sign(token, "-", "+") and rest and is_constant(rest[0]):
         return Expression(token.text + rest.popleft().text)
     if is_sign(token, "("):
         inside = read_sum(rest)
@@ -150,9 +151,14 @@ def read_term(rest: deque[Token]) -> Expression:
         if rest and is_sign(rest[0], "("):
             return read_call(token.text, rest)
         return Expression(quoted(token.text), frozenset([token.text]))
-    if token.text in ("0", "1"):
+    if is_constant(token):
         return Expression(token.text)
     raise FormulaError(f"{token.text!r}")
+
+
+def is_constant(token: Token) -> bool:
+    """Whether a token is 0 or 1, which stand for an intercept."""
+    return token.kind == "number" and token.text in ("0", "1")
 
 
 def read_call(name: str, rest: deque[Token]) -> Expression:
@@ -193,13 +199,13 @@ def read_option(option: str, kind: str, rest: deque[Token]) -> str:
     """Value of an option: a flag, a number, a level of a column, or a contrast."""
     if kind == "contrast":
         return read_contrast(rest)
-    if kind == "number" and rest and is_sign(rest[0], "-"):
-        return rest.popleft().text + read_option(option, kind, rest)
+    sign = rest.popleft().text if kind == "number" and rest and is_sign(rest[0], "-") else ""
     token = next_token(rest)
     legal = {
         "flag": token.text in ("True", "False"),
         "number": token.kind == "number",
-        "whole": token.text.isdecimal() and token.text.isascii() and int(token.text) <= MAX_WHOLE,
+        "whole": is_whole(token, MAX_WHOLE),
+        "low": is_whole(token, MAX_SPLINE),
         "level": token.kind in ("text", "number"),
     }
     if not legal[kind]:
@@ -207,10 +213,16 @@ def read_option(option: str, kind: str, rest: deque[Token]) -> str:
             "flag": "True or False",
             "number": "a number",
             "whole": f"a whole number up to {MAX_WHOLE}",
+            "low": f"a whole number up to {MAX_SPLINE}",
             "level": "a level, in quotation marks if it is text",
         }
         raise FormulaError(f"{option}: {token.text!r}", said[kind])
-    return token.text
+    return sign + token.text
+
+
+def is_whole(token: Token, most: int) -> bool:
+    """Whether a token is a whole number up to a limit."""
+    return token.kind == "number" and "." not in token.text and int(token.text) <= most
 
 
 def read_contrast(rest: deque[Token]) -> str:
@@ -271,7 +283,11 @@ def read_number(rest: deque[Token]) -> Expression:
     """A column, a number, a function of numbers, or all that in brackets."""
     token = next_token(rest)
     if is_sign(token, "-", "+"):
+        if rest and is_sign(rest[0], "-", "+"):
+            raise FormulaError("two signs in a row", "one sign before a number or a column")
         inside = read_number(rest)
+        if rest and is_sign(rest[0], "**"):
+            raise FormulaError(f"{token.text}{inside.text}**", "brackets around what is raised")
         return Expression(token.text + inside.text, inside.columns, inside.numeric)
     if is_sign(token, "("):
         inside = read_numbers(rest)
@@ -290,7 +306,9 @@ def read_number(rest: deque[Token]) -> Expression:
 
 
 def combined(left: Expression, sign: str, right: Expression, terms: int = 1) -> Expression:
-    """Two expressions with a sign between them."""
+    """Two expressions with a sign between them; sums are refused before they grow."""
+    if terms > MAX_TERMS:
+        raise FormulaError("more terms than that", f"at most {MAX_TERMS} terms")
     text = f"{left.text} {sign} {right.text}"
     return Expression(text, left.columns | right.columns, left.numeric | right.numeric, terms)
 

@@ -128,7 +128,8 @@ def read_group(piece: Sequence[Token]) -> Group:
     before, after = inside[:bar], inside[bar + 1 :]
     if not before:
         raise FormulaError("no effect before a bar", "an effect before the bar: (1 | subject)")
-    shown = [part for part in parted(before, "+") if written(part) not in ("0", "1")]
+    constants = ([Token("number", "0")], [Token("number", "1")])
+    shown = [part for part in parted(before, "+") if part not in constants]
     name = "+".join(map(written, shown)) or "1"
     expression, is_correlated = read_without_bars(before), inside[bar].text == "|"
     return Group(expression, name, read_factors(after), is_correlated)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from hmetad.bayes.containers import ALLOWED
 from hmetad.bayes.loading import names_with_prior
 from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
@@ -20,7 +21,7 @@ __all__ = ["check_fit"]
 GROUPS = ("posterior", "sample_stats", "observed_data")
 SAID = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
-ALLOWED = "a fit written by hmetad"
+MIN_RATINGS = 2
 
 
 def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
@@ -68,8 +69,9 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
         for name in SAID:
             read_attr(attrs, name)
     spec = ModelSpec.from_json(fit.attrs["spec"])
-    if fit.attrs.get("meta_criterion", spec.meta_criterion) != spec.meta_criterion:
-        got = repr(fit.attrs["meta_criterion"])[:80]
+    rule = fit.attrs.get("meta_criterion", spec.meta_criterion)
+    if not isinstance(rule, str) or rule != spec.meta_criterion:
+        got = repr(rule)[:80]
         raise InputError("attrs['meta_criterion']", got, f"{spec.meta_criterion}, as in the spec")
     return spec
 
@@ -90,6 +92,8 @@ def counts_of(fit: xr.DataTree) -> xr.DataArray:
     require_stimulus(counts, "fit")
     if set(counts.dims) != {"cell", *TYPE1_DIMS} or "cell" not in counts.coords:
         raise InputError("counts", f"dims {counts.dims}", f"dims ('cell', {TYPE1_DIMS})")
+    if counts.sizes["rating"] < MIN_RATINGS or not {"response", "rating"} <= set(counts.coords):
+        raise InputError("counts", f"{counts.sizes['rating']} ratings", "two or more, with labels")
     if not counts.indexes["cell"].is_unique:
         raise InputError("counts", "a cell more than once", "cells with names of their own")
     return counts
@@ -99,7 +103,7 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
     """Raise where draws are not those of a model of these counts."""
     wanted = {name: ("cell", *dims) for name, dims in dims_of_results(spec).items()}
     for name in (*wanted, *required_variables(spec)):
-        if name not in posterior:
+        if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
     for drawn in posterior:
         values = posterior[drawn]
@@ -110,6 +114,10 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
         if set(posterior[name].dims) != {*CHAIN_DRAW, *dims}:
             got = f"{name} with dims {posterior[name].dims}"
             raise InputError("posterior", got, f"dims chain, draw, {', '.join(dims)}")
+    if not all(posterior.sizes.values()):
+        raise InputError(
+            "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
+        )
     check_cells(posterior, counts)
     for name in ("dprime", "c", "meta_d", "criteria"):
         if not np.isfinite(posterior[name].values).all():

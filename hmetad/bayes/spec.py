@@ -62,7 +62,12 @@ RESULTS = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria", "l
 
 def is_finite(value: object) -> bool:
     """Whether a value is a finite number."""
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True, init=False)
@@ -340,9 +345,10 @@ def refuse_bad_name(variable: str, name: str) -> None:
     """Raise where a variable is given a name that no variable of a posterior can have."""
     argument, allowed = f"name of {variable}", "a name without '/' that is no dim and no result"
     if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
-        raise InputError(argument, repr(name)[:80], f"{allowed}, of 1 to {MAX_NAME} characters")
+        allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
+        raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
     if name != variable and name in (*DIMS, *RESULTS):
-        raise InputError(argument, repr(name), allowed)
+        raise InputError(argument, repr(name), allowed, "Choose another in [names].")
 
 
 def refuse_unknown_fields(given: Iterable[str]) -> None:

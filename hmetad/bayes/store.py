@@ -45,7 +45,9 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     path = Path(path)
     check_fit(fit, "fit")
     if not path.parent.is_dir():
-        raise InputError("path", repr(str(path)), "a file in a folder that exists")
+        raise InputError(
+            "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
+        )
     write_together({path: netcdf_bytes(fit)})
     return path
 
@@ -97,6 +99,8 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     if is_closed:
         return fit
     message = f"The run was cut short: {done} of {wanted} draws a chain."
+    if done == wanted:
+        message = "The run did not end as it should, or an older version kept it: no checksum."
     step = "Sample it whole before deciding anything."
     cut = Notice("partial", "error", message, next_step=step)
     return with_posterior_notices(with_notices(fit, [cut, *notices(fit)]))

@@ -4,7 +4,6 @@ Decisions and fits by name → Decisions by name. What was compared, and by whic
 the first decisions, so that nothing can be asked otherwise by mistake.
 """
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,6 +15,7 @@ from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions, IntervalKind, decide
 from hmetad.compare.quantities import Draws, one_variable
 from hmetad.errors import InputError
+from hmetad.untrusted import parse_json
 
 __all__ = ["repeat_decisions"]
 
@@ -105,7 +105,7 @@ def contrasted(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.Dat
 
 def recorded_matrix(text: str) -> pd.DataFrame:
     """Weights of contrasts, with names as they were: "01" is no number, "2020-01" no date."""
-    return pd.DataFrame(**json.loads(text))
+    return pd.DataFrame(**parse_json(text, "attrs['matrix']"))
 
 
 def reference_level(results: xr.Dataset) -> str | float | bool | None:

@@ -10,7 +10,7 @@ from hmetad.errors import InputError, nearest
 
 __all__ = ["LIMITS", "Limits", "as_limits", "beyond", "check_ratio", "check_unpacked"]
 
-# What is smaller than this unpacked may be packed as tightly as it likes.
+# Below this size, unpacked, the ratio is not checked.
 ALWAYS_UNPACKED = 16 * 2**20
 
 
@@ -29,7 +29,7 @@ class Limits:
         How many times larger than packed something may be unpacked. What is less than 16 MiB
         unpacked is read in any case.
     line : int
-        Bytes of a line of JSON Lines, CSV or TSV.
+        Bytes of a line of JSON Lines; of CSV or TSV, to within 2 MiB.
     nesting : int
         Depth of JSON: objects and lists inside each other.
     values : int

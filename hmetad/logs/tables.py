@@ -274,7 +274,7 @@ def check_names(path: Path, names: Sequence[str], limits: Limits) -> None:
 
 
 def check_size(path: Path, columns: int, cells: int, limits: Limits) -> None:
-    """Refuse a table beyond all measure."""
+    """Refuse a table with too many columns or cells."""
     if columns > limits.columns:
         raise beyond(str(path), "columns", f"{columns:,} columns", limits)
     if cells > limits.cells:

@@ -1,6 +1,7 @@
 """Fits that are damaged, foreign, older or hostile are refused in one line, and give no verdict."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from hmetad.bayes.checksums import HDF5, LENGTH, with_checksum
 from hmetad.errors import InputError
 
 DEEP = "[" * 100_000
+PRIOR = {"dist": "Normal", "mu": 10**400, "sigma": 1}
+LARGE_NUMBER = json.dumps({"name": "x", "priors": {"c": PRIOR}})
 OF_C = "draws.zarr/posterior/c"
 
 
@@ -91,6 +94,12 @@ def test_a_fit_that_is_saved_is_read_as_it_was(whole, saved):
         ("versions", "[1]", r"attrs\['versions'\]"),
         ("same_items", '["a"]', r"attrs\['same_items'\]"),
         ("meta_criterion", "absolute", "relative, as in the spec"),
+        ("meta_criterion", [1, 2], "relative, as in the spec"),
+        (
+            "spec",
+            '{"name": "x", "priors": {"c": {"dist": "Normal", "mu": 1' + "0" * 400 + "}}}",
+            "Normal",
+        ),
         ("seed", None, r"attrs\['seed'\]"),
         ("model", 3, r"attrs\['model'\]"),
         ("sampler", None, r"attrs\['sampler'\]"),
@@ -135,6 +144,8 @@ OTHER_POSTERIORS = {
     "criterion .*that of the counts": lambda p: p.assign_coords(criterion=[1, 2, 4]),
     "response .*that of the counts": lambda p: p.isel(response=[1, 0]),
     "other values of model than": lambda p: p.assign_coords(model=("cell", ["b", "a"])),
+    "sizes ": lambda p: p.isel(draw=slice(0)),
+    "no variable 'dprime'": lambda p: p.set_coords("dprime"),
     "no flag diverging for every draw": lambda p: p.isel(draw=slice(20)),
 }
 
@@ -261,6 +272,33 @@ def test_a_file_that_holds_more_than_arrays_is_refused(copy, tmp_path, attack, m
         hmetad.load_fit(edited(copy, lambda file: attack(file, other)))
 
 
+def large_chunk(file, _):
+    file.create_dataset("posterior/x", (2,), "f8", maxshape=(None,), chunks=(2**29,))
+
+
+def test_a_text_that_fills_an_array_is_refused(copy):
+    def filled(file):
+        options = {"fillvalue": "a" * 1000, "chunks": (1000,)}
+        file.create_dataset("posterior/x", (3000,), h5py.string_dtype(), **options)
+
+    with pytest.raises(InputError, match="filled with a text"):
+        hmetad.load_fit(edited(copy, filled))
+
+
+def test_a_chunk_counts_as_much_as_it_takes(copy):
+    with pytest.raises(InputError, match=r"arrays of 4\.0 GiB"):
+        hmetad.load_fit(edited(copy, lambda file: large_chunk(file, None)), max_bytes=2**30)
+
+
+def test_long_texts_count_as_often_as_they_stand(copy):
+    def texts(file):
+        file.create_dataset("posterior/x", data=["x" * 100_000] * 3, dtype=h5py.string_dtype())
+
+    path = edited(copy, texts)
+    with pytest.raises(InputError, match=r"at most 0\.0 GiB.*Raise max_bytes"):
+        hmetad.load_fit(path, max_bytes=250_000)
+
+
 def test_the_limit_on_memory_can_be_set(copy):
     with pytest.raises(InputError, match="Raise max_bytes of load_fit"):
         hmetad.load_fit(copy, max_bytes=1000)
@@ -350,6 +388,18 @@ def with_pickle(store):
     (path / "0").write_bytes(b"cposix\nsystem\n(S'touch owned'\ntR.")
 
 
+def with_bomb(store):
+    """A chunk that says of itself that it unpacks to 2 GiB."""
+    path = store / OF_C / "c/0/0/0"
+    content = bytearray(path.read_bytes())
+    content[4:8] = (2**31 - 1).to_bytes(4, "little")
+    path.write_bytes(content)
+
+
+def with_pipe(store):
+    os.mkfifo(store / OF_C / "pipe")
+
+
 def with_link(store):
     (store / "draws.zarr/posterior/elsewhere").symlink_to("/etc")
 
@@ -368,9 +418,15 @@ STORES = {
     "data of type 'object'": with_entry(data_type="object"),
     r"shape \[-1\]": with_entry(shape=[-1]),
     "arrays of .* GiB": with_entry(shape=[2, 10**12]),
+    "bytes unpacked, allowed is at most": with_bomb,
+    "arrays of 7.* GiB": with_entry(
+        chunk_grid={"name": "regular", "configuration": {"chunk_shape": [1, 10**12]}}
+    ),
     "storage transformers": with_entry(storage_transformers=[{"name": "x"}]),
     "a record of an older zarr": with_pickle,
     "a link": with_link,
+    "a link, or": with_pipe,
+    "filled with a text": with_entry(data_type="string", fill_value="a"),
     r"c with dims \('cell', 'draw', 'chain'\)": with_entry(
         dimension_names=["cell", "draw", "chain"]
     ),

@@ -117,6 +117,14 @@ def test_it_is_refused_on_the_command_line(hostile, tmp_path):
         ("(" * 11 + "age" + ")" * 11, "11 brackets inside each other"),
         ("*".join("abcdefgh"), "at most 200 terms"),
         ("(a + b + c + d + e + f + g)**6", "at most 200 terms"),
+        ("(" * 10 + "a + b" + ")**6" * 10, "at most 200 terms"),
+        ("I(" + "-" * 1500 + "age)", "one sign before a number"),
+        ("bs(age, lower_bound=" + "-" * 1500 + "5)", "a number"),
+        ("a**`2`", "a whole number from 1 to 6"),
+        ("1 - " + "*".join(f"a{i}" for i in range(14)), "at most 200 terms"),
+        ("bs(age, df=50, degree=50)", "a whole number up to 5"),
+        ("poly(age, `2`)", "a whole number up to 50"),
+        ("I(-age**2)", "brackets around what is raised"),
         ("I(age**7)", "a whole number from 1 to 6"),
         ("I(9**6)", "a power of a column"),
         ("poly(age, 51)", "a whole number up to 50"),
@@ -173,6 +181,15 @@ def test_names_in_back_ticks_are_columns_whatever_they_are():
     assert grouped.blocks[0].name == "1|_task"
 
 
+def test_a_column_named_as_a_number_is_a_column():
+    cells = CELLS.rename(columns={"age": "1"})
+    grouped = parse_design("log_m", "1 + (0 + `1` | subject)", cells)
+    assert grouped.blocks[0].name == "1|subject"
+    assert grouped.blocks[0].columns[:, 0].tolist() == CELLS["age"].tolist()
+    with pytest.raises(InputError, match="columns"):
+        parse_formula("-`1`")
+
+
 def test_powers_of_whole_numbers_do_not_wrap():
     cells = pd.DataFrame({"income": [100_000, 200_000]})
     assert columns("0 + I(income**4)", cells)[:, 0].tolist() == [1e20, 1.6e21]
@@ -181,6 +198,12 @@ def test_powers_of_whole_numbers_do_not_wrap():
 @pytest.mark.parametrize("formula", ["1 + log(age - 20)", "1 + I(1 / (age - 30))", "exp(age**5)"])
 def test_columns_that_are_not_finite_are_refused(formula):
     with pytest.raises(InputError, match="finite numbers in every cell"):
+        parse_design("log_m", formula, CELLS)
+
+
+@pytest.mark.parametrize("formula", ["I(task * 100000000)", "I(task + task)", "scale(task)"])
+def test_text_is_nothing_to_calculate_with(formula):
+    with pytest.raises(InputError, match=r"text in 'task' to calculate with.*S\(column\)"):
         parse_design("log_m", formula, CELLS)
 
 
