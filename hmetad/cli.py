@@ -20,12 +20,12 @@ from typer.main import get_command
 from hmetad.caches import replace_caches
 from hmetad.commands import compare, fit, import_log, measures, models, plan, report, reproduce
 from hmetad.errors import InputError
-from hmetad.process import at_the_end, begin, end, said_of_end, silence
+from hmetad.process import USAGE, at_the_end, begin, end, said_of_end, silence
 from hmetad.report.terminal import say
 
 __all__ = ["app", "main", "outcome"]
 
-USAGE, INTERRUPTED = 2, 130
+INTERRUPTED = 130
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),

@@ -16,11 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, NoReturn
 
-__all__ = ["at_the_end", "begin", "end", "said_of_end", "silence"]
+__all__ = ["USAGE", "at_the_end", "begin", "end", "said_of_end", "silence"]
 
 USAGE, SIGNALLED = 2, 128
-INTERRUPTED = "interrupted"
-WORDS = {"SIGINT": INTERRUPTED, "SIGTERM": "terminated", "SIGHUP": "hung up"}
+WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 SHOW_CURSOR = "\n\x1b[?25h"
 
 # What a run that is ended by a signal has to clear away besides its outputs.
@@ -51,7 +50,7 @@ def end(status: int) -> "NoReturn":
     sys.exit(status)
 
 
-def said_of_end(word: str = INTERRUPTED) -> str:
+def said_of_end(word: str = WORDS["SIGINT"]) -> str:
     """What to say of a run that is ended from outside."""
     written = ", ".join(map(str, written_files()))
     return f"{word}; {f'written: {written}' if written else 'nothing was written'}"
