@@ -24,7 +24,7 @@ from machine import best_of, calibrating_loop, describe_machine, print_table
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.likelihood import theory
+from hmetad.likelihood import ratings, theory
 from hmetad.likelihood.kernel import evaluate
 
 SIZES = ((100, 4), (100, 2), (100, 6), (100, 11), (1000, 4))
@@ -148,7 +148,7 @@ def log_area_by_erfc(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 def theory_value(x: Arguments) -> Floats:
     """ℓ of each cell by the readable NumPy code."""
-    return theory.log_likelihood(x.counts, theory.log_joint_probabilities(*x[1:]))
+    return ratings.log_likelihood(x.counts, theory.log_joint_probabilities(*x[1:]))
 
 
 def check(x: Arguments, function: Compiled) -> None:

@@ -7,7 +7,7 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-from hmetad.bayes.spec import ModelSpec, as_priors, refuse_unknown_fields
+from hmetad.bayes.spec import ModelSpec, as_priors
 from hmetad.errors import InputError, nearest
 
 __all__ = ["card_names", "card_path", "models_folder", "read_card"]
@@ -26,7 +26,6 @@ def read_card(path: Path) -> ModelSpec:
         raise InputError("file", "values nested too deeply", "a model card in TOML") from error
     except ValueError as error:
         raise InputError("file", f"no TOML ({error})", "a model card in TOML") from error
-    refuse_unknown_fields(card)
     return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
 
 

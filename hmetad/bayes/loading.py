@@ -12,7 +12,6 @@ from hmetad.bayes.formula import prior_names
 from hmetad.bayes.spec import (
     ModelSpec,
     free_variables,
-    refuse_unknown_fields,
     refuse_unknown_priors,
     with_changes,
 )
@@ -45,7 +44,7 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
 
     Examples
     --------
-    >>> load_model("individual").meta_criterion
+    >>> load_model("individual").choices["meta_criterion"]
     'relative'
     >>> load_model("hmetad_single", type1="plug_in").parameters
     ('meta_d', 'criteria')
@@ -54,7 +53,6 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     """
     path = card_path(name_or_path)
     try:
-        refuse_unknown_fields(changes)
         spec = read_card(path)
         refuse_unknown_priors(spec, names_with_prior(spec))
         refuse_unknown_names(spec)

@@ -1,29 +1,23 @@
 """What a model is, said as data: the frozen record that a model card maps onto.
 
-Fields of a card → ModelSpec. The defaults that a card may override live here, once.
+Fields of a card → ModelSpec. Defaults of priors and choices are those of its likelihood's record.
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from numbers import Real
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.registry import load_likelihood
 from hmetad.untrusted import parse_json
 
 __all__ = [
     "CORRELATION",
-    "DEFAULT_HYPERCRITERIA",
-    "DEFAULT_PRIORS",
-    "DEFAULT_SIGMAS",
-    "DEFAULT_SLOPES",
-    "SIGMA",
-    "SLOPE",
     "ModelSpec",
-    "Prior",
     "as_priors",
     "free_priors",
     "free_variables",
@@ -32,23 +26,7 @@ __all__ = [
     "with_changes",
 ]
 
-DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
-    "Normal": ("mu", "sigma"),
-    "StudentT": ("nu", "mu", "sigma"),
-    "HalfNormal": ("sigma",),
-    "Exponential": ("lam",),
-    "Gamma": ("alpha", "beta"),
-    "LogNormal": ("mu", "sigma"),
-    "UniformTimesHalfNormal": ("sigma",),
-    "LKJ": ("eta",),
-}
-CHOICES: dict[str, tuple[str, ...]] = {
-    "likelihood": ("meta-d", "response-conditional", "unequal-variance"),
-    "meta_criterion": ("relative", "absolute"),
-    "scale": ("log_m", "m", "meta_d"),
-    "criteria": ("log_gap", "sorted_normal", "group_sorted_normal"),
-    "type1": ("joint", "plug_in"),
-}
+CORRELATION = Prior("LKJ", eta=2)
 # What a card says in words, and in tables.
 TEXTS = ("name", "title", "question", "reference")
 TABLES = ("formula", "names", "priors", "example")
@@ -57,89 +35,9 @@ MAX_TEXT = 10_000
 MAX_NAME = 200
 # Names in a posterior that mean something already.
 DIMS = ("cell", "stimulus", "response", "rating", "criterion", "chain", "draw")
-RESULTS = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria", "log_s", "s")
-
-
-def is_finite(value: object) -> bool:
-    """Whether a value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
 
 
 @dataclass(frozen=True, init=False)
-class Prior:
-    """A prior distribution, by its name in PyMC and its parameters.
-
-    Parameters
-    ----------
-    dist : str
-        Normal, StudentT, HalfNormal, Exponential, Gamma or LogNormal, as PyMC has them; LKJ for
-        correlations; UniformTimesHalfNormal, HMeta-d's prior of a group SD: the product of a
-        uniform variable on (0, 1) and a half-normal one.
-    **parameters : float
-        All parameters of that distribution, as PyMC names them.
-
-    Raises
-    ------
-    InputError
-        If the distribution or a parameter is unknown, or one is missing.
-
-    Examples
-    --------
-    >>> Prior("Normal", mu=0, sigma=0.5)
-    Prior('Normal', mu=0.0, sigma=0.5)
-    """
-
-    dist: str
-    parameters: Mapping[str, float]
-
-    def __init__(self, /, dist: str, **parameters: float) -> None:
-        if not isinstance(dist, str) or dist not in DISTRIBUTIONS:
-            allowed = ", ".join(sorted(DISTRIBUTIONS))
-            raise InputError("dist", repr(dist), allowed, nearest(str(dist), DISTRIBUTIONS))
-        if set(parameters) != set(DISTRIBUTIONS[dist]):
-            came = ", ".join(sorted(parameters)) or "none"
-            raise InputError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
-        for name, value in parameters.items():
-            if not is_finite(value) or (name != "mu" and value <= 0):
-                allowed = "a finite number" if name == "mu" else "a number above 0"
-                raise InputError(f"{name} of {dist}", repr(value), allowed)
-        object.__setattr__(self, "dist", dist)
-        object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
-        return f"Prior({self.dist!r}, {inside})"
-
-
-DEFAULT_PRIORS: Mapping[str, Prior] = {
-    "log_m": Prior("Normal", mu=0, sigma=1),
-    "m": Prior("Normal", mu=1, sigma=1),
-    "meta_d": Prior("Normal", mu=0, sigma=math.sqrt(2)),
-    "dprime": Prior("Normal", mu=1, sigma=1),
-    "c": Prior("Normal", mu=0, sigma=1),
-    "log_gap": Prior("Normal", mu=math.log(0.5), sigma=1),
-    "log_s": Prior("Normal", mu=0, sigma=0.5),
-    "criteria": Prior("Normal", mu=0, sigma=math.sqrt(0.5)),
-}
-"""Priors of a parameter's value in a cell, or of its intercept or level means in a formula; that
-of `meta_d` is centred on d′, as in HMeta-d."""
-
-DEFAULT_SLOPES: Mapping[str, Prior] = {"log_gap": Prior("Normal", mu=0, sigma=0.5)}
-DEFAULT_SIGMAS: Mapping[str, Prior] = {"log_gap": Prior("HalfNormal", sigma=0.5)}
-SLOPE = Prior("Normal", mu=0, sigma=1)
-SIGMA = Prior("HalfNormal", sigma=1)
-DEFAULT_HYPERCRITERIA: Mapping[str, Prior] = dict.fromkeys(
-    ("mu_c2", "sigma_c2"), Prior("HalfNormal", sigma=10)
-)
-CORRELATION = Prior("LKJ", eta=2)
-
-
-@dataclass(frozen=True)
 class ModelSpec:
     """A model, said completely: what `build_model` needs beside the counts.
 
@@ -147,18 +45,10 @@ class ModelSpec:
     ----------
     name, title, question, reference : str
         The card's name, what it is, the question it answers, and where it comes from.
-    likelihood : {"meta-d", "response-conditional", "unequal-variance"}
-        One M for both responses and evidence of equal variance; an M for each response; or
-        log s, s = σ_S1/σ_S2, as a further parameter.
-    meta_criterion : {"relative", "absolute"}
-        κ = M·c, or κ = c.
-    scale : {"log_m", "m", "meta_d"}
-        The quantity that carries the prior: log M, M, or meta-d′ itself.
-    criteria : {"log_gap", "sorted_normal", "group_sorted_normal"}
-        Type-2 criteria by log gaps, or as HMeta-d has them: sorted draws of a normal, which is
-        given (single subjects), or whose mean and SD are estimated for all cells (groups).
-    type1 : {"joint", "plug_in"}
-        d′ and c estimated with the rest, or set to their values from counts + 1/(2K).
+    likelihood : str
+        One M for both responses and evidence of equal variance (``"meta-d"``), an M for each
+        response (``"response-conditional"``), log s, s = σ_S1/σ_S2, as a further parameter
+        (``"unequal-variance"``), or another by its name.
     formula : mapping of str to str
         By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
         parameter without one has its own value, with its own prior, in every cell.
@@ -168,6 +58,16 @@ class ModelSpec:
         Only those that differ from the defaults, by variable of the posterior.
     example : mapping
         A small design, as arguments of `simulate_counts`.
+    **choices : str
+        What the likelihood lets a card choose. Those of meta-d′:
+
+        - meta_criterion : ``"relative"`` (κ = M·c) or ``"absolute"`` (κ = c).
+        - scale : the quantity that carries the prior, ``"log_m"``, ``"m"``, or ``"meta_d"``.
+        - criteria : type-2 criteria by log gaps (``"log_gap"``), or as HMeta-d has them: sorted
+          draws of a normal, which is given (``"sorted_normal"``, single subjects), or whose mean
+          and SD are estimated for all cells (``"group_sorted_normal"``).
+        - type1 : d′ and c estimated with the rest (``"joint"``), or set to their values from
+          counts + 1/(2K) (``"plug_in"``).
 
     Raises
     ------
@@ -177,30 +77,49 @@ class ModelSpec:
 
     Examples
     --------
-    >>> ModelSpec("mine", formula={"log_m": "1 + (1 | subject)"}).parameters
-    ('dprime', 'c', 'log_m', 'log_gap')
+    >>> model = ModelSpec("mine", formula={"log_m": "1 + (1 | subject)"}, scale="log_m")
+    >>> model.parameters, model.choices["meta_criterion"]
+    (('dprime', 'c', 'log_m', 'log_gap'), 'relative')
     """
 
     name: str
-    title: str = ""
-    question: str = ""
-    reference: str = ""
-    likelihood: str = "meta-d"
-    meta_criterion: str = "relative"
-    scale: str = "log_m"
-    criteria: str = "log_gap"
-    type1: str = "joint"
-    formula: Mapping[str, str] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    priors: Mapping[str, Prior] = field(default_factory=dict)
-    example: Mapping[str, Any] = field(default_factory=dict)
+    title: str
+    question: str
+    reference: str
+    likelihood: str
+    choices: Mapping[str, str]
+    formula: Mapping[str, str]
+    names: Mapping[str, str]
+    priors: Mapping[str, Prior]
+    example: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        refuse_wrong_kinds({name: getattr(self, name) for name in (*TEXTS, *TABLES)})
-        for name, allowed in CHOICES.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise InputError(name, repr(value), " or ".join(map(repr, allowed)))
+    def __init__(
+        self,
+        name: str,
+        title: str = "",
+        question: str = "",
+        reference: str = "",
+        likelihood: str = "meta-d",
+        choices: Mapping[str, str] | None = None,
+        formula: Mapping[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
+        priors: Mapping[str, Prior] | None = None,
+        example: Mapping[str, Any] | None = None,
+        **own_choices: str,
+    ) -> None:
+        texts = {"name": name, "title": title, "question": question, "reference": reference}
+        tables = {"formula": formula, "names": names, "priors": priors, "example": example}
+        given = texts | {key: {} if table is None else table for key, table in tables.items()}
+        refuse_wrong_kinds(given)
+        made = {**(choices or {}), **own_choices}
+        refuse_unknown_fields(made, likelihood)
+        record = load_likelihood(likelihood, **made)
+        for key, value in {**given, "likelihood": likelihood, "choices": record.chosen}.items():
+            object.__setattr__(self, key, value)
+        self.refuse_unfit_tables()
+
+    def refuse_unfit_tables(self) -> None:
+        """Raise where formulas, names or priors are not those of the likelihood."""
         for parameter, formula in self.formula.items():
             if parameter not in self.formula_parameters:
                 legal = ", ".join(self.formula_parameters)
@@ -208,31 +127,31 @@ class ModelSpec:
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
         for variable, name in self.names.items():
-            refuse_bad_name(variable, name)
-        for name in {"criteria", "meta_d"} & set(self.priors):
-            if self.priors[name].dist != "Normal":
-                given = self.priors[name].dist
-                raise InputError(f"prior of {name}", given, "Normal, as HMeta-d has it")
+            refuse_bad_name(variable, name, [*self.parameters, *self.record.results])
+        for own in self.record.parameters:
+            prior = self.priors.get(own.name)
+            if (own.around or own.beyond) and prior is not None and prior.dist != "Normal":
+                allowed = "Normal, as HMeta-d has it"
+                raise InputError(f"prior of {own.name}", prior.dist, allowed)
+
+    @property
+    def record(self) -> Likelihood:
+        """Likelihood, with the choices that this model makes."""
+        return load_likelihood(self.likelihood, **self.choices)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters, in the order of the model."""
-        type1 = ("dprime", "c") if self.type1 == "joint" else ()
-        criteria = "log_gap" if self.criteria == "log_gap" else "criteria"
-        variance = ("log_s",) if self.likelihood == "unequal-variance" else ()
-        return (*type1, self.scale, criteria, *variance)
+        return tuple(parameter.name for parameter in self.record.parameters)
 
     @property
     def formula_parameters(self) -> tuple[str, ...]:
         """Names of those parameters that can have a formula."""
-        return tuple(name for name in self.parameters if name not in ("meta_d", "criteria"))
+        return tuple(p.name for p in self.record.parameters if p.has_formula)
 
     def extra_dims(self, parameter: str) -> tuple[str, ...]:
         """Dims of a parameter beside the cell."""
-        if parameter in ("log_gap", "criteria"):
-            return ("response", "criterion")
-        is_per_response = self.likelihood == "response-conditional" and parameter == self.scale
-        return ("response",) if is_per_response else ()
+        return self.record.parameter(parameter).dims
 
     def named(self, variable: str) -> str:
         """Name that a variable bears in the posterior."""
@@ -240,15 +159,18 @@ class ModelSpec:
 
     def parameter_of(self, name: str) -> str:
         """Parameter that a variable of the posterior belongs to."""
-        if name in DEFAULT_HYPERCRITERIA:
-            return "criteria"
         plain = next((own for own, other in self.names.items() if other == name), name)
-        fitting = [p for p in DEFAULT_PRIORS if plain == p or plain.startswith(f"{p}_")]
+        for parameter in self.record.parameters:
+            if plain in parameter.estimated:
+                return parameter.name
+        fitting = [p for p in self.parameters if plain == p or plain.startswith(f"{p}_")]
         return max(fitting, key=len, default=name)
 
     def to_json(self) -> str:
         """Everything in one line of text, for the attrs of a fit."""
-        record = asdict(replace(self, priors={}))
+        record: dict[str, Any] = {}
+        for name, value in asdict(replace(self, priors={})).items():
+            record |= value if name == "choices" else {name: value}
         record["priors"] = {
             name: {"dist": prior.dist, **prior.parameters} for name, prior in self.priors.items()
         }
@@ -260,7 +182,6 @@ class ModelSpec:
         record = parse_json(text, "spec")
         if not isinstance(record, dict) or not isinstance(record.get("name"), str):
             raise InputError("spec", repr(text)[:80], "the record of a model, with its name")
-        refuse_unknown_fields(record)
         return cls(**record | {"priors": as_priors(record.get("priors", {}))})
 
 
@@ -289,8 +210,13 @@ def with_changes(
         Formulas of parameters that are gone, and the model's own priors of parameters that are
         gone or have a new formula, are left out.
     """
-    bare = replace(spec, formula={}, priors={}, **fields_to_set)
-    given = {bare.scale: formula} if isinstance(formula, str) else formula or {}
+    refuse_unknown_fields(fields_to_set, fields_to_set.get("likelihood", spec.likelihood))
+    kept_choices = spec.choices
+    if "likelihood" in fields_to_set:
+        legal = {choice.name for choice in load_likelihood(fields_to_set["likelihood"]).choices}
+        kept_choices = {name: x for name, x in spec.choices.items() if name in legal}
+    bare = replace(spec, **{"choices": kept_choices, "formula": {}, "priors": {}} | fields_to_set)
+    given = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
     refuse_wrong_kinds({"formula": given})
     kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
     changed = replace(bare, formula={**kept, **given})
@@ -307,9 +233,8 @@ def with_changes(
 
 def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:
     """Default priors of a parameter that has no formula, by variable."""
-    if parameter == "criteria" and spec.criteria == "group_sorted_normal":
-        return DEFAULT_HYPERCRITERIA
-    return {parameter: DEFAULT_PRIORS[parameter]}
+    record = spec.record.parameter(parameter)
+    return record.estimated or {parameter: record.prior}
 
 
 def free_variables(spec: ModelSpec) -> list[str]:
@@ -341,19 +266,20 @@ def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
                 raise InputError(f"{name} of {key}", repr(entry), "text")
 
 
-def refuse_bad_name(variable: str, name: str) -> None:
+def refuse_bad_name(variable: str, name: str, results: Iterable[str]) -> None:
     """Raise where a variable is given a name that no variable of a posterior can have."""
     argument, allowed = f"name of {variable}", "a name without '/' that is no dim and no result"
     if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
         allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
         raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
-    if name != variable and name in (*DIMS, *RESULTS):
+    if name != variable and name in (*DIMS, *results):
         raise InputError(argument, repr(name), allowed, "Choose another in [names].")
 
 
-def refuse_unknown_fields(given: Iterable[str]) -> None:
+def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
     """Raise where a card, or a change of it, has a field that models have not."""
-    legal = [f.name for f in fields(ModelSpec)]
+    choices = [choice.name for choice in load_likelihood(likelihood).choices]
+    legal = [*(field.name for field in fields(ModelSpec)), *choices]
     for key in given:
         if key not in legal:
             raise InputError("fields", repr(key), "those of a model card", nearest(key, legal))

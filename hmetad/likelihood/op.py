@@ -1,80 +1,90 @@
-"""The compiled likelihood as a PyTensor operation, so that PyMC can sample from it.
+"""The likelihood of counts as a PyTensor expression, so that PyMC can sample from it.
 
-Symbolic parameters and counts → symbolic log-likelihood per cell, with its gradient. The
-operation returns the partial derivatives beside the value; the pullback only multiplies them.
+Symbolic arguments of a likelihood and counts → symbolic log-likelihood per cell, with its gradient.
+A compiled kernel returns partial derivatives beside the value, and the pullback only multiplies
+them; where there is none, PyTensor differentiates the readable probabilities.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytensor.tensor as pt
-from numba import njit
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.likelihood import exact, kernel, tails
+from hmetad.likelihood import ratings
+from hmetad.likelihood.arrays import tensor_arrays
+from hmetad.likelihood.records import Likelihood
 
-__all__ = ["MetaDLogLikelihood", "log_likelihood"]
+__all__ = ["KernelOp", "log_likelihood"]
 
 
 def log_likelihood(
-    counts: TensorVariable,
-    d: TensorVariable,
-    c: TensorVariable,
-    m: TensorVariable,
-    kappa: TensorVariable,
-    gaps: TensorVariable,
-    s: TensorVariable,
+    likelihood: Likelihood, counts: TensorVariable, *arguments: TensorVariable
 ) -> TensorVariable:
-    """ℓ of each cell as a tensor of shape (cells,); arguments as in the kernel.
-
-    Everything is differentiable but the counts.
+    """ℓ of each cell as a tensor of shape (cells,), differentiable by all but the counts.
 
     Parameters
     ----------
+    likelihood : Likelihood
     counts : tensor, shape (cells, 2, 2, K)
-    d, c, s : tensor, shape (cells,)
-    m, kappa : tensor, shape (cells, 2)
-    gaps : tensor, shape (cells, 2, K - 1)
+    *arguments : tensor
+        The likelihood's arguments, in its order, each of shape (cells, *its dims).
 
     Returns
     -------
     tensor, shape (cells,)
     """
-    return MetaDLogLikelihood()(counts, d, c, m, kappa, gaps, s)[0]
+    if likelihood.kernel:
+        ndims = tuple(1 + len(likelihood.dims(name)) for name in likelihood.arguments)
+        return KernelOp(likelihood.name, likelihood.kernel, ndims)(counts, *arguments)[0]
+    xp = tensor_arrays()
+    log_p = likelihood.log_probabilities(*arguments, xp=xp)
+    return ratings.log_likelihood(counts, log_p, xp)
 
 
-class MetaDLogLikelihood(Op):
-    """Value and partial derivatives of `kernel.log_likelihood_and_gradient`, in its order."""
+class KernelOp(Op):
+    """Value and partial derivatives of a likelihood by its compiled kernel.
 
-    __props__ = ()
-    _input_ndims = (4, 1, 1, 2, 2, 3, 1)
+    Parameters
+    ----------
+    likelihood : str
+        Its name.
+    kernel : str
+        Name of the kernel's module.
+    ndims : tuple of int
+        Numbers of dims of the arguments.
+    """
+
+    __props__ = ("likelihood", "kernel", "ndims")
+
+    def __init__(self, likelihood: str, kernel: str, ndims: tuple[int, ...]) -> None:
+        self.likelihood, self.kernel, self.ndims = likelihood, kernel, ndims
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the operation to tensors of float64, whose dims must fit."""
         tensors = [pt.cast(pt.as_tensor(x), "float64") for x in inputs]
-        dims = tuple(x.ndim for x in tensors)
-        if dims != self._input_ndims:
-            raise TypeError(f"inputs have {dims} dims, but the kernel takes {self._input_ndims}")
-        parameters = tensors[1:]
-        outputs = [pt.vector(dtype="float64"), *(p.type() for p in parameters)]
+        dims, allowed = tuple(x.ndim for x in tensors), (4, *self.ndims)
+        if dims != allowed:
+            raise TypeError(f"inputs have {dims} dims, but the kernel takes {allowed}")
+        outputs = [pt.vector(dtype="float64"), *(p.type() for p in tensors[1:])]
         return Apply(self, tensors, outputs)
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
         """Evaluate outside Numba's backend."""
-        for storage, result in zip(
-            output_storage, kernel.log_likelihood_and_gradient(*inputs), strict=True
-        ):
+        results = import_module(self.kernel).evaluate(*inputs)
+        for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
-        """Only the value depends differentiably on anything, and only on the parameters."""
-        outputs = len(self._input_ndims)
+        """Only the value depends differentiably on anything, and only on the arguments."""
+        outputs = 1 + len(self.ndims)
         return [[False] * outputs] + [[True] + [False] * (outputs - 1)] * (outputs - 1)
 
     def pullback(
@@ -90,16 +100,10 @@ class MetaDLogLikelihood(Op):
         return [disconnected_type(), *products]
 
 
-@register_funcify_default_op_cache_key(MetaDLogLikelihood)
-def funcify_with_kernel_version(op: Op, node: Apply, **kwargs: Any) -> tuple[Any, int]:  # noqa: ARG001
-    """Numba implementation; the kernel's checksum keeps a stale compiled copy from being used."""
-    evaluate = kernel.evaluate
-
-    # Constants of a model are read-only, and would have the kernel compiled a second time: a copy
-    # is not, and costs a hundredth of the evaluation.
-    @njit
-    def metad(counts: Any, d: Any, c: Any, m: Any, kappa: Any, gaps: Any, s: Any) -> Any:
-        return evaluate(counts.copy(), d, c, m, kappa, gaps, s.copy())
-
-    sources = [Path(str(module.__file__)).read_bytes() for module in (kernel, exact, tails)]
-    return metad, crc32(b"".join(sources))
+@register_funcify_default_op_cache_key(KernelOp)
+def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:  # noqa: ARG001
+    """Numba implementation; a checksum keeps a stale compiled copy from being used."""
+    module = import_module(op.kernel)
+    folder = Path(str(module.__file__)).parent
+    sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
+    return module.evaluate_in_model, crc32(b"".join(sources))

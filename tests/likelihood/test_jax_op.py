@@ -1,5 +1,7 @@
 """The likelihood under JAX against the compiled kernel."""
 
+from functools import partial
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -11,10 +13,12 @@ jax = pytest.importorskip("jax")
 from hmetad.likelihood import jax_op  # noqa: E402
 from hmetad.likelihood.kernel import log_likelihood_and_gradient  # noqa: E402
 from hmetad.likelihood.op import log_likelihood  # noqa: E402
+from hmetad.likelihood.registry import load_likelihood  # noqa: E402
 
 # Of one size throughout, for which JAX compiles once.
 CELLS, RATINGS = 80, 4
-compiled = jax.jit(jax_op.log_likelihood_and_gradient)
+META_D = load_likelihood("meta-d")
+compiled = jax.jit(partial(jax_op.log_likelihood_and_gradient, META_D))
 
 
 def cells_of(edges, gaps):
@@ -84,7 +88,7 @@ def test_pytensors_gradient_and_jaxs_own_are_the_kernels(differentiate):
     point, counts = random_point(rng), counts_of(rng)
     expected = log_likelihood_and_gradient(counts, *point)[1:]
     inputs = [pt.as_tensor(x).type() for x in point]
-    total = log_likelihood(pt.constant(counts), *inputs).sum()
+    total = log_likelihood(META_D, pt.constant(counts), *inputs).sum()
     if differentiate == "pytensor":
         gradient = pytensor.function(inputs, pytensor.grad(total, inputs), mode="JAX")
     else:

@@ -1,5 +1,7 @@
 """The kernel's face in PyTensor."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -7,7 +9,8 @@ import pytest
 from pytensor.gradient import verify_grad
 
 from hmetad.likelihood.kernel import log_likelihood_and_gradient
-from hmetad.likelihood.op import MetaDLogLikelihood, log_likelihood
+from hmetad.likelihood.op import KernelOp, log_likelihood
+from hmetad.likelihood.registry import load_likelihood
 
 CELLS, RATINGS = 4, 3
 
@@ -33,7 +36,7 @@ def counts():
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_every_backend_gives_the_kernels_value_and_gradient(mode, point, counts):
     inputs = [pt.as_tensor(x).type() for x in point]
-    value = log_likelihood(pt.constant(counts), *inputs)
+    value = log_likelihood(load_likelihood("meta-d"), pt.constant(counts), *inputs)
     evaluate = pytensor.function(inputs, [value, *pytensor.grad(value.sum(), inputs)], mode=mode)
     expected = log_likelihood_and_gradient(counts.astype(float), *point)
     for ours, kernels in zip(evaluate(*point), expected, strict=True):
@@ -42,7 +45,7 @@ def test_every_backend_gives_the_kernels_value_and_gradient(mode, point, counts)
 
 def test_gradient_agrees_with_finite_differences(point, counts):
     verify_grad(
-        lambda *inputs: log_likelihood(pt.constant(counts), *inputs),
+        lambda *inputs: log_likelihood(load_likelihood("meta-d"), pt.constant(counts), *inputs),
         point,
         rng=np.random.default_rng(2),
         mode="FAST_COMPILE",
@@ -51,4 +54,14 @@ def test_gradient_agrees_with_finite_differences(point, counts):
 
 def test_inputs_of_other_dims_are_refused(point, counts):
     with pytest.raises(TypeError, match="dims"):
-        MetaDLogLikelihood()(counts[0], *point)
+        KernelOp("meta-d", "hmetad.likelihood.kernel", (1, 1, 2, 2, 3, 1))(counts[0], *point)
+
+
+def test_without_a_kernel_pytensor_differentiates_the_readable_likelihood(point, counts):
+    inputs = [pt.as_tensor(x).type() for x in point]
+    readable = replace(load_likelihood("meta-d"), kernel="")
+    value = log_likelihood(readable, pt.constant(counts), *inputs)
+    evaluate = pytensor.function(inputs, [value, *pytensor.grad(value.sum(), inputs)])
+    expected = log_likelihood_and_gradient(counts.astype(float), *point)
+    for ours, kernels in zip(evaluate(*point), expected, strict=True):
+        np.testing.assert_allclose(ours, kernels, rtol=1e-9, atol=1e-9)

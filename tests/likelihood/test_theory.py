@@ -9,14 +9,17 @@ from likelihood import mp_reference
 from scipy.special import gammaln
 
 from hmetad.errors import InputError
+from hmetad.likelihood.ratings import (
+    criteria_gaps,
+    log_interval_area,
+    log_likelihood,
+    type2_criteria,
+)
 from hmetad.likelihood.theory import (
     log_conditional_probabilities,
-    log_interval_area,
     log_joint_probabilities,
-    log_likelihood,
     log_response_probabilities,
     meta_criterion_value,
-    type2_criteria,
 )
 
 # Response S1 with rating 1..4, then S2 with rating 1..4.
@@ -137,3 +140,8 @@ def test_the_last_dim_of_meta_parameters_is_the_response():
     for response, m in enumerate((0.8, 1.5)):
         shared = log_conditional_probabilities(m, 0.1, gaps)
         np.testing.assert_array_equal(own[:, response], shared[:, response])
+
+
+def test_gaps_are_read_back_from_the_criteria_they_made():
+    kappa = np.array([[0.3, -0.2]])
+    np.testing.assert_allclose(criteria_gaps(kappa, type2_criteria(kappa, GAPS_A)), GAPS_A[None])

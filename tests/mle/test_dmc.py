@@ -13,7 +13,8 @@ from hmetad.bayes.model import build_model
 from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
-from hmetad.likelihood.theory import log_conditional_probabilities, type2_criteria
+from hmetad.likelihood.ratings import type2_criteria
+from hmetad.likelihood.theory import log_conditional_probabilities
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.dmc_minimum import limiting_loss
 from hmetad.simulate.simulate import simulate_counts

@@ -1,79 +1,96 @@
 """Penalised modes against SciPy's optimiser, and on tables that plain likelihood can't do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hmetad.likelihood import theory
-from hmetad.mle.scoring import Layout, penalised_modes
+from hmetad.likelihood.ratings import log_likelihood
+from hmetad.likelihood.registry import load_likelihood
+from hmetad.mle.scoring import penalised_modes
 
 A = np.array([[[26, 37, 35, 52], [12, 4, 2, 2]], [[22, 15, 5, 2], [33, 38, 40, 45]]], float)
-SPREAD = {"dprime": 1.0, "c": 1.0, "log_m": 1.0, "m": 1.0, "log_gap": 1.0, "log_s": 0.5}
-CENTRE = {"dprime": 1.0, "c": 0.0, "log_m": 0.0, "m": 1.0, "log_gap": -0.7, "log_s": 0.0}
-LAYOUTS = [
-    Layout(4),
-    Layout(4, is_relative=False),
-    Layout(4, scale="m"),
-    Layout(4, responses=2),
-    Layout(4, has_s=True),
-    Layout(4, scale="m", is_relative=False, responses=2, has_s=True),
-]
+LIKELIHOODS = {
+    "meta-d": load_likelihood("meta-d"),
+    "absolute": load_likelihood("meta-d", meta_criterion="absolute"),
+    "M": load_likelihood("meta-d", scale="m"),
+    "meta-d′": load_likelihood("meta-d", scale="meta_d"),
+    "response-conditional": load_likelihood("response-conditional"),
+    "unequal-variance": load_likelihood("unequal-variance", scale="m", meta_criterion="absolute"),
+}
+# What has no compiled kernel is differentiated by differences.
+LIKELIHOODS |= {f"{k}, readable": replace(x, kernel="") for k, x in [*LIKELIHOODS.items()][:5:4]}
+each = pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=list(LIKELIHOODS))
 
 
-def penalised(vector, counts, layout):
-    """ℓ less the penalty, by the readable likelihood."""
-    parts = {name: value[0] for name, value in layout.split(vector[None]).items()}
-    ratio = np.exp(parts["log_m"]) if layout.scale == "log_m" else parts["m"]
-    ratio = np.broadcast_to(ratio, 2)
-    kappa = parts["c"] * (ratio if layout.is_relative else np.ones(2))
-    s = np.exp(parts.get("log_s", 0.0))
-    log_p = theory.log_joint_probabilities(
-        parts["dprime"], parts["c"], ratio * parts["dprime"], kappa, np.exp(parts["log_gap"]), s
+def moments(likelihood):
+    """Mean and SD of the default priors, as vectors."""
+    return (
+        np.concatenate(
+            [
+                np.full(int(np.prod(p.shape(4))), p.prior.parameters[name])
+                for p in likelihood.parameters
+            ]
+        )
+        for name in ("mu", "sigma")
     )
-    penalty = ((vector - layout.join(CENTRE)) / layout.join(SPREAD)) ** 2
-    return theory.log_likelihood(counts, log_p) - penalty.sum() / 2
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_the_mode_is_that_of_scipys_optimiser(layout):
-    modes = penalised_modes(A[None], layout, CENTRE, SPREAD)
+def as_values(vector, likelihood):
+    """Values of parameters, by name."""
+    values, start = {}, 0
+    for p in likelihood.parameters:
+        size = int(np.prod(p.shape(4)))
+        values[p.name] = vector[start : start + size].reshape(p.shape(4))
+        start += size
+    return values
+
+
+def penalised(vector, counts, likelihood):
+    """ℓ less the penalty, by the readable likelihood."""
+    centre, spread = moments(likelihood)
+    values = as_values(vector, likelihood)
+    penalty = (vector - centre) / spread
+    if "meta_d" in values:
+        # The prior of meta-d′ lies about d′.
+        penalty[2] = (values["meta_d"] - values["dprime"]) / spread[2]
+    return log_likelihood(counts, likelihood.outcomes(values)) - (penalty**2).sum() / 2
+
+
+@each
+def test_the_mode_is_that_of_scipys_optimiser(likelihood):
+    modes = penalised_modes(A[None], likelihood)
     assert modes.is_converged.all()
-    ours = np.concatenate([modes.values[name][0].ravel() for name in layout.sizes])
+    ours = np.concatenate([modes.values[p.name][0].ravel() for p in likelihood.parameters])
     found = minimize(
-        lambda v: -penalised(v, A, layout),
-        layout.join(CENTRE),
+        lambda v: -penalised(v, A, likelihood),
+        [*moments(likelihood)][0],
         method="BFGS",
         options={"gtol": 1e-6},
     )
-    assert penalised(ours, A, layout) >= -found.fun - 1e-9
+    assert penalised(ours, A, likelihood) >= -found.fun - 1e-9
     # BFGS with differences for a gradient stops within 1e-4.
     np.testing.assert_allclose(ours, found.x, atol=3e-4)
 
 
-def test_variances_are_those_of_the_inverse_hessian():
-    layout = Layout(4)
+@pytest.mark.parametrize("name", ["meta-d", "meta-d, readable"])
+def test_variances_are_those_of_the_inverse_hessian(name):
+    likelihood = LIKELIHOODS[name]
     many = 1000 * A  # Expected and observed information meet in large tables that fit.
-    modes = penalised_modes(many[None], layout, CENTRE, SPREAD)
-    p = {name: value[0] for name, value in modes.values.items()}
-    fitted = many.sum((1, 2))[:, None, None] * np.exp(
-        theory.log_joint_probabilities(
-            p["dprime"],
-            p["c"],
-            np.exp(p["log_m"]) * p["dprime"],
-            np.exp(p["log_m"]) * p["c"],
-            np.exp(p["log_gap"]),
-        )
-    )
-    vector = np.concatenate([p[name].ravel() for name in layout.sizes])
+    modes = penalised_modes(many[None], likelihood)
+    at = {key: value[0] for key, value in modes.values.items()}
+    fitted = many.sum((1, 2))[:, None, None] * np.exp(likelihood.outcomes(at))
+    vector = np.concatenate([at[p.name].ravel() for p in likelihood.parameters])
     step = 1e-4 * np.eye(len(vector))
     hessian = np.array(
         [
             [
                 (
-                    penalised(vector + a + b, fitted, layout)
-                    - penalised(vector + a - b, fitted, layout)
-                    - penalised(vector - a + b, fitted, layout)
-                    + penalised(vector - a - b, fitted, layout)
+                    penalised(vector + a + b, fitted, likelihood)
+                    - penalised(vector + a - b, fitted, likelihood)
+                    - penalised(vector - a + b, fitted, likelihood)
+                    + penalised(vector - a - b, fitted, likelihood)
                 )
                 / 4e-8
                 for a in step
@@ -81,7 +98,7 @@ def test_variances_are_those_of_the_inverse_hessian():
             for b in step
         ]
     )
-    ours = np.concatenate([modes.variances[name][0].ravel() for name in layout.sizes])
+    ours = np.concatenate([modes.variances[p.name][0].ravel() for p in likelihood.parameters])
     np.testing.assert_allclose(ours, np.diag(np.linalg.inv(-hessian)), rtol=2e-3)
 
 
@@ -95,11 +112,11 @@ def test_variances_are_those_of_the_inverse_hessian():
     ],
     ids=["no trials", "no errors", "more wrong than right", "one response"],
 )
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_degenerate_tables_have_a_finite_answer(table, layout):
-    modes = penalised_modes(np.array([table], float), layout, CENTRE, SPREAD)
+@each
+def test_degenerate_tables_have_a_finite_answer(table, likelihood):
+    modes = penalised_modes(np.array([table], float), likelihood)
     assert modes.is_converged.all()
-    for name in layout.sizes:
-        assert np.isfinite(modes.values[name]).all()
-        assert (modes.variances[name] > 0).all()
-        assert (modes.variances[name] <= SPREAD[name] ** 2 + 1e-9).all()
+    for p in likelihood.parameters:
+        assert np.isfinite(modes.values[p.name]).all()
+        assert (modes.variances[p.name] > 0).all()
+        assert (modes.variances[p.name] <= p.prior.parameters["sigma"] ** 2 + 1e-9).all()

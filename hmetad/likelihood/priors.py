@@ -1,0 +1,81 @@
+"""Prior distributions by name: what a model card, a default or a user says of a variable.
+
+Name and parameters → Prior. `hmetad.bayes.distributions` makes PyMC's variables of them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+
+from hmetad.errors import InputError, nearest
+
+__all__ = ["Prior"]
+
+# Parameters of each distribution, as PyMC has them.
+DISTRIBUTIONS = {
+    "Normal": ("mu", "sigma"),
+    "StudentT": ("nu", "mu", "sigma"),
+    "HalfNormal": ("sigma",),
+    "Exponential": ("lam",),
+    "Gamma": ("alpha", "beta"),
+    "LogNormal": ("mu", "sigma"),
+    "UniformTimesHalfNormal": ("sigma",),
+    "LKJ": ("eta",),
+}
+
+
+def is_finite(value: object) -> bool:
+    """Whether a value is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+@dataclass(frozen=True, init=False)
+class Prior:
+    """A prior distribution, by its name in PyMC and its parameters.
+
+    Parameters
+    ----------
+    dist : str
+        Normal, StudentT, HalfNormal, Exponential, Gamma or LogNormal, as PyMC has them; LKJ for
+        correlations; UniformTimesHalfNormal, HMeta-d's prior of a group SD: the product of a
+        uniform variable on (0, 1) and a half-normal one.
+    **parameters : float
+        All parameters of that distribution, as PyMC names them.
+
+    Raises
+    ------
+    InputError
+        If the distribution or a parameter is unknown, or one is missing.
+
+    Examples
+    --------
+    >>> Prior("Normal", mu=0, sigma=0.5)
+    Prior('Normal', mu=0.0, sigma=0.5)
+    """
+
+    dist: str
+    parameters: Mapping[str, float]
+
+    def __init__(self, /, dist: str, **parameters: float) -> None:
+        if not isinstance(dist, str) or dist not in DISTRIBUTIONS:
+            allowed = ", ".join(sorted(DISTRIBUTIONS))
+            raise InputError("dist", repr(dist), allowed, nearest(str(dist), DISTRIBUTIONS))
+        if set(parameters) != set(DISTRIBUTIONS[dist]):
+            came = ", ".join(sorted(parameters)) or "none"
+            raise InputError(f"parameters of {dist}", came, ", ".join(DISTRIBUTIONS[dist]))
+        for name, value in parameters.items():
+            if not is_finite(value) or (name != "mu" and value <= 0):
+                allowed = "a finite number" if name == "mu" else "a number above 0"
+                raise InputError(f"{name} of {dist}", repr(value), allowed)
+        object.__setattr__(self, "dist", dist)
+        object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"Prior({self.dist!r}, {inside})"

@@ -1,0 +1,110 @@
+"""All likelihoods by name: those of the package, and those that a user registers.
+
+Name and choices → Likelihood.
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood import families
+from hmetad.likelihood.records import Likelihood
+
+__all__ = ["likelihood_names", "load_likelihood", "register"]
+
+REGISTERED: dict[str, Likelihood] = {}
+
+
+def register(likelihood: Likelihood) -> Likelihood:
+    """Make a likelihood known by its name, to cards, `fit` and everything after it.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        One of the same name that was registered before is replaced; those of the package cannot be.
+
+    Returns
+    -------
+    Likelihood
+        The same.
+
+    Raises
+    ------
+    InputError
+        If it is no Likelihood, has the name of one of the package's, or depends on what neither is
+        a parameter nor follows from parameters.
+
+    Notes
+    -----
+    A process that reads a fit of this likelihood has to register it too: a saved fit holds its
+    name.
+    """
+    if not isinstance(likelihood, Likelihood):
+        raise InputError("likelihood", type(likelihood).__name__, "a Likelihood")
+    if likelihood.name in own_likelihoods():
+        raise InputError("name", repr(likelihood.name), "a name that no likelihood here has")
+    known = {*likelihood.given, *(p.variable for p in likelihood.parameters)}
+    for quantity in likelihood.quantities:
+        if quantity.compute is not None and set(quantity.needs) <= known:
+            known.add(quantity.name)
+    for name in likelihood.arguments:
+        if name not in known:
+            allowed = "parameters, and quantities that follow from them"
+            raise InputError("arguments", repr(name), allowed, nearest(name, known))
+    REGISTERED[likelihood.name] = likelihood
+    return likelihood
+
+
+def load_likelihood(name: str, **choices: str) -> Likelihood:
+    """Likelihood of a name, with some choices made otherwise than by default.
+
+    Parameters
+    ----------
+    name : str
+        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, or a registered one.
+    **choices : str
+        By name of the choice: ``meta_criterion="absolute"``.
+
+    Returns
+    -------
+    Likelihood
+
+    Raises
+    ------
+    InputError
+        If there is no such likelihood, or it has no such choice.
+
+    Examples
+    --------
+    >>> [p.name for p in load_likelihood("meta-d", scale="m").parameters]
+    ['dprime', 'c', 'm', 'log_gap']
+    """
+    names = likelihood_names()
+    if name not in names:
+        allowed = " or ".join(map(repr, names))
+        raise InputError("likelihood", repr(name), allowed, nearest(str(name), names))
+    record = REGISTERED.get(name) or own_likelihoods()[name]
+    legal = {choice.name: choice.values for choice in record.choices}
+    for key, value in choices.items():
+        if key not in legal:
+            allowed = ", ".join(legal) or f"none: likelihood {name!r} has no choices"
+            raise InputError("choices", repr(key), allowed, nearest(key, legal))
+        if value not in legal[key]:
+            raise InputError(key, repr(value), " or ".join(map(repr, legal[key])))
+    if record.choose is None:
+        return record
+    return record.choose(**{**record.chosen, **choices})
+
+
+def likelihood_names() -> list[str]:
+    """Names of all likelihoods, the package's first."""
+    return [*own_likelihoods(), *REGISTERED]
+
+
+@cache
+def own_likelihoods() -> dict[str, Likelihood]:
+    """Likelihoods of the package: those of the files in `families`."""
+    modules = [f"{families.__name__}.{module.name}" for module in iter_modules(families.__path__)]
+    found = [own for module in sorted(modules) for own in import_module(module).LIKELIHOODS]
+    return {own.name: own for own in found}
