@@ -16,15 +16,17 @@ from machine import CpuClock
 from nutpie.sample import CompiledModel
 
 import hmetad
-from hmetad.bayes.model import model_and_start
+from hmetad.bayes.model import initial_values, pymc_model
+from hmetad.bayes.problem import state_problem
 
 __all__ = ["bulk_ess", "compiled_model", "group_counts", "timed_draws"]
 
 
 def compiled_model(counts: xr.DataArray, spec: hmetad.ModelSpec) -> CompiledModel:
     """Model of a count table, ready to sample."""
-    model, start = model_and_start(counts, spec)
-    return nutpie.compile_pymc_model(model, initial_points=start)
+    problem = state_problem(counts, spec)
+    model = pymc_model(problem)
+    return nutpie.compile_pymc_model(model, initial_points=initial_values(problem, model))
 
 
 def timed_draws(compiled: CompiledModel, seed: int = 1) -> tuple[xr.DataTree, CpuClock]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hmetad.bayes.predictive import predicted_counts
     from hmetad.bayes.prior_predictive import draw_prior
     from hmetad.bayes.sensitivity import other_choices, sensitivity
-    from hmetad.bayes.spec import ModelSpec, Prior
+    from hmetad.bayes.spec import ModelSpec
     from hmetad.bayes.store import load_fit, save_fit
     from hmetad.compare.bayes_factor import bayes_factor
     from hmetad.compare.contrasts import contrast
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hmetad.counts.resample import resample
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
+    from hmetad.likelihood.priors import Prior
     from hmetad.logs.inspect_ai import read_inspect
     from hmetad.logs.lm_eval import read_lm_eval
     from hmetad.logs.pairs import count_pairs, option_pairs
@@ -216,10 +217,7 @@ HOMES = {
     "bayes.prior_predictive": ("draw_prior",),
     "bayes.sensitivity": ("other_choices", "sensitivity"),
     "bayes.loading": ("load_model",),
-    "bayes.spec": (
-        "ModelSpec",
-        "Prior",
-    ),
+    "bayes.spec": ("ModelSpec",),
     "bayes.store": (
         "load_fit",
         "save_fit",
@@ -253,6 +251,7 @@ HOMES = {
         "to_nr",
     ),
     "errors": ("InputError",),
+    "likelihood.priors": ("Prior",),
     "logs.inspect_ai": ("read_inspect",),
     "logs.lm_eval": ("read_lm_eval",),
     "logs.pairs": ("count_pairs", "option_pairs"),

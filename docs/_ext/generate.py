@@ -132,7 +132,7 @@ def model_cards() -> str:
 def choices(card: ModelSpec) -> list[str]:
     """What a card chooses, as a list."""
     rule = {"relative": "κ = M·c", "absolute": "κ = c"}[card.meta_criterion]
-    scale = {"log_m": "log M", "m": "M", "meta_d": "meta-d′"}[card.scale]
+    scale = {"log_m": "log M", "m": "M", "meta_d": "meta-d′"}[card.choices["scale"]]
     lines = [f"- {card.likelihood} likelihood; {rule}; prior on {scale}"]
     lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
     return lines if card.formula else [*lines, "- every cell by itself"]

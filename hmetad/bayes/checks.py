@@ -5,10 +5,13 @@ well as for M: the classic one passes while chains drift together.
 Source: Vehtari et al. (2021).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
+from hmetad.bayes.spec import spec_of
 from hmetad.counts.notices import Notice
 
 __all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables"]
@@ -34,7 +37,7 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
         below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should
         rest on such draws.
     """
-    sampled = sampled_variables(fit["posterior"].to_dataset())
+    sampled = sampled_variables(fit)
     found = [*divergence_notice(fit), *one_chain_notice(sampled)]
     # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
     with np.errstate(invalid="ignore"):
@@ -43,25 +46,31 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
         return found + threshold_notice(sampled, "ess")
 
 
-def sampled_variables(posterior: xr.Dataset) -> xr.Dataset:
+def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> xr.Dataset:
     """Variables to be judged: those that vary, each once.
 
     Constants that are plugged in have no R̂, and undefined log M has none. Group effects in
-    either form, meta-d′, κ, and M beside log M say again what d′, c, log M, the criteria and the
-    population's coefficients say.
+    either form, gaps beside criteria, and quantities that say again what others say, such as
+    meta-d′, κ, and M beside log M, are left out.
     """
-    twice = {"meta_d", "meta_c"} | ({"log_gap"} if "criteria" in posterior else set())
-    if "log_m" in posterior and bool(posterior["log_m"].notnull().all()):
-        twice.add("m_ratio")
-    names = [
+    likelihood = spec_of(fit).record
+    posterior = fit["posterior"].to_dataset()
+    is_whole = posterior.notnull().all()
+    twice = {"log_gap"} | {
+        name
+        for name, quantity in likelihood.results.items()
+        if quantity.same_as and all(is_whole.get(other, False) for other in quantity.same_as)
+    }
+    kept = [
         name
         for name, values in posterior.items()
         if name not in twice
+        and (names is None or name in names)
         and not any(str(dim).endswith("__factor_dim") for dim in values.dims)
-        and bool(values.notnull().all())
+        and bool(is_whole[name])
         and bool(varies(values).any())
     ]
-    return posterior[names]
+    return posterior[kept]
 
 
 def varies(values: xr.DataArray) -> xr.DataArray:

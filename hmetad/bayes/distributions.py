@@ -14,8 +14,9 @@ from pytensor.tensor.variable import TensorVariable
 from scipy.special import factorial, roots_laguerre
 from scipy.stats import truncnorm
 
-from hmetad.bayes.spec import Prior
-from hmetad.likelihood.theory import LOG_SQRT_2PI
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.ratings import LOG_SQRT_2PI
+from hmetad.likelihood.tensors import log_ndtr
 
 __all__ = ["LOCATION_FAMILIES", "draw", "lkj_cholesky", "log_exponential_integral", "sorted_normal"]
 
@@ -177,16 +178,9 @@ def sorted_normal_logp(
     scores = (criteria - mu) / sigma
     log_density = (-(scores**2) / 2 - pt.log(sigma) - LOG_SQRT_2PI).sum(-1)
     inward = -OUTWARD[:, 0] * (kappa[..., None] - mu[..., 0]) / sigma[..., 0]
-    log_beyond = log_normal_cdf(inward)
+    log_beyond = log_ndtr(inward)
     per_response = log_density + log_gap.sum(-1) + pt.gammaln(count + 1) - count * log_beyond
     return per_response.sum(-1)
-
-
-def log_normal_cdf(z: TensorVariable) -> TensorVariable:
-    """log Φ(z). A branch gets harmless input where the other is chosen: no NaN in a gradient."""
-    low, high = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
-    from_below = pt.log(pt.erfcx(-low / np.sqrt(2)) / 2) - low**2 / 2
-    return pt.switch(z < -1, from_below, pt.log1p(-pt.erfc(high / np.sqrt(2)) / 2))
 
 
 def sorted_normal_random(

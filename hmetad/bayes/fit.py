@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,23 @@ import xarray as xr
 
 from hmetad.arguments import checked
 from hmetad.bayes.checks import convergence_notices
-from hmetad.bayes.design import Design
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
-from hmetad.bayes.model import designs_of, model_and_start, priors_of
+from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.pooling import pooled_over
+from hmetad.bayes.problem import Problem, state_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import refuse_draws
-from hmetad.bayes.spec import ModelSpec, Prior, with_changes
+from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.records import Likelihood
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
+RECORDED_CHOICES = ("meta_criterion",)
 CHAINS = 4
 # `convergence_notices` checks more than PyMC does, and once is enough.
 DEFAULTS = {
@@ -116,27 +118,27 @@ def fit(
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
-    refuse_draws(counts, options)
-    bayesian_model, start = model_and_start(counts, spec)
-    designs = designs_of(counts, spec)
-    spec = replace(spec, priors=priors_of(spec, designs))
-    options |= step_options(designs, options)
+    refuse_draws(counts, spec.record, options)
+    problem = state_problem(counts, spec)
+    bayesian_model = pymc_model(problem)
+    start = initial_values(problem, bayesian_model)
+    options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
-    attrs = fit_attributes(spec, options["random_seed"], packages)
+    attrs = fit_attributes(problem.spec, options["random_seed"], packages)
     if store is None:
         with bayesian_model, remarks_hidden(options.get("progressbar") is False):
             tree = pm.sample(**{"initvals": start, **options})
     else:
         tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
-    refuse_truncated(tree, options["draws"])
+    refuse_truncated(tree, problem.likelihood, options["draws"])
     return finished(tree, counts, attrs)
 
 
-def step_options(designs: Mapping[str, Design], given: Mapping[str, Any]) -> dict[str, float]:
+def step_options(problem: Problem, given: Mapping[str, Any]) -> dict[str, float]:
     """Acceptance to aim at where a factor has few groups; none where options say it."""
     said = {*given, *(given.get("nuts") or {}), *(given.get("nuts_sampler_kwargs") or {})}
-    sizes = [len(block.groups) for design in designs.values() for block in design.blocks]
-    if {"target_accept", "step"} & said or min(sizes, default=FEW_GROUPS) >= FEW_GROUPS:
+    groups = problem.smallest_factor
+    if {"target_accept", "step"} & said or groups is None or groups >= FEW_GROUPS:
         return {}
     return {"target_accept": FEW_TARGET_ACCEPT}
 
@@ -174,7 +176,7 @@ def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
     said = {name: tree.attrs[name] for name in SAID if name in tree.attrs}
     posterior = tree["posterior"].to_dataset().assign_attrs(said)
     # What was drawn to each other has to say so where it is tested by itself.
-    pooled = pooled_over(ModelSpec.from_json(tree.attrs["spec"]))
+    pooled = pooled_over(spec_of(tree))
     own = {name: said | {"pooled_over": factors} for name, factors in pooled.items()}
     named = {
         name: values.assign_attrs(own.get(str(name), said)) for name, values in posterior.items()
@@ -182,10 +184,14 @@ def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
     return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 
 
-def refuse_truncated(tree: xr.DataTree, draws: int) -> None:
+def refuse_truncated(tree: xr.DataTree, likelihood: Likelihood, draws: int) -> None:
     """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
-    sampled = tree["posterior"]["criteria"]
-    if sampled.sizes["draw"] < draws or bool(sampled.isnull().any()):
+    sampled = tree["posterior"].to_dataset()
+    always = [name for name, one in likelihood.results.items() if one.is_defined]
+    is_whole = sampled.sizes["draw"] >= draws and bool(
+        sampled[always].notnull().all().to_array().all()
+    )
+    if not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
@@ -210,7 +216,7 @@ def fit_attributes(spec: ModelSpec, seed: Any, packages: tuple[str, ...]) -> dic
     return {
         "model": spec.name,
         "spec": spec.to_json(),
-        "meta_criterion": spec.meta_criterion,
+        **{name: spec.choices[name] for name in RECORDED_CHOICES if name in spec.choices},
         "seed": str(seed),
         "versions": json.dumps({name: version(name) for name in packages}),
     }

@@ -24,7 +24,7 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.bayes.design import Block, Design
 from hmetad.bayes.distributions import draw, lkj_cholesky
 from hmetad.bayes.shared_columns import averaging_weights, centred_columns, centred_elements
-from hmetad.bayes.spec import Prior
+from hmetad.likelihood.priors import Prior
 
 __all__ = [
     "BlockPart",

@@ -15,9 +15,10 @@ from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.checks import sampled_variables
-from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.bayes.spec import spec_of
+from hmetad.likelihood.records import Likelihood
 
-__all__ = ["loo", "trial_log_likelihood"]
+__all__ = ["loo", "outcome_draws", "trial_log_likelihood"]
 
 OUTCOME = ("cell", "stimulus", "response", "rating")
 
@@ -54,7 +55,7 @@ def loo(fit: xr.DataTree) -> ELPDData:
     log_p = trial_log_likelihood(fit).stack(outcome=OUTCOME).isel(outcome=seen)
     log_p = log_p.drop_vars(["outcome", *OUTCOME])
     groups = {
-        "posterior": sampled_variables(fit["posterior"].to_dataset()),
+        "posterior": sampled_variables(fit),
         "log_likelihood": log_p.to_dataset(name="counts"),
     }
     distinct = arviz_stats.loo(xr.DataTree.from_dict(groups), pointwise=True)
@@ -87,21 +88,21 @@ def trial_log_likelihood(fit: xr.DataTree) -> xr.DataArray:
     DataArray
         Dims (chain, draw, cell, stimulus, response, rating).
     """
-    posterior = fit["posterior"].to_dataset()
-    d, c = (posterior[name].transpose("chain", "draw", "cell") for name in ("dprime", "c"))
-    m, kappa = (per_response(posterior[name]) for name in ("meta_d", "meta_c"))
-    criteria = posterior["criteria"].transpose("chain", "draw", "cell", "response", "criterion")
-    edges = np.concatenate([kappa[..., None], criteria.values], axis=-1)
-    gaps = abs(np.diff(edges, axis=-1))
-    s = posterior["s"].transpose(*d.dims).values if "s" in posterior else 1.0
-    log_p = log_joint_probabilities(d.values, c.values, m, kappa, gaps, s)
-    observed = fit["observed_data"].to_dataset()["counts"]
-    coords = {name: observed[name].values for name in OUTCOME}
-    return xr.DataArray(log_p, dims=("chain", "draw", *OUTCOME), coords=coords)
+    likelihood = spec_of(fit).record
+    return outcome_draws(
+        fit["posterior"].to_dataset(), fit["observed_data"].to_dataset()["counts"], likelihood
+    )
 
 
-def per_response(values: xr.DataArray) -> np.ndarray:
-    """Values (chain, draw, cell, response), repeated where responses share them."""
-    dims = ("chain", "draw", "cell", "response")
-    both = values if "response" in values.dims else values.expand_dims(response=2)
-    return both.transpose(*dims).values
+def outcome_draws(
+    posterior: xr.Dataset, counts: xr.DataArray, likelihood: Likelihood
+) -> xr.DataArray:
+    """The same of draws of the quantities of a likelihood, for the outcomes of a count table."""
+    values = {
+        name: posterior[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
+        for name, quantity in likelihood.results.items()
+    }
+    coords = {name: counts[name].values for name in OUTCOME}
+    return xr.DataArray(
+        likelihood.outcomes(values), dims=("chain", "draw", *OUTCOME), coords=coords
+    )

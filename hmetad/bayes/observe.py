@@ -1,9 +1,10 @@
 """The count table as an observed variable of a PyMC model.
 
-Parameters of every cell and counts → observed random variable ``counts``, whose log-likelihood
-is the compiled kernel and from which new tables can be drawn.
+Arguments of a likelihood for every cell, and counts → observed random variable ``counts``, whose log-likelihood
+is that of the likelihood and from which new tables can be drawn.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,61 +14,51 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood.op import log_likelihood
-from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.likelihood.records import Likelihood
 
 __all__ = ["drawn_counts", "observe"]
 
 
 def observe(
-    counts: xr.DataArray,
-    dprime: TensorVariable,
-    c: TensorVariable,
-    meta_d: TensorVariable,
-    kappa: TensorVariable,
-    gaps: TensorVariable,
-    s: TensorVariable,
+    counts: xr.DataArray, likelihood: Likelihood, arguments: Sequence[TensorVariable]
 ) -> None:
-    """Tie the parameters to the observed counts, in the current model.
+    """Tie the arguments of a likelihood to the observed counts, in the current model.
 
     Parameters
     ----------
     counts : DataArray, shape (cells, 2, 2, K)
-    dprime, c, s : tensor, shape (cells,)
-    meta_d, kappa : tensor, shape (cells, 2)
-    gaps : tensor, shape (cells, 2, K - 1)
+    likelihood : Likelihood
+    arguments : sequence of tensor
+        In the order of the likelihood, each of shape (cells, *its dims).
     """
+
+    def logp(value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
+        """ℓ of each cell; the last two parameters only tell how to draw new counts."""
+        return log_likelihood(likelihood, value, *parameters[:-2])
+
+    def random(
+        *parameters: Any,
+        rng: np.random.Generator,
+        size: tuple[int, ...] | None = None,  # noqa: ARG001
+    ) -> NDArray[np.int64]:
+        """New counts with the observed numbers of trials of each stimulus."""
+        *values, trials, _ = parameters
+        return drawn_counts(rng, trials, likelihood.log_probabilities(*values))
+
+    letters = {"response": "r", "criterion": "g"}
+    dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]
     pm.CustomDist(
         "counts",
-        dprime,
-        c,
-        meta_d,
-        kappa,
-        gaps,
-        s,
+        *arguments,
         counts.sum(["response", "rating"]).values,
         counts["rating"].values,
-        logp=counts_logp,
-        random=counts_random,
-        signature="(),(),(r),(r),(r,g),(),(s),(k)->(s,r,k)",
+        logp=logp,
+        random=random,
+        signature=",".join(f"({own})" for own in [*dims, "s", "k"]) + "->(s,r,k)",
         dtype="int64",
         observed=counts.values,
         dims=counts.dims,
     )
-
-
-def counts_logp(value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
-    """ℓ of each cell; the last two parameters only tell how to draw new counts."""
-    return log_likelihood(value, *parameters[:-2])
-
-
-def counts_random(
-    *parameters: Any,
-    rng: np.random.Generator,
-    size: tuple[int, ...] | None = None,  # noqa: ARG001
-) -> NDArray[np.int64]:
-    """New counts with the observed numbers of trials of each stimulus."""
-    d, c, m, kappa, gaps, s, trials, _ = parameters
-    return drawn_counts(rng, trials, log_joint_probabilities(d, c, m, kappa, gaps, s))
 
 
 def drawn_counts(

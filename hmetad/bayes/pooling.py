@@ -11,8 +11,6 @@ from hmetad.bayes.spec import ModelSpec
 
 __all__ = ["pooled_over"]
 
-OF_M = ("log_m", "m_ratio", "meta_d")
-
 
 def pooled_over(spec: ModelSpec) -> dict[str, str]:
     """Grouping factors of each quantity of a cell, joined by " and ".
@@ -38,9 +36,11 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
         parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).groups)))
         for parameter, formula in spec.formula.items()
     }
-    found = {name: named.get(name, []) for name in ("dprime", "c")}
-    found |= dict.fromkeys(OF_M, named.get(spec.scale, []))
-    return {name: " and ".join(factors) for name, factors in found.items() if factors}
+    return {
+        name: " and ".join(named[quantity.parameter])
+        for name, quantity in spec.record.results.items()
+        if named.get(quantity.parameter)
+    }
 
 
 def factor_text(group: Group) -> str:

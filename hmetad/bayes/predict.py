@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
-from hmetad.bayes.spec import ModelSpec
+from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.theory import meta_criterion_value
+from hmetad.likelihood.records import Likelihood
 
 __all__ = ["predict"]
-
-PER_CELL = ("dprime", "c", "meta_d", "m_ratio", "log_m", "meta_c", "criteria")
-SIDE = xr.DataArray([-1.0, 1.0], dims="response", coords={"response": ["S1", "S2"]})
 
 
 @checked("cells", fit=with_posterior)
@@ -52,8 +49,9 @@ def predict(
     Returns
     -------
     Dataset
-        dprime, c, meta_d, m_ratio, log_m, meta_c, dims (chain, draw, cell), and criteria, as far
-        as their parameters have formulas; with the coordinates of the cells.
+        Of meta-d′ dprime, c, meta_d, m_ratio, log_m, meta_c, dims (chain, draw, cell), and criteria;
+        of another likelihood its quantities; as far as their parameters have formulas; with the
+        coordinates of the cells.
 
     Raises
     ------
@@ -70,18 +68,19 @@ def predict(
     >>> predict(draws, {"task": ["b"]})["m_ratio"].mean(["chain", "draw"]).round(1).values
     array([1.])
     """
-    posterior, spec = fit["posterior"].to_dataset(), ModelSpec.from_json(fit.attrs["spec"])
+    posterior, spec = fit["posterior"].to_dataset(), spec_of(fit)
     own = cell_table(posterior)
     if cells is None and (group_terms or not spec.formula):
-        return posterior[list(PER_CELL)]
+        return posterior[list(spec.record.results)]
     if not spec.formula or (group_terms and is_labels(cells)):
-        return posterior[list(PER_CELL)].sel(cell=known_labels(cells, posterior))
+        results = posterior[list(spec.record.results)]
+        return results.sel(cell=known_labels(cells, posterior))
     table, labels = wanted_cells(cells, posterior, spec, own)
     values = {}
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
         values[name] = predicted(posterior, spec, design, group_terms=group_terms)
-    result = xr.Dataset(derived(values, spec)).assign_coords(cell_coords(table, labels))
+    result = xr.Dataset(derived(values, spec.record)).assign_coords(cell_coords(table, labels))
     return result.assign_attrs(
         {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
     )
@@ -188,20 +187,14 @@ def weighted(
     return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
 
 
-def derived(values: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
-    """All parameters that follow from those with a formula."""
-    result = {name: values[name] for name in ("dprime", "c", "log_m", "log_s") if name in values}
-    if "log_m" in values:
-        result["m_ratio"] = np.exp(values["log_m"])
-    elif "m" in values:
-        result["m_ratio"] = values["m"]
-        result["log_m"] = np.log(values["m"].where(values["m"] > 0))
-    if {"m_ratio", "dprime"} <= set(result):
-        result["meta_d"] = result["m_ratio"] * result["dprime"]
-    if {"m_ratio", "c"} <= set(result):
-        kappa = meta_criterion_value(result["c"], result["m_ratio"], spec.meta_criterion)
-        result["meta_c"] = kappa
-        if "log_gap" in values:
-            reach = np.exp(values["log_gap"]).cumsum("criterion")
-            result["criteria"] = (kappa + SIDE * reach).transpose(*values["log_gap"].dims)
+def derived(values: Mapping[str, xr.DataArray], likelihood: Likelihood) -> dict[str, xr.DataArray]:
+    """Parameters with a formula that are results, and all results that follow from them."""
+    found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
+    coords = {name: own for value in values.values() for name, own in value.coords.items()}
+    result = {}
+    for name in [*values, *likelihood.results]:
+        if name in found and name != "log_gap":
+            dims = ("chain", "draw", "cell", *likelihood.dims(name))
+            own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
+            result[name] = xr.DataArray(found[name], own, dims)
     return result

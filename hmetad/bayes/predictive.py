@@ -9,8 +9,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import checked, seed_or_none, with_posterior
-from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
+from hmetad.bayes.spec import spec_of
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.notices import Notice, notice_where, notices, with_notices
@@ -97,8 +98,8 @@ def replicate(
     chosen = np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
     stacked = posterior.to_dataset().stack(sample=("chain", "draw")).isel(sample=chosen)
     thin = stacked.drop_vars(["sample", "chain", "draw"]).rename(sample="draw").expand_dims("chain")
-    some = fit.assign(posterior=xr.DataTree(thin))
-    log_p = trial_log_likelihood(some).isel(chain=0).transpose("draw", *OUTCOME)
+    likelihood = spec_of(fit).record
+    log_p = outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
     totals = observed.sum(["response", "rating"]).to_numpy()
     return drawn_counts(rng, totals, log_p.to_numpy()).astype(float)
 

@@ -24,36 +24,10 @@ from hmetad.bayes.group_effects import (
     label_dim,
 )
 from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
-from hmetad.bayes.spec import (
-    CORRELATION,
-    DEFAULT_PRIORS,
-    DEFAULT_SIGMAS,
-    DEFAULT_SLOPES,
-    SIGMA,
-    SLOPE,
-    Prior,
-)
 
-__all__ = ["default_priors", "linear_predictor"]
+__all__ = ["linear_predictor"]
 
 type Floats = NDArray[np.float64]
-
-
-def default_priors(design: Design) -> dict[str, Prior]:
-    """Default priors of all variables of a formula, by name."""
-    name = design.parameter
-    priors = {
-        f"{name}_{term.name}": DEFAULT_PRIORS[name]
-        if term.is_level
-        else DEFAULT_SLOPES.get(name, SLOPE)
-        for term in design.common
-    }
-    for block in design.blocks:
-        for term in block.terms:
-            priors[f"{name}_{term.name}|{block.factor}_sigma"] = DEFAULT_SIGMAS.get(name, SIGMA)
-        if block.is_correlated:
-            priors[f"{name}_{block.name}_corr"] = CORRELATION
-    return priors
 
 
 def linear_predictor(predictor: Predictor, prior_of: PriorOf, named: NameOf) -> TensorVariable:

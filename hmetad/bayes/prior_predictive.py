@@ -10,7 +10,7 @@ import xarray as xr
 
 from hmetad.arguments import checked, seed_or_none
 from hmetad.bayes.loading import as_model
-from hmetad.bayes.loo import trial_log_likelihood
+from hmetad.bayes.loo import outcome_draws
 from hmetad.bayes.model import build_model
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.spec import ModelSpec
@@ -71,15 +71,14 @@ def draw_prior(
     """
     number = whole_number("draws", draws, 1)
     spec = as_model(model)
-    if spec.type1 == "plug_in":
+    if spec.record.given:
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     bayesian_model = build_model(design, spec)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
     prior = prior_draws(bayesian_model, number, rng).assign_coords(per_cell)
-    as_fit = {"posterior": prior, "observed_data": design.to_dataset(name="counts")}
-    log_p = trial_log_likelihood(xr.DataTree.from_dict(as_fit))
+    log_p = outcome_draws(prior, design, spec.record)
     totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
     drawn = drawn_counts(rng, totals, log_p.to_numpy())
     counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")

@@ -69,10 +69,10 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
         for name in SAID:
             read_attr(attrs, name)
     spec = ModelSpec.from_json(fit.attrs["spec"])
-    rule = fit.attrs.get("meta_criterion", spec.meta_criterion)
-    if not isinstance(rule, str) or rule != spec.meta_criterion:
-        got = repr(rule)[:80]
-        raise InputError("attrs['meta_criterion']", got, f"{spec.meta_criterion}, as in the spec")
+    for name, value in spec.choices.items():
+        said = fit.attrs.get(name, value)
+        if not isinstance(said, str) or said != value:
+            raise InputError(f"attrs[{name!r}]", repr(said)[:80], f"{value}, as in the spec")
     return spec
 
 
@@ -101,7 +101,8 @@ def counts_of(fit: xr.DataTree) -> xr.DataArray:
 
 def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray) -> None:
     """Raise where draws are not those of a model of these counts."""
-    wanted = {name: ("cell", *dims) for name, dims in dims_of_results(spec).items()}
+    results = spec.record.results
+    wanted = {name: ("cell", *quantity.dims) for name, quantity in results.items()}
     for name in (*wanted, *required_variables(spec)):
         if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
@@ -119,17 +120,9 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
         )
     check_cells(posterior, counts)
-    for name in ("dprime", "c", "meta_d", "criteria"):
+    for name in (name for name, quantity in results.items() if quantity.is_defined):
         if not np.isfinite(posterior[name].values).all():
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
-
-
-def dims_of_results(spec: ModelSpec) -> dict[str, tuple[str, ...]]:
-    """Dims, beside the cell, of what every fit has."""
-    per_response = spec.extra_dims(spec.scale)
-    plain: dict[str, tuple[str, ...]] = dict.fromkeys(("dprime", "c"), ())
-    of_m = dict.fromkeys(("meta_d", "m_ratio", "log_m", "meta_c"), per_response)
-    return plain | of_m | {"criteria": ("response", "criterion")}
 
 
 def required_variables(spec: ModelSpec) -> list[str]:

@@ -13,12 +13,12 @@ import xarray as xr
 
 from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.fit import fit as sample
-from hmetad.bayes.spec import ModelSpec, Prior
+from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.priors import Prior
 
 __all__ = ["other_choices", "sensitivity"]
 
-RULES = {"relative": "κ = M·c", "absolute": "κ = c"}
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 
 
@@ -88,9 +88,9 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     Returns
     -------
     dict of str to ModelSpec
-        The other rule for κ (not for HMeta-d's criteria, whose prior begins at κ = c), and
-        priors of M half and twice as wide: every scale among them, that of intercepts, slopes
-        and standard deviations between groups.
+        Other choices of the likelihood that matter, of meta-d′ the other rule for κ (not for
+        HMeta-d's criteria, whose prior begins at κ = c); and priors of M half and twice as wide:
+        every scale among them, that of intercepts, slopes and standard deviations between groups.
 
     Examples
     --------
@@ -105,18 +105,18 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     """
     if not isinstance(fit, xr.DataTree):
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
-    spec = ModelSpec.from_json(fit.attrs.get("spec"))
-    models = {}
-    if spec.criteria == "log_gap":
-        other = next(rule for rule in RULES if rule != spec.meta_criterion)
-        name = f"{RULES[other]} instead of {RULES[spec.meta_criterion]}"
-        models[name] = replace(spec, meta_criterion=other)
+    spec = spec_of(fit)
+    record = spec.record
+    models = {
+        name: replace(spec, choices={**spec.choices, **choices})
+        for name, choices in record.alternatives.items()
+    }
     for width, factor in WIDTHS.items():
         priors = {
-            name: widened(prior, factor) if spec.parameter_of(name) == spec.scale else prior
+            name: widened(prior, factor) if spec.parameter_of(name) == record.focus else prior
             for name, prior in spec.priors.items()
         }
-        models[f"priors of M {width}"] = replace(spec, priors=priors)
+        models[f"priors of {record.symbol} {width}"] = replace(spec, priors=priors)
     return models
 
 

@@ -8,7 +8,7 @@ Source: Fleming (2017); Guggenmos (2021).
 import xarray as xr
 
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.spec import ModelSpec
+from hmetad.bayes.spec import spec_of
 from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table_notices import items_together
 from hmetad.measures.confidence_sign import ALONE, CLEAR_Z, FLEMING, confidence_z, faint_confidence
@@ -50,16 +50,19 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         ``"meta-d-sign"`` (where confidence is no higher for right answers an error, or a warning
         where the scale of the model allows for it; else warning); ``"confidence-sign"`` (warning
         where it is not clearly higher); ``"negative-in-population"`` (warning, of the whole fit:
-        how many cells a population of log M holds that it cannot represent).
+        how many cells a population of log M holds that it cannot represent). None of a likelihood
+        without meta-d′.
     """
-    spec = ModelSpec.from_json(fit.attrs["spec"])
-    pooled = pooled_over(spec)
+    spec = spec_of(fit)
+    if "meta_d" not in spec.record.results:
+        return []
+    pooled, scale = pooled_over(spec), spec.record.focus
     # The few trials of an item with an observer show no sign of their own.
     counts = items_together(counts)
     return [
-        *confidence_notices(counts, spec.scale, "meta_d" in pooled),
+        *confidence_notices(counts, scale, "meta_d" in pooled),
         *dprime_notices(counts, fit, KEEP_DPRIME if "dprime" in pooled else BY_ITSELF),
-        *meta_d_notice(fit, next_step(spec.scale, "meta_d" in pooled)),
+        *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),
     ]
 
 

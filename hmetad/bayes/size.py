@@ -7,24 +7,25 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 
 __all__ = ["posterior_bytes", "refuse_draws"]
 
-# Per cell every fit has dprime, c, meta_d, m_ratio, log_m and meta_c, beside the criteria.
-QUANTITIES = 6
 BYTES = 8
 
 
-def posterior_bytes(counts: xr.DataArray, draws: int, chains: int) -> int:
+def posterior_bytes(counts: xr.DataArray, likelihood: Likelihood, draws: int, chains: int) -> int:
     """Bytes of the draws of the quantities that a fit has for each cell.
 
     Parameters
     ----------
     counts : DataArray
         Count table.
+    likelihood : Likelihood
     draws, chains : int
         Draws of each chain, and chains.
 
@@ -35,22 +36,28 @@ def posterior_bytes(counts: xr.DataArray, draws: int, chains: int) -> int:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from hmetad.likelihood.registry import load_likelihood
     >>> dims = ("cell", "stimulus", "response", "rating")
-    >>> posterior_bytes(xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims), draws=1000, chains=4)
+    >>> counts = xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims)
+    >>> posterior_bytes(counts, load_likelihood("meta-d"), draws=1000, chains=4)
     3840000
     """
-    criteria = 2 * (counts.sizes["rating"] - 1)
-    return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * (QUANTITIES + criteria)
+    sizes = {"response": 2, "criterion": counts.sizes["rating"] - 1}
+    numbers = sum(
+        int(np.prod([sizes[dim] for dim in quantity.dims]))
+        for quantity in likelihood.results.values()
+    )
+    return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * numbers
 
 
-def refuse_draws(counts: xr.DataArray, options: Mapping[str, Any]) -> None:
+def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[str, Any]) -> None:
     """Raise where draws cannot be held in memory: samplers then end the whole process.
 
     Parameters
     ----------
     counts : DataArray
         Count table.
+    likelihood : Likelihood
     options : mapping of str to object
         draws, tune and chains; what is no whole number is left to the sampler.
 
@@ -61,10 +68,11 @@ def refuse_draws(counts: xr.DataArray, options: Mapping[str, Any]) -> None:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from hmetad.likelihood.registry import load_likelihood
     >>> dims = ("cell", "stimulus", "response", "rating")
     >>> counts = xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims)
-    >>> refuse_draws(counts, {"draws": 1000, "tune": 1000, "chains": 4})
+    >>> numbers = {"draws": 1000, "tune": 1000, "chains": 4}
+    >>> refuse_draws(counts, load_likelihood("meta-d"), numbers)
     """
     numbers = {name: options[name] for name in ("draws", "tune", "chains")}
     if not all(isinstance(number, Integral) for number in numbers.values()):
@@ -73,7 +81,7 @@ def refuse_draws(counts: xr.DataArray, options: Mapping[str, Any]) -> None:
         return  # Refused with its reason by what builds the model.
     drawn = numbers["draws"] + numbers["tune"]
     # They are held twice: as the sampler keeps them, and as they are labelled.
-    needed = 2 * posterior_bytes(counts, drawn, numbers["chains"])
+    needed = 2 * posterior_bytes(counts, likelihood, drawn, numbers["chains"])
     largest = max(numbers, key=lambda name: int(numbers[name]))
     cells = counts.sizes["cell"]
     got = (

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import xarray as xr
+
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
@@ -23,6 +25,7 @@ __all__ = [
     "free_variables",
     "refuse_unknown_fields",
     "refuse_unknown_priors",
+    "spec_of",
     "with_changes",
 ]
 
@@ -229,6 +232,11 @@ def with_changes(
         if spec.parameter_of(name) not in gone and name not in replaced
     }
     return replace(changed, priors={**own, **as_priors(priors or {})})
+
+
+def spec_of(fit: xr.DataTree) -> ModelSpec:
+    """Model that a fit says it is of."""
+    return ModelSpec.from_json(fit.attrs.get("spec"))
 
 
 def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:

@@ -23,8 +23,8 @@ from hmetad.bayes.shared_columns import (
     centred_elements,
     remaining_columns,
 )
-from hmetad.bayes.spec import DEFAULT_PRIORS, ModelSpec
-from hmetad.mle.scoring import CellModes, Layout, penalised_modes
+from hmetad.bayes.spec import ModelSpec
+from hmetad.mle.scoring import penalised_modes
 
 __all__ = ["Start", "starting_point"]
 
@@ -35,6 +35,8 @@ LIKELIHOOD_LOST = 8.0
 EM_ROUNDS = 30
 SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
+# Mean and SD of the criteria of all cells, where they are estimated.
+CRITERIA_MOMENTS = (np.array(1.0), np.array(0.5))
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,12 @@ class Start:
     is_centred: dict[str, dict[str, Flags]] = field(default_factory=dict)
 
 
-def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Start:
+def starting_point(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    given: Mapping[str, Floats],
+) -> Start:
     """Starting values, and the way in which each effect is sampled.
 
     An effect is sampled centred where the data say clearly that groups differ: without a
@@ -70,45 +77,28 @@ def starting_point(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, 
     spec : ModelSpec
     designs : mapping of str to Design
         The formulas, by parameter.
+    given : mapping of str to array, shape (cells,)
+        Quantities that are set to their values from the counts.
 
     Returns
     -------
     Start
     """
-    modes = cell_modes(counts, spec)
+    modes = penalised_modes(counts.values.astype(float), spec.record, given)
     values: dict[str, Floats] = {}
     is_centred: dict[str, dict[str, Flags]] = {}
-    for parameter in spec.parameters:
-        estimates = modes.values.get(parameter)
-        if parameter == "meta_d":
-            values[parameter] = modes.values["m"] * modes.values["dprime"]
-        elif estimates is None:
-            continue
-        elif parameter not in designs:
-            values[parameter] = estimates
-        else:
-            mixed = mixed_start(designs[parameter], estimates, modes.variances[parameter])
+    for parameter in spec.record.parameters:
+        name, estimates = parameter.variable, modes.values[parameter.variable]
+        if parameter.name in designs:
+            mixed = mixed_start(designs[parameter.name], estimates, modes.variances[name])
             values |= mixed.values
-            is_centred[parameter] = mixed.is_centred[parameter]
-    if spec.criteria != "log_gap":
-        values["log_gap"] = np.maximum(modes.values["log_gap"], np.log(SMALLEST_GAP))
-        values |= {"mu_c2": np.array(1.0), "sigma_c2": np.array(0.5)}
+            is_centred[parameter.name] = mixed.is_centred[parameter.name]
+        elif parameter.beyond:
+            values[name] = np.maximum(estimates, np.log(SMALLEST_GAP))
+            values |= dict(zip(parameter.estimated, CRITERIA_MOMENTS, strict=False))
+        else:
+            values[name] = estimates
     return Start({spec.named(n): v for n, v in values.items()}, is_centred)
-
-
-def cell_modes(counts: xr.DataArray, spec: ModelSpec) -> CellModes:
-    """Penalised estimates of every cell, under the package's own priors as penalty."""
-    layout = Layout(
-        ratings=counts.sizes["rating"],
-        scale="log_m" if spec.scale == "log_m" else "m",
-        is_relative=spec.meta_criterion == "relative",
-        responses=2 if spec.likelihood == "response-conditional" else 1,
-        has_s=spec.likelihood == "unequal-variance",
-    )
-    penalty = {name: DEFAULT_PRIORS[name].parameters for name in layout.sizes}
-    centre = {name: p["mu"] for name, p in penalty.items()}
-    spread = {name: p["sigma"] for name, p in penalty.items()}
-    return penalised_modes(counts.values.astype(float), layout, centre, spread)
 
 
 def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:

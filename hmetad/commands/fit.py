@@ -120,7 +120,7 @@ def fit(
         **sampling_options(),
         **given(random_seed=seed, draws=draws, target_accept=target_accept),
     }
-    refuse_full_disk(path, counts, draws)
+    refuse_full_disk(path, counts, spec, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
     title = f"{spec.title}: posterior means, 95 % intervals of M-ratio"
@@ -134,11 +134,13 @@ def fit(
     give(answer, chosen, [path])
 
 
-def refuse_full_disk(path: Path, counts: "xr.DataArray", draws: int | None) -> None:
+def refuse_full_disk(
+    path: Path, counts: "xr.DataArray", spec: hmetad.ModelSpec, draws: int | None
+) -> None:
     """Refuse a disk that has no room for the draws, before they are drawn."""
     usual = import_module("hmetad.bayes.fit").DEFAULTS
     number, chains = draws or usual["draws"], usual["chains"]
-    needed = import_module("hmetad.bayes.size").posterior_bytes(counts, number, chains)
+    needed = import_module("hmetad.bayes.size").posterior_bytes(counts, spec.record, number, chains)
     free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
     if free < needed:
         got = f"{str(path)!r} on a disk with {in_words(free)} left"

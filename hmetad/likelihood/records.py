@@ -142,13 +142,17 @@ class Likelihood:
         Values of the arguments, in their order, and a namespace ``xp`` → log P(response, rating |
         stimulus), shape (..., stimulus, response, rating). Arrays have leading dims in common,
         then the dims of the argument.
-    focus : str
-        The parameter that the model is used to learn of; ``symbol`` is what texts call it.
-    symbol : str
+    focus, symbol : str
+        The parameter that the model is used to learn of, and what texts call it.
+    main, judged : str
+        The quantity that figures show, and the one that is compared unless another is named.
     shown : tuple of str
         Quantities in tables of estimates.
-    method : str, optional
-        How counts are modelled, for the method section of a report.
+    method, limits : str, optional
+        How counts are modelled, and what the estimates do not say, for the method section of a
+        report. In braces, what was chosen: ``{meta_criterion}``.
+    reference : tuple of float and str, optional
+        A value of `main` to compare with, and what it means.
     given : tuple of str, optional
         Quantities that are no parameters but are set to their values from the counts
         (``dprime``, ``c``).
@@ -175,8 +179,12 @@ class Likelihood:
     log_probabilities: Callable[..., Array]
     focus: str
     symbol: str
+    main: str
+    judged: str
     shown: tuple[str, ...]
     method: str = ""
+    limits: str = ""
+    reference: tuple[float, str] | None = None
     given: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)

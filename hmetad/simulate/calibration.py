@@ -31,7 +31,6 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 LOGLIK = "loglik"
-DERIVED = {"m_ratio", "meta_d", "meta_c", "log_m", "m", "s"}
 # Of one way to sample a group effect or a coefficient; the data choose between two.
 ENDS_OF_INTERNAL = ("_average", "_coefficient", "_offset", "_partial")
 NULL_SIMULATIONS = 4000
@@ -208,7 +207,7 @@ def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | No
             if name not in known:
                 raise InputError("var", repr(name), "variables of the model", nearest(name, known))
         return list(var)
-    left_out = DERIVED - {spec.scale} | ({"criteria"} - set(spec.parameters))
+    left_out = {*spec.record.results} - {*spec.parameters}
     return sorted(n for n in known if n not in left_out and not n.endswith(ENDS_OF_INTERNAL))
 
 
@@ -216,7 +215,7 @@ def fits_of(
     tables: xr.DataArray, spec: ModelSpec, seeds: Sequence[int], options: dict[str, Any]
 ) -> Iterator[xr.DataTree]:
     """Posterior and data of every table (draw, cell, ...), with the cells of the design."""
-    if spec.formula or spec.criteria == "group_sorted_normal":
+    if spec.formula or any(p.estimated for p in spec.record.parameters):
         for i, seed in enumerate(seeds):
             yield fit(tables.isel(draw=i, drop=True), spec, random_seed=seed, **options)
         return

@@ -16,7 +16,7 @@ from hmetad.bayes.distributions import (
     log_normal_cdf,
     sorted_normal,
 )
-from hmetad.bayes.spec import Prior
+from hmetad.likelihood.priors import Prior
 
 # PyMC draws from a CustomDist by calling Python, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:Numba will use object mode:UserWarning")

@@ -10,7 +10,8 @@ from hmetad.bayes.design import parse_design
 from hmetad.bayes.group_effects import Predictor
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
-from hmetad.bayes.spec import CORRELATION, Prior
+from hmetad.bayes.spec import CORRELATION
+from hmetad.likelihood.priors import Prior
 
 SUBJECTS = 7
 CELLS = pd.DataFrame(

@@ -9,8 +9,8 @@ import xarray as xr
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo, trial_log_likelihood
 from hmetad.bayes.model import rebuild_model
-from hmetad.bayes.spec import Prior
 from hmetad.bayes.store import load_fit, save_fit
+from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "chains": 2}

@@ -20,7 +20,7 @@ from hmetad import (
     sensitivity,
     simulate_counts,
 )
-from hmetad.bayes.model import designs_of, priors_of
+from hmetad.bayes.problem import designs_of, priors_of
 from hmetad.bayes.sensitivity import other_choices, widened
 from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.notices import with_notices

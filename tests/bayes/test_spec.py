@@ -58,7 +58,7 @@ def test_hmetad_single_has_the_priors_of_the_jags_model():
     # Precisions in JAGS: c1 2, d1 .5, meta_d .5, criteria 2.
     precisions = {name: round(sd**-2, 9) for name, sd in sds.items()}
     assert precisions == {"dprime": 0.5, "c": 2, "meta_d": 0.5, "criteria": 2}
-    assert spec.meta_criterion == "absolute"
+    assert spec.choices["meta_criterion"] == "absolute"
 
 
 def test_fields_can_be_changed_while_loading():
@@ -68,7 +68,7 @@ def test_fields_can_be_changed_while_loading():
 def test_a_card_can_be_any_toml_file(tmp_path):
     text = 'scale = "m"\n[priors]\nm = {dist = "Normal", mu = 1, sigma = 0.5}\n'
     spec = load_model(card_of(tmp_path, text))
-    assert (spec.name, spec.scale) == ("mine", "m")
+    assert (spec.name, spec.choices["scale"]) == ("mine", "m")
     assert spec.priors == {"m": Prior("Normal", mu=1, sigma=0.5)}
 
 

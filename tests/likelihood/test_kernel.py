@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from likelihood import mp_reference
 
 from hmetad.likelihood import theory
-from hmetad.likelihood.ratings import log_likelihood
 from hmetad.likelihood.kernel import log_likelihood_and_gradient
+from hmetad.likelihood.ratings import log_likelihood
 from hmetad.likelihood.tails import FAR, NARROW
 
 NAMES = ("d", "c", "m", "kappa", "gaps", "s")

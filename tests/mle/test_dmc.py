@@ -410,7 +410,7 @@ def test_the_bayesian_card_takes_models_as_a_group():
     coords = {"model": ["a", "a", "b", "b", "c", "c"], "task": ["x", "y"] * 3}
     counts = simulate_counts(np.full(6, 1.5), 0.2, 0.8, trials=200, coords=coords, seed=1)
     spec = load_model("dmc", formula={"log_m": "1 + task + (1|model)"})
-    assert (spec.meta_criterion, spec.scale) == ("absolute", "log_m")
+    assert (spec.choices["meta_criterion"], spec.choices["scale"]) == ("absolute", "log_m")
     model = build_model(counts, spec)
     assert {"log_m_Intercept", "log_m_task", "log_m_1|model_sigma"} <= set(model.named_vars)
     assert np.isfinite(model.compile_logp()(model.initial_point()))

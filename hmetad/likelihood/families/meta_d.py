@@ -7,8 +7,8 @@ import math
 from functools import cache, partial
 
 from hmetad.likelihood.arrays import Array, Arrays
-from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.criteria import CRITERION, EVIDENCE, LOG_GAP, criteria_quantities
+from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Choice, Formula, Likelihood, Parameter, Quantity, Values
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
 
@@ -30,6 +30,10 @@ METHOD = (
     "d′ and c of the responses, and meta-d′ and criteria of the ratings given stimulus and "
     "response (Maniscalco & Lau, 2012), in Bayesian form (Fleming, 2017); meta-level criterion "
     "{meta_criterion}. M-ratio is meta-d′/d′."
+)
+LIMITS = (
+    "M-ratio is not free of d′, criterion and confidence bias under most generative models: M "
+    "below 1 is no proof of loss, nor M above 1 of gain. Items of mixed difficulty inflate it."
 )
 DPRIME = Parameter("dprime", "sensitivity d′", Prior("Normal", mu=1, sigma=1))
 C = Parameter("c", "criterion c", Prior("Normal", mu=0, sigma=1))
@@ -63,8 +67,12 @@ def meta_d(
         log_probabilities=log_joint_probabilities,
         focus=scale,
         symbol="M",
-        shown=("dprime", "c", "meta_d", "m_ratio"),
+        main="m_ratio",
+        judged="log_m",
+        shown=("dprime", "c", "meta_d", "m_ratio", "log_m"),
         method=METHOD,
+        limits=LIMITS,
+        reference=(1.0, "at 1 confidence has all that the responses had"),
         given=() if type1 == "joint" else ("dprime", "c"),
         choices=CHOICES,
         chosen={**chosen, "type1": type1},

@@ -10,11 +10,10 @@ import xarray as xr
 
 from hmetad.arguments import checked, probability, with_posterior
 from hmetad.bayes.checks import sampled_variables
+from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
 
 __all__ = ["convergence_record", "estimate_frame", "measure_frame"]
-
-ESTIMATED = ("dprime", "c", "meta_d", "m_ratio")
 
 
 @checked(fit=with_posterior, ci_prob=probability)
@@ -31,13 +30,12 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        cell and its coordinates, then dprime, c, meta_d, m_ratio and, where the posterior has
-        it, log_m, each with columns of the same name and _lower and _upper; NaN where a draw is
-        undefined. Where each response has an M of its own there is a row for each.
+        cell and its coordinates, then what the likelihood shows, of meta-d′ dprime, c, meta_d,
+        m_ratio and log_m, each with columns of the same name and _lower and _upper; NaN where a
+        draw is undefined. Where each response has an M of its own there is a row for each.
     """
-    sampled = fit["posterior"].to_dataset()
-    names = [*ESTIMATED, *(["log_m"] if "log_m" in sampled else [])]
-    posterior = sampled[names]
+    names = list(spec_of(fit).record.shown)
+    posterior = fit["posterior"].to_dataset()[names]
     bounds = az.eti(posterior, prob=ci_prob)
     summary = posterior.mean(["chain", "draw"], skipna=False)
     for name in names:
@@ -103,13 +101,14 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     Returns
     -------
     dict
-        draws, of all chains; rhat, the largest of d′, c and M; ess_bulk and ess_tail, the least
-        of M; divergences.
+        draws, of all chains; rhat, the largest of what the likelihood shows, such as d′, c and M;
+        ess_bulk and ess_tail, the least of what it is used to learn of, such as M; divergences.
     """
-    posterior = fit["posterior"].to_dataset()[list(ESTIMATED)]
-    sampled = sampled_variables(posterior)
+    likelihood = spec_of(fit).record
+    sampled = sampled_variables(fit, likelihood.shown)
     rhat = az.rhat(sampled, method="rank").to_array().max()
-    bulk, tail = (az.ess(posterior["m_ratio"], method=kind).min() for kind in ("bulk", "tail"))
+    posterior = fit["posterior"].to_dataset()[likelihood.main]
+    bulk, tail = (az.ess(posterior, method=kind).min() for kind in ("bulk", "tail"))
     return {
         "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
         "rhat": float(rhat),

@@ -11,6 +11,7 @@ import xarray as xr
 
 from hmetad.arguments import checked
 from hmetad.bayes.predictive import predicted_counts
+from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.notices import notices, with_notices
 from hmetad.errors import InputError
@@ -20,7 +21,7 @@ from hmetad.report.contents.tables import notice_block
 from hmetad.report.names import symbol
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
-from hmetad.untrusted import parse_json, read_attr
+from hmetad.untrusted import read_attr
 
 __all__ = ["combine_reports", "fit_report"]
 
@@ -83,21 +84,21 @@ def fit_report(
         step = "Give the fit first, then the decisions about it."
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned", step)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
-    spec = parse_json(fit.attrs["spec"], "spec")
+    spec = spec_of(fit)
     predicted = predicted_counts(fit)
     said = [notice for one in made for notice in notices(one.results)]
     blocks: list[Block] = [
-        Prose("Question", (question or (asked(made[0]) if made else spec["question"]),)),
+        Prose("Question", (question or (asked(made[0]) if made else spec.question),)),
         *(block for one in made for block in decided(one, fit)),
         *changed_verdicts(made, sensitivity or {}),
         *notice_block(with_notices(predicted, said)),
         *data_blocks(fit),
         *estimate_blocks(fit),
-        *check_blocks(predicted),
+        *check_blocks(predicted, spec.record.symbol),
         *compared_models(models),
         *method_blocks(fit, spec, command),
     ]
-    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec["title"]
+    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec.title
     return Report(title or heading, tuple(blocks), meta=about(fit))
 
 

@@ -3,12 +3,11 @@
 Fit (DataTree) → blocks.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.measures.catalogue import measure
 from hmetad.report.contents.estimates import estimate_frame
 from hmetad.report.contents.tables import convergence_table
@@ -24,28 +23,14 @@ __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
 METHOD = (
-    "Counts were modelled by the card {name!r} ({title}) of hmetad: d′ and c of the responses, and "
-    "meta-d′ and criteria of the ratings given stimulus and response (Maniscalco & Lau, 2012), in "
-    "Bayesian form (Fleming, 2017); meta-level criterion {meta_criterion}. M-ratio is meta-d′/d′. "
-    "{draws} draws of {chains} chains were sampled by {sampler} (seed {seed}) and checked by "
+    "Counts were modelled by the card {name!r} ({title}) of hmetad: {method} {draws} draws of {chains} chains were sampled by {sampler} (seed {seed}) and checked by "
     "rank-normalised R̂ and effective sample sizes (Vehtari et al., 2021). Cells of one fit are "
     "compared draw by draw; verdicts follow Kruschke (2018)."
 )
-LIMITS = (
-    "M-ratio is not free of d′, criterion and confidence bias under most generative models: M "
-    "below 1 is no proof of loss, nor M above 1 of gain. Items of mixed difficulty inflate it."
-)
 CHECKED = (
     "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
-    "leave the bands, the evidence is not as the model has it, and M means less."
+    "leave the bands, the evidence is not as the model has it, and {symbol} means less."
 )
-FIELDS = {
-    "likelihood": "Likelihood",
-    "meta_criterion": "Meta-level criterion κ",
-    "scale": "Scale of M",
-    "criteria": "Criteria",
-    "type1": "d′ and c",
-}
 
 
 def data_blocks(fit: xr.DataTree) -> list[Block]:
@@ -72,24 +57,28 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
     """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
     frame = estimate_frame(fit)
     columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
-    for name in ("dprime", "c", "meta_d", "m_ratio"):
-        columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
+    record = spec_of(fit).record
+    for name in record.shown:
+        if name != record.judged or name == record.main:
+            columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
         Prose("Estimates", ("Posterior means with 95 % equal-tailed intervals.",)),
         table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
     ]
     if 1 < len(frame) <= FOREST_ROWS:
         names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
-        sides = {side: frame[f"m_ratio_{side}"] for side in ("lower", "upper")}
-        forest = pd.DataFrame({"label": names, "mean": frame["m_ratio"], **sides})
-        ax = plot_forest(forest, xlabel="M-ratio", reference=1.0)
-        alt = describe_intervals(forest, quantity="M-ratio")
-        caption = "M-ratio of every cell; at 1 confidence has all that the responses had."
-        blocks.append(Figure(caption, alt, ax.figure, "m-ratio"))
+        main, quantity = record.main, symbol(record.main)
+        sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
+        forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
+        value, meaning = record.reference or (None, "")
+        ax = plot_forest(forest, xlabel=quantity, reference=value)
+        alt = describe_intervals(forest, quantity=quantity)
+        caption = f"{quantity} of every cell" + (f"; {meaning}." if meaning else ".")
+        blocks.append(Figure(caption, alt, ax.figure, main.replace("_", "-")))
     return blocks
 
 
-def check_blocks(predicted: xr.Dataset) -> list[Block]:
+def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
     """Observed and predicted ratings and type-2 ROC, of the cells that fit worst."""
     order = np.argsort(-predicted["outside"].fillna(0).to_numpy(), kind="stable")[:SHOWN_CELLS]
     shown = predicted.isel(cell=np.sort(order))
@@ -102,7 +91,7 @@ def check_blocks(predicted: xr.Dataset) -> list[Block]:
         "roc": "Type-2 ROC, observed and predicted.",
     }
     return [
-        Prose("Does the model fit?", (CHECKED + which,)),
+        Prose("Does the model fit?", (CHECKED.format(symbol=symbol) + which,)),
         *(
             Figure(caption, said, plot_fit(shown, kind=kind)[0].figure, f"fit-{kind}")
             for kind, caption in captions.items()
@@ -110,11 +99,14 @@ def check_blocks(predicted: xr.Dataset) -> list[Block]:
     ]
 
 
-def method_blocks(fit: xr.DataTree, spec: Mapping[str, object], command: str) -> list[Block]:
+def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block]:
     """Model, priors, convergence, a paragraph to cite from, and how to run it again."""
     posterior = fit["posterior"]
     said = METHOD.format(
-        **{**spec, **{k: fit.attrs[k] for k in ("sampler", "seed")}},
+        **{k: fit.attrs[k] for k in ("sampler", "seed")},
+        name=spec.name,
+        title=spec.title,
+        method=spec.record.method.format(**spec.choices),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
         chains=posterior.sizes["chain"],
     )
@@ -123,7 +115,7 @@ def method_blocks(fit: xr.DataTree, spec: Mapping[str, object], command: str) ->
     if command:
         session.append(f"To run it again: {command}")
     return [
-        Prose("Method", (said, LIMITS)),
+        Prose("Method", tuple(filter(None, (said, spec.record.limits)))),
         model_table(spec),
         prior_table(spec),
         convergence_table({fit.attrs["model"]: fit}),
@@ -131,23 +123,20 @@ def method_blocks(fit: xr.DataTree, spec: Mapping[str, object], command: str) ->
     ]
 
 
-def model_table(spec: Mapping[str, object]) -> Table:
+def model_table(spec: ModelSpec) -> Table:
     """Choices of the model card, and its formulas."""
-    formulas = spec["formula"]
-    assert isinstance(formulas, dict)
-    rows = [(text, str(spec[name])) for name, text in FIELDS.items()]
-    rows += [(f"Formula of {symbol(name)}", str(text)) for name, text in formulas.items()]
-    rows.append(("Reference", str(spec["reference"])))
-    caption = f"Model card {spec['name']}."
+    rows = [("Likelihood", spec.likelihood)]
+    rows += [(choice.description, spec.choices[choice.name]) for choice in spec.record.choices]
+    rows += [(f"Formula of {symbol(name)}", text) for name, text in spec.formula.items()]
+    rows.append(("Reference", spec.reference))
+    caption = f"Model card {spec.name}."
     return Table(caption, ("Choice", "Value"), tuple(rows), name="model")
 
 
-def prior_table(spec: Mapping[str, object]) -> Table:
+def prior_table(spec: ModelSpec) -> Table:
     """Prior of each variable."""
-    priors = spec["priors"]
-    assert isinstance(priors, dict)
     rows = []
-    for name, prior in priors.items():
-        inside = ", ".join(f"{k} {format_cell(v, '.4g')}" for k, v in prior.items() if k != "dist")
-        rows.append((name, f"{prior['dist']}({inside})"))
+    for name, prior in spec.priors.items():
+        inside = ", ".join(f"{k} {format_cell(v, '.4g')}" for k, v in prior.parameters.items())
+        rows.append((name, f"{prior.dist}({inside})"))
     return Table("Priors.", ("Variable", "Prior"), tuple(rows), name="priors")

@@ -1,0 +1,174 @@
+"""What a fit is of, worked out once: data, formulas on these data, priors, and where to begin.
+
+Count table and ModelSpec → Problem. The PyMC model, its start, prediction and cross-validation take
+it as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.bayes.design import Design, cell_table, parse_design
+from hmetad.bayes.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
+from hmetad.bayes.start import Start, starting_point
+from hmetad.counts.checks import require_stimulus
+from hmetad.errors import InputError
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.records import Likelihood, Parameter
+from hmetad.measures.sdt import sdt
+
+__all__ = ["Problem", "state_problem"]
+
+type Floats = NDArray[np.float64]
+
+COUNT_DIMS = ("cell", "stimulus", "response", "rating")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model of a count table, ready to be built and sampled.
+
+    Parameters
+    ----------
+    counts : DataArray, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating.
+    spec : ModelSpec
+        With the prior of every variable that takes one, by its name in the posterior.
+    designs : mapping of str to Design
+        Formulas evaluated on the cells, by parameter.
+    given : mapping of str to array, shape (cells,)
+        Quantities that are set to their values from the counts.
+    start : Start
+        Where chains begin, and which effects are sampled centred.
+    """
+
+    counts: xr.DataArray
+    spec: ModelSpec
+    designs: Mapping[str, Design]
+    given: Mapping[str, Floats]
+    start: Start
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """Record of the likelihood, with the model's choices."""
+        return self.spec.record
+
+    def prior(self, variable: str) -> Prior:
+        """Prior of a variable, by its plain name."""
+        return self.spec.priors[self.spec.named(variable)]
+
+    @property
+    def smallest_factor(self) -> int | None:
+        """Number of groups of the factor with the fewest; None without groups."""
+        sizes = [len(block.groups) for design in self.designs.values() for block in design.blocks]
+        return min(sizes, default=None)
+
+
+def state_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
+    """Work out everything that the model of a count table needs.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, dims (cell, stimulus, response, rating), K ≥ 2.
+    spec : ModelSpec
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InputError
+        If the table has no ratings to model, a cell lacks a stimulus, a formula does not fit
+        the table's coordinates, or a prior is of a variable that the model lacks.
+    """
+    if not isinstance(spec, ModelSpec):
+        raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
+    counts = checked_counts(counts, spec)
+    designs = designs_of(counts, spec)
+    spec = replace(spec, priors=priors_of(spec, designs))
+    given: dict[str, Floats] = {}
+    if spec.record.given:
+        # HMeta-d adds 1/(2K) to every count.
+        estimates = sdt(counts, correction="cell")
+        given = {name: estimates[name].to_numpy() for name in spec.record.given}
+    return Problem(counts, spec, designs, given, starting_point(counts, spec, designs, given))
+
+
+def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
+    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    require_stimulus(counts, "The meta-d′ model")
+    if set(counts.dims) != set(COUNT_DIMS) or counts.sizes["stimulus"] != 2:
+        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
+    if counts.dtype.kind not in "iu" or bool((counts < 0).any()) or counts.sizes["response"] != 2:
+        got = f"{counts.dtype} with minimum {float(counts.min()):g}"
+        raise InputError("counts", got, "raw counts: whole numbers of at least 0")
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+    shown = counts.sum(["response", "rating"])
+    lacking = counts["cell"].values[(shown == 0).any("stimulus").values]
+    # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
+    if lacking.size and not {"dprime", "c"} <= set(spec.formula):
+        raise InputError(
+            "counts",
+            f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
+            "trials of S1 and of S2 in every cell",
+            "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
+        )
+    return counts.transpose(*COUNT_DIMS)
+
+
+def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
+    """Formulas of a model, evaluated on the cells of a table, by parameter."""
+    for variable, name in spec.names.items():
+        if name in counts.coords:
+            got = f"{name!r}, which is a coordinate of the cells"
+            raise InputError(f"name of {variable}", got, "another name")
+    if not spec.formula:
+        return {}
+    cells = cell_table(counts)
+    return {
+        name: parse_design(name, formula, cells, may_correlate=not spec.extra_dims(name))
+        for name, formula in spec.formula.items()
+    }
+
+
+def priors_of(spec: ModelSpec, designs: Mapping[str, Design]) -> dict[str, Prior]:
+    """Prior of every variable that takes one: the model's own, else the likelihood's.
+
+    Raises
+    ------
+    InputError
+        If the model has a prior for a variable that is not among them.
+    """
+    defaults: dict[str, Prior] = {}
+    for parameter in spec.record.parameters:
+        if parameter.name in designs:
+            defaults |= default_priors(designs[parameter.name], parameter)
+        else:
+            defaults |= free_priors(spec, parameter.name)
+    legal = {spec.named(name): prior for name, prior in defaults.items()}
+    refuse_unknown_priors(spec, legal)
+    for name, prior in spec.priors.items():
+        if (prior.dist == "LKJ") != (legal[name].dist == "LKJ"):
+            raise InputError(f"prior of {name}", prior.dist, f"as {legal[name].dist}")
+    return {**legal, **spec.priors}
+
+
+def default_priors(design: Design, parameter: Parameter) -> dict[str, Prior]:
+    """Default priors of all variables of a parameter's formula, by name."""
+    name = design.parameter
+    priors = {
+        f"{name}_{term.name}": parameter.prior if term.is_level else parameter.slope
+        for term in design.common
+    }
+    for block in design.blocks:
+        for term in block.terms:
+            priors[f"{name}_{term.name}|{block.factor}_sigma"] = parameter.sigma
+        if block.is_correlated:
+            priors[f"{name}_{block.name}_corr"] = CORRELATION
+    return priors
