@@ -188,10 +188,8 @@ def refuse_truncated(tree: xr.DataTree, likelihood: Likelihood, draws: int) -> N
     """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
     sampled = tree["posterior"].to_dataset()
     always = [name for name, one in likelihood.results.items() if one.is_defined]
-    is_whole = sampled.sizes["draw"] >= draws and bool(
-        sampled[always].notnull().all().to_array().all()
-    )
-    if not is_whole:
+    is_whole = bool(sampled[always].notnull().all().to_array().all())
+    if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
