@@ -1,7 +1,7 @@
 """The count table as an observed variable of a PyMC model.
 
-Arguments of a likelihood for every cell, and counts → observed random variable ``counts``, whose log-likelihood
-is that of the likelihood and from which new tables can be drawn.
+Arguments of a likelihood for every cell, and counts → observed random variable ``counts``, whose
+log-likelihood is that of the likelihood, and from which new tables can be drawn.
 """
 
 from collections.abc import Sequence

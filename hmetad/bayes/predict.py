@@ -49,8 +49,8 @@ def predict(
     Returns
     -------
     Dataset
-        Of meta-d′ dprime, c, meta_d, m_ratio, log_m, meta_c, dims (chain, draw, cell), and criteria;
-        of another likelihood its quantities; as far as their parameters have formulas; with the
+        What the likelihood has of every cell, of meta-d′ dprime, c, meta_d, m_ratio, log_m, meta_c,
+        dims (chain, draw, cell), and criteria; as far as their parameters have formulas; with the
         coordinates of the cells.
 
     Raises

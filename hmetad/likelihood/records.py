@@ -14,6 +14,9 @@ from hmetad.likelihood.priors import Prior
 __all__ = ["Choice", "Formula", "Likelihood", "Parameter", "Quantity", "Values"]
 
 type Values = Mapping[str, Array]
+SLOPE = Prior("Normal", mu=0, sigma=1)
+SIGMA = Prior("HalfNormal", sigma=1)
+
 type Formula = Callable[[Values, Arrays], Array]
 
 
@@ -49,8 +52,8 @@ class Parameter:
     description: str
     prior: Prior
     dims: tuple[str, ...] = ()
-    slope: Prior = Prior("Normal", mu=0, sigma=1)
-    sigma: Prior = Prior("HalfNormal", sigma=1)
+    slope: Prior = SLOPE
+    sigma: Prior = SIGMA
     has_formula: bool = True
     around: str = ""
     beyond: str = ""

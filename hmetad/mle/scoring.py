@@ -1,7 +1,7 @@
 """Penalised estimates of every cell at once, by Fisher scoring, for any likelihood.
 
-Counts (NumPy) and a Likelihood → parameters and their variances. The penalty is a weak normal prior,
-so that ratings nobody used, or confidence that runs backward, still have a finite answer.
+Counts (NumPy) and a Likelihood → parameters and their variances. The penalty is a weak normal
+prior, so that ratings nobody used, or confidence that runs backward, still have a finite answer.
 Hierarchical models start from these.
 """
 

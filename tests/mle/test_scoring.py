@@ -65,7 +65,7 @@ def test_the_mode_is_that_of_scipys_optimiser(likelihood):
     ours = np.concatenate([modes.values[p.name][0].ravel() for p in likelihood.parameters])
     found = minimize(
         lambda v: -penalised(v, A, likelihood),
-        [*moments(likelihood)][0],
+        next(iter(moments(likelihood))),
         method="BFGS",
         options={"gtol": 1e-6},
     )

@@ -23,9 +23,10 @@ __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
 METHOD = (
-    "Counts were modelled by the card {name!r} ({title}) of hmetad: {method} {draws} draws of {chains} chains were sampled by {sampler} (seed {seed}) and checked by "
-    "rank-normalised R̂ and effective sample sizes (Vehtari et al., 2021). Cells of one fit are "
-    "compared draw by draw; verdicts follow Kruschke (2018)."
+    "Counts were modelled by the card {name!r} ({title}) of hmetad: {method} {draws} draws of "
+    "{chains} chains were sampled by {sampler} (seed {seed}) and checked by rank-normalised R̂ and "
+    "effective sample sizes (Vehtari et al., 2021). Cells of one fit are compared draw by draw; "
+    "verdicts follow Kruschke (2018)."
 )
 CHECKED = (
     "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
