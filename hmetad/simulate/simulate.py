@@ -1,7 +1,7 @@
-"""Data whose truth is known: count tables and trials drawn from the meta-d′ model.
+"""Data whose truth is known: count tables and trials drawn from a likelihood.
 
 Parameters → count table (cell, stimulus, response, rating), or → trials (pandas).
-Source: the model of `hmetad.likelihood.theory`.
+Source: the likelihoods of `hmetad.likelihood`.
 """
 
 import json
@@ -17,8 +17,9 @@ from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
 from hmetad.counts.checks import plain_array, whole_number
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
-from hmetad.errors import InputError
-from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.registry import load_likelihood
 
 __all__ = ["simulate_counts", "simulate_trials"]
 
@@ -44,11 +45,13 @@ def simulate_counts(
     ratings: int = 4,
     meta_criterion: str = "relative",
     s: ArrayLike = 1.0,
+    likelihood: str = "meta-d",
     coords: Mapping[str, Sequence[Any]] | None = None,
     covariates: Mapping[str, Sequence[Any]] | None = None,
     seed: int | np.random.Generator | None = None,
+    **values: ArrayLike,
 ) -> xr.DataArray:
-    """Draw a count table from the meta-d′ model, one cell for each parameter set.
+    """Draw a count table from the meta-d′ model, or another, one cell for each parameter set.
 
     Parameters
     ----------
@@ -63,6 +66,8 @@ def simulate_counts(
         K, where `gaps` does not say it.
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c.
+    likelihood : str, optional
+        Name of another likelihood, which takes d′, c, gaps and its own quantities or parameters.
     coords : mapping of str to sequence, optional
         Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
     covariates : mapping of str to sequence, optional
@@ -70,6 +75,8 @@ def simulate_counts(
         `count_trials`.
     seed : int or Generator, optional
         The same seed gives the same table.
+    **values : float or array, shape (cells,)
+        Quantities or parameters of the likelihood, by name.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def simulate_counts(
     InputError
         If a parameter is no finite number, s or a gap is not positive, K < 1, trials are negative
         or not whole, or their sizes differ; if a coordinate or covariate has the wrong length, or
-        a name that is taken.
+        a name that is taken; if the likelihood is unknown, or has other quantities.
 
     Examples
     --------
@@ -91,19 +98,31 @@ def simulate_counts(
     """
     gaps = default_gaps(ratings) if gaps is None else given_gaps(gaps)
     totals = trials_per_stimulus(trials)
-    ratio = per_cell("m_ratio", m_ratio, most_dims=2)
-    ratio = ratio if ratio.ndim == 2 else ratio[..., None]
-    by_cell = {
-        "dprime": per_cell("dprime", dprime),
-        "c": per_cell("c", c),
-        "s": per_cell("s", s, above=0),
-        "m_ratio": ratio[..., 0],
-        "trials": totals[:, 0],
-        "gaps": np.zeros(gaps.shape[:-2]),
-    }
-    d, c, s = same_cells(by_cell)
-    kappa = np.broadcast_to(meta_criterion_value(c[:, None], ratio, meta_criterion), (len(d), 2))
-    log_p = log_joint_probabilities(d, c, ratio * d[:, None], kappa, gaps, s)
+    given = {"dprime": per_cell("dprime", dprime), "c": per_cell("c", c)}
+    given |= {name: per_cell(name, value) for name, value in values.items()}
+    if likelihood == "meta-d":
+        # With an M for each response, of which both may be the same.
+        record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
+        given["s"] = per_cell("s", s, above=0)
+        ratio = per_cell("m_ratio", m_ratio, most_dims=2)
+        ratio = ratio if ratio.ndim == 2 else ratio[..., None]
+    else:
+        record = load_likelihood(likelihood)
+        ratio = np.ones((1, 1))
+        refuse_others(record, {"m_ratio": (m_ratio, 1.0), "s": (s, 1.0)})
+    known = {*record.results, *(p.name for p in record.parameters)}
+    known = set() if likelihood == "meta-d" else known
+    for name in values:
+        if name not in known:
+            allowed = ", ".join(sorted(known)) or "m_ratio and s, of meta-d′"
+            raise InputError("values", repr(name), allowed, nearest(name, known))
+    sizes = {"m_ratio": ratio[..., 0], "trials": totals[:, 0], "gaps": np.zeros(gaps.shape[:-2])}
+    cells = same_cells({**given, **sizes})
+    by_cell = {name: np.broadcast_to(array, cells) for name, array in given.items()}
+    if likelihood == "meta-d":
+        by_cell["m_ratio"] = np.broadcast_to(ratio, (*cells, 2))
+    by_cell["gaps"] = np.broadcast_to(gaps, (*cells, *gaps.shape[-2:]))
+    log_p = determined(record, by_cell)
     outcomes = log_p.reshape(*log_p.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
     counts = from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
@@ -206,15 +225,32 @@ def finite(name: str, values: ArrayLike, *, above: float) -> Floats:
     return array
 
 
-def same_cells(given: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats, Floats]:
-    """d′, c and s of every cell, broadcast against all that is given by cell."""
+def refuse_others(likelihood: Likelihood, given: Mapping[str, tuple[ArrayLike, float]]) -> None:
+    """Raise where a quantity that a likelihood lacks is other than its default."""
+    for name, (value, usual) in given.items():
+        if name not in likelihood.results and not np.array_equal(value, usual):
+            raise InputError(name, repr(value), f"none: {likelihood.name!r} has no {name}")
+
+
+def determined(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats:
+    """log P of every outcome, or an error that names what is still needed."""
+    known = likelihood.derived(values)
+    missing = [name for name in likelihood.arguments if name not in known]
+    if missing:
+        needed = [p.name for p in likelihood.parameters if p.name not in known]
+        got = f"no {missing[0]}, nor what it follows from"
+        raise InputError("values", got, f"values of {', '.join(needed)}")
+    return np.asarray(likelihood.outcomes(values))
+
+
+def same_cells(given: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
+    """Shape (cells,) that all that is given by cell broadcasts to."""
     try:
-        d, c, s, *_ = np.broadcast_arrays(*given.values())
+        return np.broadcast_shapes(*(array.shape for array in given.values()))
     except ValueError as error:
         got = ", ".join(f"{array.size} {name}" for name, array in given.items() if array.size != 1)
         allowed = "one of each, or one for each cell"
         raise InputError("parameters of the cells", got, allowed) from error
-    return d, c, s
 
 
 def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
