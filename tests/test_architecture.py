@@ -47,7 +47,7 @@ BELOW["__main__"] = {"process"}
 BELOW_IN_REPORT = {"page": set(), "plots": {"page"}, "contents": {"page", "plots"}}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
-    "pytensor": {"bayes", "likelihood/op", "likelihood/jax_op"},
+    "pytensor": {"bayes", "likelihood/op", "likelihood/tensors", "likelihood/jax_op"},
     "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
     "numba": {"likelihood/tails", "likelihood/op"},
     "matplotlib": {"report", "studies"},

@@ -29,7 +29,7 @@ from hmetad.bayes.size import refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.counts.notices import SAID, notices, with_notices
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.records import Quantity
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 
@@ -130,7 +130,7 @@ def fit(
             tree = pm.sample(**{"initvals": start, **options})
     else:
         tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
-    refuse_truncated(tree, problem.likelihood, options["draws"])
+    refuse_truncated(tree, spec.record.results, options["draws"])
     return finished(tree, counts, attrs)
 
 
@@ -184,10 +184,10 @@ def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
     return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 
 
-def refuse_truncated(tree: xr.DataTree, likelihood: Likelihood, draws: int) -> None:
+def refuse_truncated(tree: xr.DataTree, results: Mapping[str, Quantity], draws: int) -> None:
     """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
     sampled = tree["posterior"].to_dataset()
-    always = [name for name, one in likelihood.results.items() if one.is_defined]
+    always = [name for name, one in results.items() if one.is_defined]
     is_whole = bool(sampled[always].notnull().all().to_array().all())
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")

@@ -41,7 +41,7 @@ from hmetad.commands.contrasting import (
     ranks_of,
     read_weights,
 )
-from hmetad.commands.fits import named_fits, read_fits
+from hmetad.commands.fits import judged_quantity, named_fits, read_fits
 from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
 from hmetad.errors import InputError
 
@@ -84,8 +84,13 @@ def compare(
         typer.Option(metavar="LOW,HIGH", help="What is negligible, as in --rope=-0.05,0.05."),
     ] = None,
     var: Annotated[
-        str, typer.Option(metavar="NAME", help="Quantity: m_ratio, dprime, log_m_task …")
-    ] = "log_m",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Quantity: m_ratio, dprime, log_m_task …; by default log_m, or what the "
+            "likelihood of the fit is about.",
+        ),
+    ] = None,
     within: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="What is equal in both cells of a pair."),
@@ -143,7 +148,7 @@ def compare(
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
     weights = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
-    asked = Question(var, over, split(within), against, weights, kind)
+    asked = Question(var or judged_quantity(fits), over, split(within), against, weights, kind)
     draws = asked_draws(fits, asked)
     decisions, others = None, {}
     if limits:

@@ -43,6 +43,7 @@ from hmetad.commands.options import (
 )
 from hmetad.errors import InputError
 from hmetad.memory import in_words
+from hmetad.report.names import symbol
 from hmetad.untrusted import read_attr
 
 if TYPE_CHECKING:
@@ -55,15 +56,6 @@ hmetad fit trials.csv --by model,task --seed 1 -o fit.nc
 hmetad fit trials.csv --by subject=participant,task --model group \\
   --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
 """
-ESTIMATES = {
-    "cell": "cell",
-    "dprime": "d′",
-    "c": "c",
-    "meta_d": "meta-d′",
-    "m_ratio": "M-ratio",
-    "m_ratio_lower": "lower",
-    "m_ratio_upper": "upper",
-}
 
 
 def fit(
@@ -123,9 +115,13 @@ def fit(
     refuse_full_disk(path, counts, spec, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
-    title = f"{spec.title}: posterior means, 95 % intervals of M-ratio"
+    main = spec.record.main
+    title = f"{spec.title}: posterior means, 95 % intervals of {symbol(main)}"
+    shown = [name for name in spec.record.shown if name == main or name != spec.record.judged]
+    headings = {"cell": "cell", **{name: symbol(name) for name in shown}}
+    headings |= {f"{main}_lower": "lower", f"{main}_upper": "upper"}
     answer = Answer(
-        (Listing(rows_of(hmetad.estimate_frame(result)), ESTIMATES, title),),
+        (Listing(rows_of(hmetad.estimate_frame(result)), headings, title),),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),

@@ -5,6 +5,7 @@ Paths → fits by name; fits → notices, seeds, versions and levels of a coordi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
     from hmetad.counts.notices import Notice
 
-__all__ = ["about_fits", "fit_notices", "levels_of", "named_fits", "read_fits"]
+__all__ = [
+    "about_fits",
+    "fit_notices",
+    "judged_quantity",
+    "levels_of",
+    "named_fits",
+    "read_fits",
+]
 
 type Fits = Mapping[str, "xr.DataTree"]
 
@@ -48,6 +56,13 @@ def named_fits(files: Sequence[str]) -> dict[str, Path]:
 def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
     """Fits by name."""
     return {name: hmetad.load_fit(path) for name, path in paths.items()}
+
+
+def judged_quantity(fits: Fits) -> str:
+    """Quantity that the likelihood of fits is about: that of the first."""
+    spec_of = import_module("hmetad.bayes.spec").spec_of
+    judged: str = spec_of(next(iter(fits.values()))).record.judged
+    return judged
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:

@@ -223,7 +223,7 @@ class Likelihood:
         -------
         dict of str to array
         """
-        values = dict(known)
+        values = {name: xp.asarray(value) for name, value in known.items()}
         for quantity in self.quantities:
             is_open = quantity.name not in values and quantity.compute is not None
             if is_open and all(name in values for name in quantity.needs):

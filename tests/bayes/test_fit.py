@@ -164,7 +164,7 @@ def test_a_prior_of_the_caller_is_used_and_recorded():
 
 def test_truncated_chains_are_an_interruption(two_cells):
     with pytest.raises(KeyboardInterrupt):
-        refuse_truncated(two_cells, draws=1001)
+        refuse_truncated(two_cells, load_model("individual").record.results, draws=1001)
 
 
 def test_predict_gives_the_cells_asked_for(two_cells):
