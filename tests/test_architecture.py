@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hmetad
+from hmetad.lazy import homes_in
 
 PACKAGE = Path(hmetad.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
@@ -23,6 +24,7 @@ BELOW = {
     "spreadsheets": set(),
     "untrusted": {"errors"},
     "kinds": set(),
+    "lazy": set(),
     "arguments": {"errors", "kinds"},
 }
 FLOOR = {*BELOW} - {"caches"}
@@ -139,21 +141,33 @@ def test_every_module_says_what_is_public(path):
     assert "__all__" in names
 
 
-def test_rooms_are_empty_inside():
-    filled = [p for p in PACKAGE.glob("*/**/__init__.py") if p.read_text(encoding="utf-8").strip()]
-    assert filled == []
+# The packages whose names are public: each has a stub, which says where they come from.
+PUBLIC = {p.parent: homes_in(str(p)) for p in sorted(PACKAGE.rglob("__init__.pyi"))}
+ATTACHED = "__all__, __getattr__, __dir__ = attach(__name__, __file__)"
+
+
+def test_rooms_hold_nothing_but_their_public_names():
+    for path in PACKAGE.rglob("__init__.py"):
+        code = ast.parse(path.read_text(encoding="utf-8")).body
+        if path.parent in PUBLIC:
+            assert [ast.unparse(line) for line in code[2:]] == [ATTACHED], path
+        else:
+            assert code == [], path
 
 
 def test_public_names_are_sorted_and_all_resolve():
-    assert hmetad.__all__ == sorted(hmetad.__all__)
-    assert set(hmetad.__all__) == set(hmetad.HOME_OF)
-    for name in hmetad.__all__:
-        assert getattr(hmetad, name).__doc__, name
+    for folder, homes in PUBLIC.items():
+        package = import_module(".".join(["hmetad", *folder.relative_to(PACKAGE).parts]))
+        assert package.__all__ == sorted(package.__all__)
+        assert dir(package) == sorted(homes)
+        for name in homes:
+            assert getattr(package, name).__doc__, name
 
 
 def test_public_names_are_public_where_they_live():
-    for name, home in hmetad.HOME_OF.items():
-        assert name in import_module(home).__all__
+    for homes in PUBLIC.values():
+        for name, home in homes.items():
+            assert home == "hmetad" or name in import_module(home).__all__
 
 
 def test_importing_the_package_imports_nothing_third_party():

@@ -17,6 +17,7 @@ import hmetad
 from hmetad.bayes.cards import card_names, card_path
 from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
+from hmetad.lazy import homes_in
 from hmetad.studies.run import STUDIES
 
 __all__ = ["write_all"]
@@ -30,11 +31,14 @@ ROOMS = {
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
     "compare": "Draws → contrasts, decisions, ranks",
+    "likelihood": "Models of ratings as records; your own",
     "simulate": "Parameters → data; recovery and planning",
     "report": "Results → reports and figures",
     "errors": "Errors",
 }
 
+# Public modules, whose names bear theirs.
+MODULES = ("datasets", "likelihood")
 TEXTS = (".ipynb", ".md", ".rst")
 
 
@@ -69,9 +73,11 @@ def write_if_changed(path: Path, text: str) -> None:
 def names_by_room() -> dict[str, list[str]]:
     """Public names of every room, sorted."""
     by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
-    for name, home in sorted(hmetad.HOME_OF.items()):
-        by_room[home.split(".")[1]].append(name)
-    by_room["datasets"] = [f"datasets.{name}" for name in hmetad.datasets.__all__]
+    for name, home in sorted(homes_in(str(Path(hmetad.__file__).with_suffix(".pyi"))).items()):
+        if home != "hmetad":
+            by_room[home.split(".")[1]].append(name)
+    for module in MODULES:
+        by_room[module] += [f"{module}.{name}" for name in getattr(hmetad, module).__all__]
     return {room: names for room, names in by_room.items() if names}
 
 

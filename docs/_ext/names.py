@@ -14,8 +14,11 @@ import hmetad
 
 __all__ = ["setup"]
 
-NAME = re.compile(r"(?:hmetad\.)?((?:datasets\.)?\w+)(?:\(.*\))?", re.DOTALL)
-NAMES = {*hmetad.__all__, *(f"datasets.{name}" for name in hmetad.datasets.__all__)}
+NAME = re.compile(r"(?:hmetad\.)?((?:(?:datasets|likelihood)\.)?\w+)(?:\(.*\))?", re.DOTALL)
+NAMES = {
+    *hmetad.__all__,
+    *(f"{m}.{x}" for m in ("datasets", "likelihood") for x in getattr(hmetad, m).__all__),
+}
 
 
 def setup(app: Sphinx) -> None:

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
+from hmetad.likelihood.arrays import NUMPY
 from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.records import Likelihood
 
@@ -43,7 +44,7 @@ def observe(
     ) -> NDArray[np.int64]:
         """New counts with the observed numbers of trials of each stimulus."""
         *values, trials, _ = parameters
-        return drawn_counts(rng, trials, likelihood.log_probabilities(*values))
+        return drawn_counts(rng, trials, likelihood.log_probabilities(*values, xp=NUMPY))
 
     letters = {"response": "r", "criterion": "g"}
     dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]

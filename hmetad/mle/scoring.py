@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from hmetad.likelihood.arrays import NUMPY
 from hmetad.likelihood.criteria import LOG_GAP
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import log_likelihood
@@ -117,7 +118,7 @@ class CellLikelihood:
         arguments = self.arguments(vectors)
         if self.likelihood.kernel:
             return kernel(self.likelihood).evaluate(self.counts, *arguments)[0]
-        return log_likelihood(self.counts, self.likelihood.log_probabilities(*arguments))
+        return log_likelihood(self.counts, self.likelihood.log_probabilities(*arguments, xp=NUMPY))
 
     def score_and_information(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Gradient of ℓ, (cells, parameters), and expected information of each cell."""
@@ -138,7 +139,7 @@ class CellLikelihood:
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
-        log_p = self.likelihood.log_probabilities(*self.arguments(vectors))
+        log_p = self.likelihood.log_probabilities(*self.arguments(vectors), xp=NUMPY)
         return np.broadcast_to(log_p, self.counts.shape).reshape(len(vectors), -1)
 
 

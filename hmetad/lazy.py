@@ -1,0 +1,51 @@
+"""Public names of a package, each imported when it is first used.
+
+The package's stub (``__init__.pyi``), which type checkers read too → its names, and what finds
+them. A line of a stub is ``from hmetad.bayes.fit import fit as fit``.
+"""
+
+# The modules typing, pathlib and ast take longer to import than all that is done here.
+from importlib import import_module
+
+__all__ = ["attach", "homes_in"]
+
+
+def attach(package: str, file: str) -> tuple[list[str], object, object]:
+    """Public names of a package, its ``__getattr__`` and its ``__dir__``.
+
+    Parameters
+    ----------
+    package, file : str
+        ``__name__`` and ``__file__`` of the package.
+
+    Returns
+    -------
+    tuple
+        For ``__all__``, which leaves modules out, ``__getattr__`` and ``__dir__``.
+    """
+    homes = homes_in(f"{file}i")
+
+    def get(name: str) -> object:
+        """Bring in a public name when it is first used."""
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if homes[name] == package:
+            return import_module(f"{package}.{name}")
+        value = getattr(import_module(homes[name]), name)
+        vars(import_module(package))[name] = value
+        return value
+
+    names = sorted(name for name, home in homes.items() if home != package)
+    return names, get, lambda: sorted(homes)
+
+
+def homes_in(stub: str) -> dict[str, str]:
+    """Module that each name of a stub comes from."""
+    with open(stub, encoding="utf-8") as file:
+        statements = file.read().split("\nfrom ")[1:]
+    homes: dict[str, str] = {}
+    for statement in statements:
+        home, _, names = statement.partition(" import ")
+        words = names.replace("(", " ").replace(")", " ").replace(",", " ").split()
+        homes |= {words[i + 1]: home for i, word in enumerate(words) if word == "as"}
+    return homes
