@@ -5,7 +5,6 @@ clear. Source: Mann & Whitney (1947); Lehmann (1975) for ties; Fleming (2017) fo
 to log M.
 """
 
-import numpy as np
 import xarray as xr
 
 from hmetad.counts.notices import Notice, notice_where
@@ -49,7 +48,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     pairs = right.sum("rating") * wrong.sum("rating")
     excess = ((right * (below + wrong / 2)).sum("rating") - pairs / 2).sum("of")
     untied = (n**3 - (both**3).sum("rating")) / (n * (n - 1)).where(pairs > 0)
-    error = np.sqrt((pairs * untied / 12).sum("of"))
+    error = (pairs * untied / 12).sum("of") ** 0.5
     return (excess / error.where(error > 0, 1)).where(pairs.sum("of") > 0)
 
 
