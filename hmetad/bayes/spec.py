@@ -6,12 +6,13 @@ Fields of a card → ModelSpec. The defaults that a card may override live here,
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Any
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
+from hmetad.frozen import FrozenMapping, frozen
 from hmetad.untrusted import parse_json
 
 __all__ = [
@@ -109,7 +110,8 @@ class Prior:
                 allowed = "a finite number" if name == "mu" else "a number above 0"
                 raise InputError(f"{name} of {dist}", repr(value), allowed)
         object.__setattr__(self, "dist", dist)
-        object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
+        given = FrozenMapping({name: float(value) for name, value in parameters.items()})
+        object.__setattr__(self, "parameters", given)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
@@ -169,6 +171,9 @@ class ModelSpec:
     example : mapping
         A small design, as arguments of `simulate_counts`.
 
+    The tables are copied, and cannot be changed afterwards; `dataclasses.replace` makes another
+    record. Records that are equal have equal hashes.
+
     Raises
     ------
     InputError
@@ -197,6 +202,8 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         refuse_wrong_kinds({name: getattr(self, name) for name in (*TEXTS, *TABLES)})
+        for name in TABLES:
+            object.__setattr__(self, name, frozen(getattr(self, name), name))
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
@@ -248,11 +255,11 @@ class ModelSpec:
 
     def to_json(self) -> str:
         """Everything in one line of text, for the attrs of a fit."""
-        record = asdict(replace(self, priors={}))
+        record = {f.name: getattr(self, f.name) for f in fields(self)}
         record["priors"] = {
             name: {"dist": prior.dist, **prior.parameters} for name, prior in self.priors.items()
         }
-        return json.dumps(record)
+        return json.dumps(record, default=dict)
 
     @classmethod
     def from_json(cls, text: object) -> "ModelSpec":
