@@ -19,6 +19,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 BELOW = {
     "errors": set(),
     "files": set(),
+    "frozen": {"errors"},
     "memory": {"errors"},
     "caches": set(),
     "spreadsheets": set(),

@@ -5,7 +5,7 @@ well as for M: the classic one passes while chains drift together.
 Source: Vehtari et al. (2021).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -35,7 +35,8 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     list of Notice
         ``"divergences"``, ``"rhat"`` (above 1.01 or not computable), ``"ess"`` (bulk or tail
         below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should
-        rest on such draws.
+        rest on such draws. What belongs to no cell, such as a population's coefficients, has a
+        notice of its own that names no cell, for it concerns them all.
     """
     sampled = sampled_variables(fit)
     found = [*divergence_notice(fit), *one_chain_notice(sampled)]
@@ -99,7 +100,7 @@ def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
-    """R̂ too high, or effective sample size too low, with the variables and cells at fault."""
+    """R̂ too high, or effective sample size too low: of what has no cell, and of cells."""
     if diagnostic == "rhat":
         bad = ~(rhat(sampled, method="rank") <= MAX_RHAT)
         text = f"R̂ above {MAX_RHAT} for {{}}: the chains disagree."
@@ -110,10 +111,24 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
         text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough."
         step = "Draw longer."
     bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
-    names = [str(name) for name, flags in bad.items() if bool(flags.any())]
-    if not names:
-        return []
-    cells = [bad[name].any([d for d in bad[name].dims if d != "cell"]) for name in names]
-    flagged = sorted({str(x) for c in cells if c.ndim for x in c["cell"].values[c.values]})
-    message = text.format(", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else ""))
-    return [Notice(diagnostic, "error", message, tuple(flagged), SOURCE, step)]
+    wrong = {str(name): flags for name, flags in bad.items() if bool(flags.any())}
+    # What belongs to no cell is said apart, for it concerns all of them.
+    of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
+    of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
+    return [
+        Notice(diagnostic, "error", text.format(first_few(some)), flagged(some), SOURCE, step)
+        for some in (of_all, of_cells)
+        if some
+    ]
+
+
+def first_few(names: Iterable[str]) -> str:
+    """Names of the first few variables."""
+    names = [*names]
+    return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
+
+
+def flagged(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:
+    """Labels of the cells in which any variable is flagged."""
+    by_cell = [f.any([d for d in f.dims if d != "cell"]) for f in wrong.values()]
+    return tuple(sorted({str(x) for c in by_cell if c.ndim for x in c["cell"].values[c.values]}))

@@ -68,10 +68,16 @@ def term_names(expression: Expression, argument: str) -> list[str]:
 
 
 def described(expression: Expression, argument: str) -> Model:
-    """Terms of an expression, as formulae reads it."""
+    """Terms of an expression, as formulae reads it; no two of one name."""
     try:
-        return model_description(expression.text)
+        model = model_description(expression.text)
     except Exception as error:
         # formulae raises many kinds; each names what it could not do.
         got = f"{expression.text!r} ({error})"
         raise InputError(argument, got, "Wilkinson's notation") from error
+    names = [term.name for term in model.terms]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        got = f"two terms called {twice!r} in {expression.text!r}"
+        raise InputError(argument, got, "terms of different names", "Rename the column.")
+    return model

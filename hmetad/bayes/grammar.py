@@ -16,8 +16,8 @@ from hmetad.bayes.tokens import (
     Token,
     depths_of,
     is_sign,
-    joined,
     parted,
+    signed,
     tokens_of,
     written,
 )
@@ -105,13 +105,21 @@ exp, sqrt, I, poly, bs, S, T, C. Write log(...).
         allowed = f"at most {MAX_LENGTH} characters"
         raise InputError(argument, f"{len(formula)} characters", allowed)
     try:
-        pieces = parted(tokens_of(formula), "+")
-        groups = tuple(read_group(piece) for piece in pieces if is_group(piece))
-        common = [piece for piece in pieces if not is_group(piece)]
-        return Formula(read_without_bars(joined(common)) if common else Expression("1"), groups)
+        pieces = signed(tokens_of(formula))
+        groups = tuple(read_group(bare(piece)) for piece in pieces if is_group(bare(piece)))
+        common = [piece for piece in pieces if not is_group(bare(piece))]
+        if common and is_group(pieces[0]):
+            common[0] = bare(common[0])
+        together = [token for piece in common for token in piece]
+        return Formula(read_without_bars(together) if common else Expression("1"), groups)
     except FormulaError as refused:
         got = f"{refused.got} in {formula!r}" if refused.got else repr(formula)
         raise InputError(argument, got, refused.allowed or ALLOWED, refused.next_step) from None
+
+
+def bare(piece: Sequence[Token]) -> list[Token]:
+    """A piece without the plus sign before it."""
+    return [*piece[1:]] if is_sign(piece[0], "+") else [*piece]
 
 
 def is_group(piece: Sequence[Token]) -> bool:

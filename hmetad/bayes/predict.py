@@ -51,7 +51,7 @@ def predict(
     Dataset
         What the likelihood has of every cell, of meta-d′ dprime, c, meta_d, m_ratio, log_m, meta_c,
         dims (chain, draw, cell), and criteria; as far as their parameters have formulas; with the
-        coordinates of the cells.
+        coordinates of the cells. The Dataset and its variables carry the notices of the fit.
 
     Raises
     ------
@@ -81,9 +81,10 @@ def predict(
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
         values[name] = predicted(posterior, spec, design, group_terms=group_terms)
     result = xr.Dataset(derived(values, spec.record)).assign_coords(cell_coords(table, labels))
-    return result.assign_attrs(
-        {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
-    )
+    # Each variable says what the fit says, for those who take it out.
+    said = {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
+    named = {name: x.assign_attrs(said) for name, x in result.items()}
+    return result.assign(named).assign_attrs(said)
 
 
 def cell_coords(table: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ Fields of a card → ModelSpec. Defaults of priors and choices are those of its 
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import xarray as xr
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
+from hmetad.frozen import FrozenMapping, frozen
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.registry import load_likelihood
@@ -72,6 +73,9 @@ class ModelSpec:
         - type1 : d′ and c estimated with the rest (``"joint"``), or set to their values from
           counts + 1/(2K) (``"plug_in"``).
 
+    The tables are copied, and cannot be changed afterwards; `dataclasses.replace` makes another
+    record. Records that are equal have equal hashes.
+
     Raises
     ------
     InputError
@@ -117,8 +121,10 @@ class ModelSpec:
         made = {**(choices or {}), **own_choices}
         refuse_unknown_fields(made, likelihood)
         record = load_likelihood(likelihood, **made)
-        for key, value in {**given, "likelihood": likelihood, "choices": record.chosen}.items():
-            object.__setattr__(self, key, value)
+        for key, value in given.items():
+            object.__setattr__(self, key, frozen(value, key))
+        object.__setattr__(self, "likelihood", likelihood)
+        object.__setattr__(self, "choices", FrozenMapping(record.chosen))
         self.refuse_unfit_tables()
 
     def refuse_unfit_tables(self) -> None:
@@ -172,12 +178,13 @@ class ModelSpec:
     def to_json(self) -> str:
         """Everything in one line of text, for the attrs of a fit."""
         record: dict[str, Any] = {}
-        for name, value in asdict(replace(self, priors={})).items():
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
             record |= value if name == "choices" else {name: value}
         record["priors"] = {
             name: {"dist": prior.dist, **prior.parameters} for name, prior in self.priors.items()
         }
-        return json.dumps(record)
+        return json.dumps(record, default=dict)
 
     @classmethod
     def from_json(cls, text: object) -> "ModelSpec":

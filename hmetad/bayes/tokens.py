@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 __all__ = [
     "MAX_DEPTH",
@@ -16,9 +16,9 @@ __all__ = [
     "depths_of",
     "expect",
     "is_sign",
-    "joined",
     "next_token",
     "parted",
+    "signed",
     "tokens_of",
     "written",
 ]
@@ -93,10 +93,12 @@ def parted(tokens: Sequence[Token], sign: str) -> list[list[Token]]:
     return [list(tokens[start + 1 : end]) for start, end in edges]
 
 
-def joined(pieces: Sequence[Sequence[Token]]) -> list[Token]:
-    """Pieces with plus signs between them."""
-    plus = Token("sign", "+")
-    return [token for piece in pieces for token in (plus, *piece)][1:]
+def signed(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Tokens cut before each + and − that stands outside all brackets."""
+    depths = depths_of(tokens)
+    cuts = [i for i, token in enumerate(tokens) if depths[i] == 0 and is_sign(token, "+", "-")]
+    edges = pairwise(dict.fromkeys([0, *cuts, len(tokens)]))
+    return [list(tokens[start:end]) for start, end in edges]
 
 
 def is_sign(token: Token, *signs: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from hmetad.errors import InputError, nearest
+from hmetad.frozen import FrozenMapping
 
 __all__ = ["Prior"]
 
@@ -74,7 +75,8 @@ class Prior:
                 allowed = "a finite number" if name == "mu" else "a number above 0"
                 raise InputError(f"{name} of {dist}", repr(value), allowed)
         object.__setattr__(self, "dist", dist)
-        object.__setattr__(self, "parameters", {k: float(v) for k, v in parameters.items()})
+        given = FrozenMapping({name: float(value) for name, value in parameters.items()})
+        object.__setattr__(self, "parameters", given)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in self.parameters.items())

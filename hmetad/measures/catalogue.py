@@ -43,7 +43,8 @@ class Entry:
 def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     """Trials, and the share of them that were right."""
     table = type2_counts(counts)
-    by_correct = table.sum("rating")
+    # Cells first, as the others have them.
+    by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")
     right = by_correct.sel(correct="right", drop=True)
     result = xr.Dataset({"trials": total, "share_right": right / total.where(total > 0)})
@@ -118,7 +119,8 @@ def measure(
     # Each carries the notices of the counts and its own; what only one says is kept.
     said = [notice for part in found for notice in notices(part)]
     bare = [part.assign_attrs(notices="[]") for part in found]
-    merged = xr.merge(bare, combine_attrs="drop_conflicts", compat="override", join="exact")
+    # One name, one quantity: two measures that differ under one name are refused here.
+    merged = xr.merge(bare, combine_attrs="drop_conflicts", compat="equals", join="exact")
     return with_notices(merged, said)
 
 

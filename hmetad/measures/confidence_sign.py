@@ -1,10 +1,10 @@
 """Are right answers held with more confidence than wrong ones? A rank test that needs no fit.
 
 Count table (cell, stimulus, response, rating) → z (cell), and a notice of cells where it is not
-clear. Source: Mann & Whitney (1947); Fleming (2017) for what such cells do to log M.
+clear. Source: Mann & Whitney (1947); Lehmann (1975) for ties; Fleming (2017) for what such cells do
+to log M.
 """
 
-import numpy as np
 import xarray as xr
 
 from hmetad.counts.notices import Notice, notice_where
@@ -28,24 +28,28 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     -------
     DataArray
         z per cell: Mann & Whitney's U of the ratings, within each response, summed over responses
-        and divided by its standard deviation without ties. NaN where there are only right or only
-        wrong answers.
+        and divided by its standard deviation, which ties make smaller. With n₁ right and n₂ wrong
+        answers in a response, n = n₁ + n₂, of which t_k have rating k,
+        Var U = n₁n₂ (n³ − Σ t_k³) / (12 n (n − 1)). 0 where all have one rating; NaN where there
+        are only right or only wrong answers.
 
     Examples
     --------
     >>> from hmetad.counts.table import from_nr
     >>> table = from_nr([[20, 10, 5, 5], [15, 15, 5, 5]], [[5, 5, 10, 20], [5, 5, 15, 15]])
     >>> confidence_z(table).round(2).values
-    array([1.1, 0. ])
+    array([1.32, 0.  ])
     """
+    counts = counts.astype(float)
     right = xr.concat([counts.sel(stimulus=s, response=s, drop=True) for s in ("S1", "S2")], "of")
-    wrong = counts.sum("stimulus").transpose("response", ...).rename(response="of") - right
+    both = counts.sum("stimulus").transpose("response", ...).rename(response="of")
+    wrong, n = both - right, both.sum("rating")
     below = wrong.cumsum("rating") - wrong
     pairs = right.sum("rating") * wrong.sum("rating")
-    excess = (right * (below + wrong / 2)).sum("rating") - pairs / 2
-    variance = pairs * (right.sum("rating") + wrong.sum("rating") + 1) / 12
-    total = variance.sum("of")
-    return excess.sum("of") / np.sqrt(total.where(total > 0))
+    excess = ((right * (below + wrong / 2)).sum("rating") - pairs / 2).sum("of")
+    untied = (n**3 - (both**3).sum("rating")) / (n * (n - 1)).where(pairs > 0)
+    error = (pairs * untied / 12).sum("of") ** 0.5
+    return (excess / error.where(error > 0, 1)).where(pairs.sum("of") > 0)
 
 
 def faint_confidence(

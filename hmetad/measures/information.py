@@ -67,9 +67,9 @@ VARIABLES = {
     "rmi": ("relative metainformation: place of info between its bounds", "1", MEYEN),
 }
 TYPE2_VARIABLES = {
-    "accuracy": ("share of right answers, not recoded", "1", DAYAN),
+    "share_right": ("share of right trials", "1", DAYAN),
     "meta_i": ("metainformation, I(correct; confidence)", "bit", DAYAN),
-    "meta_i2r": ("meta_i relative to the entropy H₂(accuracy) of correctness", "1", DAYAN),
+    "meta_i2r": ("meta_i relative to the entropy H₂(share_right) of correctness", "1", DAYAN),
     "rmi": (
         "relative metainformation of correctness: meta_i relative to the most that ratings can "
         "tell which are each right at least half of the time",
@@ -132,7 +132,7 @@ def meta_information(
         (by the d′ of the type-1 table), ``meta_i1r_accuracy`` (by d′ = 2Φ⁻¹(accuracy)),
         ``meta_i2r`` and ``rmi``.
 
-        Of a type-2 table: ``accuracy``, the share of right answers; ``meta_i``, I(correct;
+        Of a type-2 table: ``share_right``, the share of right trials; ``meta_i``, I(correct;
         confidence); ``meta_i2r``, its share of the entropy of correctness; ``rmi``, its share of
         the most that confidence can tell while no rating is right less than half of the time.
 
@@ -164,9 +164,9 @@ def meta_information(
     the number of ratings.
 
     In a type-2 table wrong and right stand in the place of the two stimuli and ratings in that of
-    the pairs, but the accuracy is not recoded. A rating that is right less than half of the time
-    would have its answers turned round for the bounds to hold. That takes two alternatives, and
-    then the count table shows it; here ``rmi`` is NaN.
+    the pairs, and acc is the share of right trials, which is not recoded. A rating that is right
+    less than half of the time would have its answers turned round for the bounds to hold. That
+    takes two alternatives, and then the count table shows it; here ``rmi`` is NaN.
 
     Plug-in estimates are biased, meta-I mostly upward. With θ̄ the mean over tables drawn with
     replacement the bias is estimated as θ̄ − θ̂, and θ̂ − (θ̄ − θ̂) = 2θ̂ − θ̄ is returned, which
@@ -282,7 +282,8 @@ def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
     flat = {str(name): values.to_numpy().ravel() for name, values in result.data_vars.items()}
     own = problems_of_tables if "info" in flat else problems_of_type2_tables
     raised = []
-    for code, mask in {"no-trials": np.isnan(flat["accuracy"]), **own(flat, tables)}.items():
+    no_trials = tables.sum(axis=tuple(range(1, tables.ndim))) == 0
+    for code, mask in {"no-trials": no_trials, **own(flat, tables)}.items():
         where = like.copy(data=mask.reshape(like.shape))
         raised += notice_where(where, code, "warning", MESSAGES[code], MEYEN, STEPS[code])
     return raised
@@ -306,7 +307,7 @@ def problems_of_type2_tables(found: Estimates, tables: Floats) -> dict[str, NDAr
     is_below = has_rating_below_half(tables)
     is_undefined = np.isnan(found["meta_i2r"]) | (np.isnan(found["rmi"]) & ~is_below)
     return {
-        "undefined-rmi": np.isfinite(found["accuracy"]) & is_undefined,
+        "undefined-rmi": np.isfinite(found["share_right"]) & is_undefined,
         "rating-below-half": is_below,
     }
 

@@ -88,13 +88,13 @@ def information_of_type2_tables(tables: Floats) -> Estimates:
     """
     trials = number_of_trials(tables)
     left = uncertainty(tables, trials)
-    accuracy = tables[..., 1, :].sum(axis=-1) / trials
-    entropy = binary_entropy(accuracy)
+    share_right = tables[..., 1, :].sum(axis=-1) / trials
+    entropy = binary_entropy(share_right)
     surplus = np.maximum(entropy - left, 0.0)
     turned = tables.max(axis=-2).sum(axis=-1) / trials
     entropy_turned = binary_entropy(turned)
     return {
-        "accuracy": accuracy,
+        "share_right": share_right,
         "meta_i": surplus,
         "meta_i2r": bits_ratio(surplus, entropy),
         "rmi": bits_ratio(

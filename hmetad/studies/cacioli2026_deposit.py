@@ -172,7 +172,7 @@ def measured(tables: xr.DataArray, seed: int) -> xr.Dataset:
     trials = tables.sum(["correct", "rating"])
     result = xr.Dataset(
         {
-            "accuracy": plain["accuracy"],
+            "accuracy": plain["share_right"],
             "trials": trials,
             "auroc2": auroc2(tables),
             "meta_i2r": plain["meta_i2r"],

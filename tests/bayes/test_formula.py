@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from formulae import design_matrices
 
 from hmetad.bayes.design import parse_design
 from hmetad.bayes.formula import prior_names
@@ -49,8 +50,53 @@ def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
 
 
 @pytest.mark.parametrize(
+    "formula",
+    [
+        "task + (1|subject) - 1",
+        "(1 + age|subject) - 1 + task",
+        "task + (1|subject) + level - task",
+        "task*level - task:level + (1|subject) - 1 + (0 + level|subject:task)",
+        "-1 + (1|subject) + age",
+        "1 - 1 + (0 + age|subject) + level + 0 + 1",
+        "`a+b`",
+        "`a+b` + (1 + `a+b`|subject) - 1",
+        "`a+b`*task - `a+b` + (`a - b`|subject)",
+        "scale(`a+b`) - 1 + `1` + (1|`(1|x)`)",
+        "I(`a+b` / 2 - age) + `a:b`:task + (1|subject)",
+    ],
+)
+def test_signs_and_back_ticks_are_read_as_formulae_reads_them(formula):
+    numbers = np.random.default_rng(1).normal(size=(4, len(CELLS)))
+    odd = dict(zip(["a+b", "a - b", "a:b", "1"], numbers, strict=True))
+    cells = CELLS.assign(**odd, **{"(1|x)": CELLS["subject"]})
+    ours, theirs = parse_design("log_m", formula, cells), design_matrices(formula, cells)
+    assert [term.name for term in ours.common] == list(theirs.common.terms)
+    np.testing.assert_array_equal(ours.columns, np.asarray(theirs.common))
+    effects = [f"{term.name}|{block.factor}" for block in ours.blocks for term in block.terms]
+    assert effects == list(theirs.group.terms if theirs.group else [])
+
+
+def test_groups_alone_may_stand_without_an_intercept():
+    for formula in ("(1|subject) - 1", "1 + (1|subject) - 1"):
+        assert prior_names("log_m", formula) == prior_names("log_m", "0 + (1|subject)")
+
+
+@pytest.mark.parametrize("formula", ["`a:b` + a:b", "1 + (1 + a:b + `a:b`|subject)"])
+def test_two_terms_of_one_name_are_refused(formula):
+    rng = np.random.default_rng(1)
+    cells = CELLS.assign(**{name: rng.normal(size=len(CELLS)) for name in ("a", "b", "a:b")})
+    for read in (prior_names, lambda *given: parse_design(*given, cells)):
+        with pytest.raises(InputError, match=r"two terms called 'a:b'.*Rename the column"):
+            read("log_m", formula)
+
+
+@pytest.mark.parametrize(
     ("formula", "message"),
     [
+        ("task - (1|subject)", "in brackets of their own"),
+        ("task + (1|subject) - age:", "the end too early"),
+        ("(1|subject) +", "the end too early"),
+        ("(1|subject) - task", "'-'"),
         ("1 + 1|subject", r"in brackets of their own: 1 \+ task \+ \(1 \| subject\)"),
         ("1 + (task | level | subject)", "in brackets of their own"),
         ("log_m ~ 1 + task", "Leave out the ~"),

@@ -1,5 +1,12 @@
 """Model cards map one to one onto the frozen record."""
 
+import json
+import operator
+import pickle
+from copy import copy, deepcopy
+from dataclasses import asdict, replace
+
+import numpy as np
 import pytest
 
 from hmetad.bayes.cards import card_names
@@ -76,6 +83,59 @@ def test_a_card_can_be_any_toml_file(tmp_path):
 def test_the_spec_survives_as_json(name):
     spec = load_model(name)
     assert ModelSpec.from_json(spec.to_json()) == spec
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_a_model_is_the_same_key_wherever_it_went(name):
+    spec = load_model(name)
+    sent = pickle.loads(pickle.dumps(spec))
+    others = [load_model(name), sent, copy(spec), deepcopy(spec), replace(spec)]
+    assert {spec: name} == dict.fromkeys(others, name)
+    assert spec not in {replace(spec, priors={"log_m": HEAVY})}
+    assert asdict(spec)["formula"] == {**spec.formula}
+
+
+@pytest.mark.parametrize("field", ["formula", "names", "priors", "example"])
+def test_no_table_of_a_model_can_be_changed(field):
+    given = {"names": {"log_m": "mine"}, "priors": {"log_m": HEAVY}}
+    given |= {"formula": {"c": "1"}, "example": {"coords": {"x": [1, 2]}, "dprime": [1.0, 2.0]}}
+    spec = ModelSpec("mine", **given)
+    kept = deepcopy(spec)
+    table = getattr(spec, field)
+    changes = (operator.setitem, "x", 1), (dict.__setitem__, "x", 1), (operator.ior, {"x": 1})
+    for change, *arguments in (*changes, (operator.delitem, next(iter(table)))):
+        with pytest.raises(TypeError):
+            change(table, *arguments)
+    given[field].clear()
+    assert spec == kept
+    assert hash(spec) == hash(kept)
+
+
+def test_what_an_example_holds_cannot_be_changed_either():
+    lists = {"coords": {"x": [1, 2]}, "dprime": np.array([1.0, 2.0]), "m_ratio": [[1, 2], [3, 4]]}
+    spec = ModelSpec("mine", example=lists)
+    lists["dprime"][0] = lists["m_ratio"][0][0] = 9
+    with pytest.raises(TypeError):
+        spec.example["coords"]["x"] = 1
+    expected = {"coords": {"x": [1, 2]}, "dprime": [1.0, 2.0], "m_ratio": [[1, 2], [3, 4]]}
+    assert json.loads(spec.to_json())["example"] == expected
+    assert hash(spec) == hash(ModelSpec("mine", example=expected))
+
+
+def test_an_example_that_is_nested_too_deeply_is_refused():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InputError, match="example: got lists or objects nested too deeply"):
+        ModelSpec("mine", example={"dprime": deep})
+
+
+def test_a_prior_cannot_be_changed_and_hashes():
+    prior = Prior("Normal", mu=0, sigma=1)
+    with pytest.raises(TypeError):
+        prior.parameters["sigma"] = 2.0
+    assert {prior, Prior("Normal", sigma=1, mu=0), pickle.loads(pickle.dumps(prior))} == {prior}
+    assert prior != Prior("Normal", mu=0, sigma=2)
 
 
 def test_priors_are_replaced_by_name():

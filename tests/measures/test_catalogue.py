@@ -19,6 +19,8 @@ from hmetad import (
     type2_counts,
 )
 from hmetad.counts.names import RESERVED_NAMES
+from hmetad.measures import catalogue
+from hmetad.measures.catalogue import Entry
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 
@@ -55,6 +57,24 @@ def test_right_and_wrong_alone_have_what_needs_no_stimulus(counts):
     np.testing.assert_array_equal(found["auroc2"], auroc2(counts))
 
 
+def test_the_share_of_right_trials_has_one_name_and_is_not_recoded():
+    # Of the trials with the highest rating more are wrong than right.
+    table = from_nr([20, 20, 10, 30], [10, 30, 20, 60])
+    trials = table.to_series().reset_index(name="n")
+    right = np.average(trials["stimulus"] == trials["response"], weights=trials["n"])
+    for given in (table, type2_counts(table)):
+        assert measure(given)["share_right"].item() == pytest.approx(right, abs=1e-15)
+    assert measure(table)["accuracy"].item() > right
+    assert "accuracy" not in measure(type2_counts(table))
+
+
+def test_two_measures_of_one_name_that_differ_are_refused(counts, monkeypatch):
+    other = Entry(lambda table: 2 * auroc2(table), name="auroc2")
+    monkeypatch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, other))
+    with pytest.raises(xr.MergeError, match="auroc2"):
+        measure(counts)
+
+
 def test_every_measure_says_what_it_is(counts):
     for table in (counts, type2_counts(counts)):
         for name, values in measure(table).data_vars.items():
@@ -72,6 +92,7 @@ def test_notices_of_all_measures_are_gathered_once():
 def test_further_dims_are_kept_and_debias_is_passed_on(counts):
     draws = xr.concat([counts, counts], "draw")
     assert measure(draws)["rmi"].dims == ("cell", "draw")
+    assert measure(type2_counts(draws))["share_right"].dims == ("cell", "draw")
     reduced = measure(counts, debias=50, seed=1)["rmi"]
     np.testing.assert_array_equal(reduced, meta_information(counts, debias=50, seed=1)["rmi"])
 

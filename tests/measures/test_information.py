@@ -281,9 +281,9 @@ def test_a_stimulus_never_shown_leaves_nothing_to_tell():
 def test_of_a_type2_table_confidence_and_correctness_are_compared(n):
     assume(n.sum() > 0)
     measures = meta_information(type2_table(*n))
-    assert set(measures.data_vars) == {"accuracy", "meta_i", "meta_i2r", "rmi"}
+    assert set(measures.data_vars) == {"share_right", "meta_i", "meta_i2r", "rmi"}
     told, entropy = mutual_information(n), binary_entropy(n[1].sum() / n.sum()).item()
-    assert measures["accuracy"].item() == n[1].sum() / n.sum()
+    assert measures["share_right"].item() == n[1].sum() / n.sum()
     assert measures["meta_i"].item() == pytest.approx(told, abs=ROUNDING)
     if 0 < n[1].sum() < n.sum():
         assert measures["meta_i2r"].item() == pytest.approx(told / entropy, abs=ROUNDING)
@@ -295,7 +295,8 @@ def test_of_a_type2_table_confidence_and_correctness_are_compared(n):
 def test_rmi_of_a_type2_table_is_that_of_responses_of_equal_accuracy():
     counts = from_nr([40, 30, 20, 10], [10, 20, 30, 40])
     ours, pooled = meta_information(counts), meta_information(type2_counts(counts))
-    for name in pooled.data_vars:
+    assert pooled["share_right"].item() == ours["accuracy"].item()
+    for name in ("meta_i", "meta_i2r", "rmi"):
         assert pooled[name].item() == pytest.approx(ours[name].item(), abs=ROUNDING), name
     guesses_or_knows = meta_information(type2_table([30, 0], [30, 40]))
     assert guesses_or_knows["rmi"].item() == pytest.approx(1, abs=ROUNDING)
@@ -385,7 +386,7 @@ def test_bias_of_type2_tables_is_reduced_likewise():
         expected = 2 * meta_information(table)[name] - draws[name].mean("draw")
         np.testing.assert_allclose(reduced[name], expected, rtol=1e-12)
     assert np.isfinite(reduced["rmi"].item())
-    assert reduced["accuracy"].item() == meta_information(table)["accuracy"].item()
+    assert reduced["share_right"].item() == meta_information(table)["share_right"].item()
 
 
 def test_ratings_that_fall_below_half_in_a_resample_are_turned_round_there():
