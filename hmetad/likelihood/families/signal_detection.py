@@ -1,0 +1,60 @@
+"""Ratings by signal detection theory: confidence from the evidence of the decision itself.
+
+Parameters → probabilities of responses and ratings. It is the meta-d′ model at M = 1 with κ = c:
+nothing is lost between decision and confidence. Source: Green & Swets (1966).
+"""
+
+from hmetad.likelihood.arrays import NUMPY, Array, Arrays
+from hmetad.likelihood.criteria import EVIDENCE, LOG_GAP, criteria_quantities
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.ratings import RESPONSE_SIGN, log_rating_shares
+from hmetad.likelihood.records import Likelihood, Parameter, Quantity
+
+__all__ = ["LIKELIHOODS", "log_probabilities"]
+
+
+def log_probabilities(d: Array, c: Array, gaps: Array, xp: Arrays = NUMPY) -> Array:
+    """log P(response, rating | stimulus), shape (..., 2, 2, K).
+
+    Evidence is N(∓d/2, 1); the response is S2 above c, and criteria lie outward from c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gaps = np.array([[0.6, 0.8], [0.7, 0.8]])
+    >>> p = np.exp(log_probabilities(1.5, 0.2, gaps))
+    >>> p[0, 0].round(6)  # stimulus S1, response S1, ratings 1..3
+    array([0.192113, 0.310475, 0.326355])
+    """
+    d, c, gaps = (xp.asarray(x) for x in (d, c, gaps))
+    rows = []
+    for sign in (-1.0, 1.0):
+        start = RESPONSE_SIGN * (c - sign * d / 2)[..., None]
+        rows.append(log_rating_shares(start, gaps, xp) + xp.log_ndtr(-start)[..., None])
+    return xp.stack(xp.broadcast_arrays(*rows), axis=-3)
+
+
+LIKELIHOODS = (
+    Likelihood(
+        name="signal-detection",
+        title="Ratings of the evidence of the decision, of equal variance.",
+        parameters=(
+            Parameter("dprime", "sensitivity d′", Prior("Normal", mu=1, sigma=1)),
+            Parameter("c", "criterion c", Prior("Normal", mu=0, sigma=1)),
+            LOG_GAP,
+        ),
+        quantities=(
+            Quantity("dprime", "sensitivity d′", EVIDENCE, parameter="dprime"),
+            Quantity("c", "criterion c", EVIDENCE, parameter="c"),
+            *criteria_quantities("c", lambda v: v["c"][..., None]),
+        ),
+        arguments=("dprime", "c", "gaps"),
+        log_probabilities=log_probabilities,
+        focus="dprime",
+        symbol="d′",
+        main="dprime",
+        judged="dprime",
+        shown=("dprime", "c"),
+        method="responses and ratings by one normal evidence (Green & Swets, 1966).",
+    ),
+)
