@@ -137,9 +137,10 @@ def model_cards() -> str:
 
 def choices(card: ModelSpec) -> list[str]:
     """What a card chooses, as a list."""
-    rule = {"relative": "κ = M·c", "absolute": "κ = c"}[card.meta_criterion]
-    scale = {"log_m": "log M", "m": "M", "meta_d": "meta-d′"}[card.choices["scale"]]
-    lines = [f"- {card.likelihood} likelihood; {rule}; prior on {scale}"]
+    rules = {"relative": "κ = M·c", "absolute": "κ = c"}
+    scales = {"log_m": "prior on log M", "m": "prior on M", "meta_d": "prior on meta-d′"}
+    said = [words.get(chosen) for chosen in card.choices.values() for words in (rules, scales)]
+    lines = ["; ".join([f"- {card.likelihood} likelihood", *filter(None, said)])]
     lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
     return lines if card.formula else [*lines, "- every cell by itself"]
 

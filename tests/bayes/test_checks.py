@@ -22,7 +22,9 @@ def fake_fit(values, diverging=0):
     flags = np.zeros(values.shape[:2], dtype=bool)
     flags.ravel()[:diverging] = True
     stats = xr.Dataset({"diverging": (dims[:2], flags)})
-    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    tree.attrs = {"spec": ModelSpec("fake").to_json()}
+    return tree
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from formulae import design_matrices
 
 from hmetad.bayes.design import parse_design
 from hmetad.bayes.formula import prior_names
-from hmetad.bayes.predictors import default_priors
+from hmetad.bayes.problem import default_priors
 from hmetad.errors import InputError
+from hmetad.likelihood.registry import load_likelihood
 
+META_D = load_likelihood("meta-d")
 CELLS = pd.DataFrame(
     {
         "subject": np.repeat([f"s{i}" for i in range(6)], 4),
@@ -37,13 +39,13 @@ CELLS = pd.DataFrame(
 )
 def test_variables_that_take_a_prior_are_known_without_the_cells(formula):
     design = parse_design("log_m", formula, CELLS)
-    assert prior_names("log_m", formula) == list(default_priors(design))
+    assert prior_names("log_m", formula) == list(default_priors(design, META_D.parameter("log_m")))
 
 
 def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
     formula = "1 + (0 + age | subject)"
     extra = {*prior_names("dprime", formula)} - {
-        *default_priors(parse_design("dprime", formula, CELLS))
+        *default_priors(parse_design("dprime", formula, CELLS), META_D.parameter("dprime"))
     }
     assert extra == {"dprime_age|subject_corr"}
     assert "dprime_age|subject_corr" not in prior_names("dprime", formula, may_correlate=False)

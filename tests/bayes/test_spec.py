@@ -44,6 +44,7 @@ def test_the_cards_of_the_package_are_listed():
         "multitask",
         "regression",
         "response_conditional",
+        "signal_detection",
         "unequal_variance",
         "within_subject",
     ]
