@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hmetad.counts.correct import count_correct, type2_counts
     from hmetad.counts.detection import as_detection
     from hmetad.counts.intervals import resample_interval
-    from hmetad.counts.notices import Notice, notices
     from hmetad.counts.resample import resample
     from hmetad.counts.table import count_trials, from_nr, to_nr
     from hmetad.errors import InputError
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from hmetad.mle.measured import measure_all
     from hmetad.mle.meta_d import fit_mle
     from hmetad.mle.uvsdt import uvsdt
+    from hmetad.notice import Notice, notices
     from hmetad.report.contents.estimates import convergence_record, estimate_frame, measure_frame
     from hmetad.report.contents.fit_report import combine_reports, fit_report
     from hmetad.report.contents.fits_report import fits_report
@@ -242,7 +242,7 @@ HOMES = {
     ),
     "counts.detection": ("as_detection",),
     "counts.intervals": ("resample_interval",),
-    "counts.notices": (
+    "notice": (
         "Notice",
         "notices",
     ),

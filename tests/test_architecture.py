@@ -24,6 +24,8 @@ BELOW = {
     "untrusted": {"errors"},
     "kinds": set(),
     "arguments": {"errors", "kinds"},
+    "codes": set(),
+    "notice": {"errors", "untrusted", "arguments", "codes"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {

@@ -9,13 +9,11 @@ import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
-from hmetad.counts.notices import Notice
+from hmetad.codes import limit
+from hmetad.notice import Notice, notice_of
 
-__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables"]
+__all__ = ["convergence_notices", "sampled_variables"]
 
-MAX_RHAT = 1.01
-MIN_ESS = 400
-SOURCE = "Vehtari et al. 2021"
 NAMED = 5
 
 
@@ -76,35 +74,26 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
     if number == 0:
         return []
     transitions = "transition" if number == 1 else "transitions"
-    text = f"{number} divergent {transitions}: the posterior was not explored fully."
-    step = "Raise target_accept or change a prior."
-    return [Notice("divergences", "error", text, (), "Betancourt 2017", step)]
+    return [notice_of("divergences", number=number, transitions=transitions)]
 
 
 def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
     """A single chain cannot be checked against another."""
-    if sampled.sizes["chain"] > 1:
-        return []
-    text = "One chain: R̂ cannot be computed."
-    return [Notice("one-chain", "error", text, (), SOURCE, "Sample four.")]
+    return [] if sampled.sizes["chain"] > 1 else [notice_of("one-chain")]
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     """R̂ too high, or effective sample size too low, with the variables and cells at fault."""
     if diagnostic == "rhat":
-        bad = ~(rhat(sampled, method="rank") <= MAX_RHAT)
-        text = f"R̂ above {MAX_RHAT} for {{}}: the chains disagree."
-        step = "Draw longer, or look at the model."
+        bad = ~(rhat(sampled, method="rank") <= limit("rhat"))
     else:
         bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
-        bad = ~((bulk >= MIN_ESS) & (tail >= MIN_ESS))
-        text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough."
-        step = "Draw longer."
+        bad = ~((bulk >= limit("ess")) & (tail >= limit("ess")))
     bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
     names = [str(name) for name, flags in bad.items() if bool(flags.any())]
     if not names:
         return []
     cells = [bad[name].any([d for d in bad[name].dims if d != "cell"]) for name in names]
     flagged = sorted({str(x) for c in cells if c.ndim for x in c["cell"].values[c.values]})
-    message = text.format(", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else ""))
-    return [Notice(diagnostic, "error", message, tuple(flagged), SOURCE, step)]
+    listed = ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
+    return [notice_of(diagnostic, flagged, names=listed)]

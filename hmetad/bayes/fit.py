@@ -28,7 +28,7 @@ from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import refuse_draws
 from hmetad.bayes.spec import ModelSpec, Prior, with_changes
-from hmetad.counts.notices import SAID, notices, with_notices
+from hmetad.notice import SAID, notices, with_notices
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 

@@ -16,7 +16,7 @@ from hmetad.untrusted import read_attr
 if TYPE_CHECKING:
     import xarray as xr
 
-    from hmetad.counts.notices import Notice
+    from hmetad.notice import Notice
 
 __all__ = ["about_fits", "fit_notices", "levels_of", "named_fits", "read_fits"]
 
