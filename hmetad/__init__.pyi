@@ -30,8 +30,6 @@ from hmetad.counts.correct import count_correct as count_correct
 from hmetad.counts.correct import type2_counts as type2_counts
 from hmetad.counts.detection import as_detection as as_detection
 from hmetad.counts.intervals import resample_interval as resample_interval
-from hmetad.counts.notices import Notice as Notice
-from hmetad.counts.notices import notices as notices
 from hmetad.counts.resample import resample as resample
 from hmetad.counts.table import count_trials as count_trials
 from hmetad.counts.table import from_nr as from_nr
@@ -106,6 +104,8 @@ from hmetad.mle.dmc import fit_dmc as fit_dmc
 from hmetad.mle.measured import measure_all as measure_all
 from hmetad.mle.meta_d import fit_mle as fit_mle
 from hmetad.mle.uvsdt import uvsdt as uvsdt
+from hmetad.notice import Notice as Notice
+from hmetad.notice import notices as notices
 from hmetad.report.contents.estimates import (
     convergence_record as convergence_record,
 )

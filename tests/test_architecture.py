@@ -27,6 +27,8 @@ BELOW = {
     "kinds": set(),
     "lazy": set(),
     "arguments": {"errors", "kinds"},
+    "codes": set(),
+    "notice": {"errors", "untrusted", "arguments", "codes"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {

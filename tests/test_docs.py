@@ -1,15 +1,12 @@
 """The site builds without a warning, its code runs, and its tables are as long as the package."""
 
-import ast
 import doctest
 import html
 import json
 import re
 import subprocess
 import sys
-import tomllib
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -111,45 +108,3 @@ def test_every_room_is_in_the_table_of_rooms():
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     for room in PACKAGE.glob("*/__init__.py"):
         assert f"`{room.parent.name}`" in page
-
-
-def test_every_code_of_a_notice_is_explained_and_none_that_does_not_exist():
-    explained = tomllib.loads((DOCS / "notices.toml").read_text(encoding="utf-8"))
-    raised = set().union(*map(codes_raised, PACKAGE.rglob("*.py")))
-    assert {"few-trials", "rhat", "undefined-gamma", "meta-d-zero"} <= raised
-    assert set(explained) == raised
-
-
-def test_explanations_of_notices_are_whole():
-    explained = tomllib.loads((DOCS / "notices.toml").read_text(encoding="utf-8"))
-    for entry in explained.values():
-        assert set(entry) == {"traps", "means", "do"}
-        assert entry["means"].endswith((".", "!", "?"))
-        assert set(entry["traps"]) <= set(range(1, 13))
-
-
-def codes_raised(path):
-    """Codes of notices in a file: before a severity in a call, keys of its MESSAGES, or made."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield from codes_of_call(node)
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(t, ast.Name) and "MESSAGES" in t.id for t in targets):
-                yield from (key.value for key in node.value.keys)
-    if path.parts[-2:] == ("counts", "cuts.py"):
-        yield "correctness-as-stimulus"
-
-
-def codes_of_call(call):
-    """Codes in a call of Notice, notice_where or a helper of theirs."""
-    name = getattr(call.func, "id", "")
-    texts = [getattr(argument, "value", None) for argument in call.args]
-    for code, severity in pairwise(texts):
-        if severity in SEVERITIES and isinstance(code, str):
-            yield code
-    if name == "undefined" and len(texts) > 2:
-        yield f"undefined-{texts[2]}"
-    if name == "threshold_notice":
-        yield texts[1]

@@ -6,7 +6,6 @@ whole pages in `api/` and `notebooks/`, parts for other pages in `generated/`.
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import hmetad
 from hmetad.bayes.cards import card_names, card_path
 from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
+from hmetad.codes import codes
 from hmetad.lazy import homes_in
 from hmetad.studies.run import STUDIES
 
@@ -26,7 +26,7 @@ __all__ = ["write_all"]
 ROOMS = {
     "logs": "Evaluation logs and tables → trials",
     "datasets": "Public data sets → trials or counts",
-    "counts": "Trials → count tables; resampling; notices",
+    "counts": "Trials → count tables; resampling",
     "measures": "Count tables → measures, without fitting",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
@@ -34,6 +34,7 @@ ROOMS = {
     "likelihood": "Models of ratings as records; your own",
     "simulate": "Parameters → data; recovery and planning",
     "report": "Results → reports and figures",
+    "notice": "What results say about themselves",
     "errors": "Errors",
 }
 
@@ -48,7 +49,7 @@ def write_all(docs: Path) -> None:
         "api/index.rst": api_index(),
         "generated/command_line.md": command_line(),
         "generated/model_cards.md": model_cards(),
-        "generated/notices.md": notice_list(docs / "notices.toml"),
+        "generated/notices.md": notice_list(),
         "generated/data_sets.md": data_sets(),
         "generated/validation.md": validation(docs / "validation"),
         **report_sections(docs / "example" / "report.md"),
@@ -145,13 +146,16 @@ def choices(card: ModelSpec) -> list[str]:
     return lines if card.formula else [*lines, "- every cell by itself"]
 
 
-def notice_list(path: Path) -> str:
-    """Codes of notices, with the traps they belong to, what they mean and what to do."""
+def notice_list() -> str:
+    """Codes with severities, traps they belong to, what they mean, withhold, and what to do."""
     lines = []
-    for code, entry in sorted(tomllib.loads(path.read_text(encoding="utf-8")).items()):
-        traps = ", ".join(f"[trap {number}](#trap-{number})" for number in entry["traps"])
-        lines += [f"`{code}`{{#notice-{code}}}" + (f" · {traps}" if traps else "")]
-        lines += [f": {entry['means']} *Do*: {entry['do']}", ""]
+    for name, code in sorted(codes().items()):
+        traps = [f"[trap {number}](#trap-{number})" for number in code.traps]
+        kinds = " or ".join(code.severities) or "no notice, but a reason for a verdict withheld"
+        subject = "As an error it" if len(code.severities) > 1 else "It"
+        withheld = f" {subject} withholds {code.withholds}." if code.withholds else ""
+        lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
+        lines += [f": {code.means}{withheld} *Do*: {code.do}", ""]
     return "\n".join(lines)
 
 

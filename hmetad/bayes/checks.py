@@ -12,13 +12,11 @@ import xarray as xr
 from arviz_stats import ess, rhat
 
 from hmetad.bayes.spec import spec_of
-from hmetad.counts.notices import Notice
+from hmetad.codes import limit
+from hmetad.notice import Notice, notice_of
 
-__all__ = ["MAX_RHAT", "MIN_ESS", "convergence_notices", "sampled_variables"]
+__all__ = ["convergence_notices", "sampled_variables"]
 
-MAX_RHAT = 1.01
-MIN_ESS = 400
-SOURCE = "Vehtari et al. 2021"
 NAMED = 5
 
 
@@ -86,37 +84,28 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
     if number == 0:
         return []
     transitions = "transition" if number == 1 else "transitions"
-    text = f"{number} divergent {transitions}: the posterior was not explored fully."
-    step = "Raise target_accept or change a prior."
-    return [Notice("divergences", "error", text, (), "Betancourt 2017", step)]
+    return [notice_of("divergences", number=number, transitions=transitions)]
 
 
 def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
     """A single chain cannot be checked against another."""
-    if sampled.sizes["chain"] > 1:
-        return []
-    text = "One chain: R̂ cannot be computed."
-    return [Notice("one-chain", "error", text, (), SOURCE, "Sample four.")]
+    return [] if sampled.sizes["chain"] > 1 else [notice_of("one-chain")]
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     """R̂ too high, or effective sample size too low: of what has no cell, and of cells."""
     if diagnostic == "rhat":
-        bad = ~(rhat(sampled, method="rank") <= MAX_RHAT)
-        text = f"R̂ above {MAX_RHAT} for {{}}: the chains disagree."
-        step = "Draw longer, or look at the model."
+        bad = ~(rhat(sampled, method="rank") <= limit("rhat"))
     else:
         bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
-        bad = ~((bulk >= MIN_ESS) & (tail >= MIN_ESS))
-        text = f"Fewer than {MIN_ESS} effective draws of {{}}: intervals are rough."
-        step = "Draw longer."
+        bad = ~((bulk >= limit("ess")) & (tail >= limit("ess")))
     bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
     wrong = {str(name): flags for name, flags in bad.items() if bool(flags.any())}
     # What belongs to no cell is said apart, for it concerns all of them.
     of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
     of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
     return [
-        Notice(diagnostic, "error", text.format(first_few(some)), flagged(some), SOURCE, step)
+        notice_of(diagnostic, flagged(some), names=first_few(some))
         for some in (of_all, of_cells)
         if some
     ]

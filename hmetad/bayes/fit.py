@@ -27,9 +27,9 @@ from hmetad.bayes.problem import Problem, state_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
-from hmetad.counts.notices import SAID, notices, with_notices
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
+from hmetad.notice import SAID, notices, with_notices
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 

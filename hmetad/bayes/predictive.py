@@ -14,8 +14,8 @@ from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.spec import spec_of
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.measures.type2 import type2_roc
+from hmetad.notice import Notice, notice_where, notices, with_notices
 
 __all__ = ["predicted_counts"]
 
@@ -122,10 +122,4 @@ def predicted_curve(
 
 def poor_fits(outside: xr.DataArray) -> list[Notice]:
     """Notice of the cells whose counts the model does not predict."""
-    text = (
-        "Many observed counts lie outside the intervals that the model predicts: its evidence is "
-        "not that of these observers, and M-ratio means less."
-    )
-    step = "Compare unequal variance or response-conditional M by loo."
-    source = "Rausch et al. 2023"
-    return notice_where(outside > MANY_OUTSIDE, "poor-fit", "warning", text, source, step)
+    return notice_where(outside > MANY_OUTSIDE, "poor-fit")

@@ -9,27 +9,14 @@ import xarray as xr
 
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.spec import spec_of
-from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table_notices import items_together
-from hmetad.measures.confidence_sign import ALONE, CLEAR_Z, FLEMING, confidence_z, faint_confidence
+from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
+from hmetad.notice import Notice, notice_of, notice_where
 
 __all__ = ["sign_notices"]
 
 NEGLIGIBLE_SHARE = 0.01
-NEAR_SOURCE = "Guggenmos 2021"
-BY_ITSELF = (
-    "Leave the cell out, or fit it by itself with meta-d′ as the scale (card hmetad_single) and "
-    "compare meta_d."
-)
-# What to do in a model of a population.
-KEEP = "Keep the cell, for leaving out those with a low M lifts the population's mean"
-KEEP_ON_LOG = f"{KEEP}; say so, or fit the population on the scale of M (scale='m')."
-KEEP_AS_IT_IS = f"{KEEP}; judge m_ratio or meta_d, not log_m."
-KEEP_DPRIME = (
-    "The others hold its d′ up: keep the cell and say so, or leave it out by a rule on d′ alone, "
-    "made beforehand."
-)
 
 
 def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
@@ -61,16 +48,16 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     counts = items_together(counts)
     return [
         *confidence_notices(counts, scale, "meta_d" in pooled),
-        *dprime_notices(counts, fit, KEEP_DPRIME if "dprime" in pooled else BY_ITSELF),
+        *dprime_notices(counts, fit, "keep-and-say" if "dprime" in pooled else "by-itself"),
         *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),
     ]
 
 
 def next_step(scale: str, is_pooled: bool) -> str:
-    """What to do about a cell whose meta-d′ may be negative."""
+    """What to do about a cell whose meta-d′ may be negative, by its name in the table of codes."""
     if is_pooled:
-        return KEEP_ON_LOG if scale == "log_m" else KEEP_AS_IT_IS
-    return ALONE
+        return "keep-on-log" if scale == "log_m" else "keep-or-judge-m"
+    return "more-trials"
 
 
 def confidence_notices(counts: xr.DataArray, scale: str, is_pooled: bool) -> list[Notice]:
@@ -78,23 +65,14 @@ def confidence_notices(counts: xr.DataArray, scale: str, is_pooled: bool) -> lis
     backward = confidence_z(counts) <= 0
     step = next_step(scale, is_pooled)
     found = faint_confidence(counts, backward, step)
-    text = "Confidence is no higher for right answers than for wrong ones: meta-d′ is at or below 0"
     if scale != "log_m":
-        text += ", and log M does not exist."
-        return [*notice_where(backward, "meta-d-sign", "warning", text, FLEMING, step), *found]
-    text += ", which log M cannot represent. M is then only close to 0."
-    own = step if is_pooled else BY_ITSELF
-    found = [*notice_where(backward, "meta-d-sign", "error", text, FLEMING, own), *found]
+        return [*notice_where(backward, "meta-d-sign.backward", step=step), *found]
+    own = step if is_pooled else "by-itself"
+    found = [*notice_where(backward, "meta-d-sign.backward-on-log", step=own), *found]
     number = int(backward.sum())
     if not is_pooled or not number:
         return found
-    of_all = (
-        f"Confidence is no higher for right answers than for wrong ones in {number} of "
-        f"{backward.size} cells. A population of log M holds them as an M close to 0, and its mean "
-        "and SD rest on that."
-    )
-    step = "Say how many they are; where they are more than a few, fit with scale='m' beside it."
-    return [*found, Notice("negative-in-population", "warning", of_all, (), FLEMING, step)]
+    return [*found, notice_of("negative-in-population", number=number, cells=backward.size)]
 
 
 def dprime_notices(counts: xr.DataArray, fit: xr.DataTree, step: str) -> list[Notice]:
@@ -103,22 +81,16 @@ def dprime_notices(counts: xr.DataArray, fit: xr.DataTree, step: str) -> list[No
     negative = alone["dprime"] <= 0
     unclear = alone["dprime"] < CLEAR_Z * alone["dprime_se"]
     unclear = (unclear | may_be_negative(fit["posterior"].to_dataset()["dprime"])) & ~negative
-    below = "The responses give d′ at or below 0. M-ratio = meta-d′/d′ has no meaning there."
-    near = (
-        "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing, and its mean "
-        "is not the ratio of the means."
-    )
     return [
-        *notice_where(negative, "dprime-sign", "error", below, FLEMING, step),
-        *notice_where(unclear, "dprime-sign", "warning", near, NEAR_SOURCE, step),
+        *notice_where(negative, "dprime-sign.fitted", step=step),
+        *notice_where(unclear, "dprime-sign.near", step=step),
     ]
 
 
 def meta_d_notice(fit: xr.DataTree, step: str) -> list[Notice]:
     """Notice of cells whose draws of meta-d′ are negative too often to be ignored."""
-    text = "meta-d′ may be negative, and then log M does not exist."
     may_be = may_be_negative(fit["posterior"].to_dataset()["meta_d"])
-    return notice_where(may_be, "meta-d-sign", "warning", text, FLEMING, step)
+    return notice_where(may_be, "meta-d-sign.possible", step=step)
 
 
 def may_be_negative(draws: xr.DataArray) -> xr.DataArray:

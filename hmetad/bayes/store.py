@@ -13,9 +13,9 @@ from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finished, with_posterior_notices
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.saved import check_fit
-from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.files import write_together
+from hmetad.notice import notice_of, notices, with_notices
 
 __all__ = ["load_fit", "save_fit"]
 
@@ -98,9 +98,6 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     fit = finished(tree, tree["observed_data"].to_dataset()["counts"], attrs)
     if is_closed:
         return fit
-    message = f"The run was cut short: {done} of {wanted} draws a chain."
-    if done == wanted:
-        message = "The run did not end as it should, or an older version kept it: no checksum."
-    step = "Sample it whole before deciding anything."
-    cut = Notice("partial", "error", message, next_step=step)
+    code = "partial.end" if done == wanted else "partial.draws"
+    cut = notice_of(code, done=done, wanted=wanted)
     return with_posterior_notices(with_notices(fit, [cut, *notices(fit)]))

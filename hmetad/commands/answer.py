@@ -23,7 +23,7 @@ from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hmetad.counts.notices import Notice
+    from hmetad.notice import Notice
 
 __all__ = [
     "Answer",

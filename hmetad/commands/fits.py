@@ -17,7 +17,7 @@ from hmetad.untrusted import read_attr
 if TYPE_CHECKING:
     import xarray as xr
 
-    from hmetad.counts.notices import Notice
+    from hmetad.notice import Notice
 
 __all__ = [
     "about_fits",

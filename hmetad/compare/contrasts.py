@@ -22,12 +22,12 @@ from hmetad.compare.quantities import (
     joined_codes,
     quantity_draws,
 )
-from hmetad.compare.remarks import Record, carried, record, said_of
 from hmetad.compare.separate import separate_cells
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 
 __all__ = [
     "Kind",
@@ -151,7 +151,7 @@ def contrast(
         data, weights = weighted(numbers, dense, kind, independent), csr_array(dense)
     names, labels = (over, *held), pairs["label"].tolist()
     found = [
-        *said_of(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
+        *notices(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
         *left_out(missing),
         *dependence(draws, values, over, held, independent),
         *type1_differences(draws, values, names, weights, labels, independent=independent),
@@ -159,7 +159,7 @@ def contrast(
     result = labelled(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(weights).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
-    return result.assign_attrs(carried(found) | matrix_record(matrix, over))
+    return result.assign_attrs(notice_attrs(found) | matrix_record(matrix, over))
 
 
 def pair_cells(
@@ -353,13 +353,12 @@ def strata_without(
     return [" | ".join(map(str, design.iloc[i][list(held)])) for i in lone]
 
 
-def left_out(missing: Sequence[str]) -> list[Record]:
+def left_out(missing: Sequence[str]) -> list[Notice]:
     """Notice on what could not be formed for want of a level, if there is such."""
     if not missing:
         return []
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    text = f"Left out, since cells are missing: {'; '.join(missing[:NAMED])}{more}."
-    return [record("left-out", "warning", text)]
+    return [notice_of("left-out", strata=f"{'; '.join(missing[:NAMED])}{more}")]
 
 
 def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict[str, str]:

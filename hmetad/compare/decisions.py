@@ -17,7 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import checked
-from hmetad.compare.monte_carlo import MAX_RHAT
+from hmetad.codes import limit
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     as_cells,
@@ -280,7 +280,7 @@ def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
     fit_says = joined_codes(*error_flags(as_cells(draws))) if not is_contrast else []
     said = draws["withheld"].values.tolist() if is_contrast else fit_says
     with np.errstate(invalid="ignore"):
-        drifts = found["rhat"] > MAX_RHAT
+        drifts = found["rhat"] > limit("rhat")
     is_defined = (found["undefined"] == 0) & (found["constant"] == 0)
     flags = {
         "undefined": found["undefined"] == 1,

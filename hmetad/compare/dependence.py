@@ -1,6 +1,6 @@
 """What is taken for independent and may be paired: separate fits, and cells of the same items.
 
-Draws and their cells (chain, draw, cell) → records of notices.
+Draws and their cells (chain, draw, cell) → list of Notice.
 Source: Boehm et al. (2018) for separate fits; Miller (2024) for items.
 """
 
@@ -11,13 +11,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.compare.quantities import Draws
-from hmetad.compare.remarks import Record, record, same_items
 from hmetad.compare.separate import shared_groups
 from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
+from hmetad.notice import Notice, notice_of
+from hmetad.untrusted import read_attr
 
 __all__ = ["dependence"]
-
-TOGETHER = "Fit them in one model, with item or subject as a grouping factor."
 
 
 def dependence(
@@ -26,7 +25,7 @@ def dependence(
     over: str,
     held: Sequence[str],
     independent: bool,
-) -> list[Record]:
+) -> list[Notice]:
     """Notices of cells that are compared as independent ones and may not be.
 
     Parameters
@@ -40,7 +39,7 @@ def dependence(
 
     Returns
     -------
-    list of record
+    list of Notice
         ``"separate-fits"`` where cells agree in a coordinate or fits in levels of a factor, and
         ``"paired-data"`` where the counts say that cells were given the same items; warnings with
         their cells. None without `independent`.
@@ -53,13 +52,13 @@ def dependence(
     ...     coords={"cell": ["a", "b"], "model": ("cell", ["m1", "m2"])},
     ...     attrs={"same_items": '[["a", "b"]]'},
     ... )
-    >>> [one["code"] for one in dependence(values, values, "model", (), independent=True)]
+    >>> [one.code for one in dependence(values, values, "model", (), independent=True)]
     ['paired-data']
     """
     if not independent:
         return []
     fits = [draws] if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray) else draws.values()
-    groups = [group for fit in fits for group in same_items(fit)]
+    groups = [group for fit in fits for group in read_attr(fit.attrs, "same_items")]
     return [
         *separate_fits(draws, values, over, held),
         *paired_data(values, groups, over, held),
@@ -68,7 +67,7 @@ def dependence(
 
 def separate_fits(
     draws: Draws | Mapping[str, Draws], values: xr.DataArray, over: str, held: Sequence[str]
-) -> list[Record]:
+) -> list[Notice]:
     """Notice of cells that agree in a coordinate, or of fits with effects of the same levels."""
     names = [*held, *(x for x in per_cell_coordinates(values) if x not in (over, *held))]
     repeats = {name: is_repeated(values[name].values) for name in names}
@@ -78,17 +77,13 @@ def separate_fits(
         alike |= {name: everywhere for name in shared_groups(draws) if name not in alike}
     if not alike:
         return []
-    text = (
-        f"Separate fits are compared as if independent, and agree in {', '.join(alike)}. If they "
-        "hold the same items or subjects, the data are paired, and this interval ignores it."
-    )
     cells = values["cell"].values[np.any(list(alike.values()), axis=0)].tolist()
-    return [record("separate-fits", "warning", text, cells, "Boehm et al. 2018", TOGETHER)]
+    return [notice_of("separate-fits", cells, names=", ".join(alike))]
 
 
 def paired_data(
     values: xr.DataArray, groups: Sequence[Sequence[str]], over: str, held: Sequence[str]
-) -> list[Record]:
+) -> list[Notice]:
     """Notice of cells that are compared, and were given the same items."""
     labels = values["cell"].values
     is_paired = np.zeros(len(labels), dtype=bool)
@@ -96,14 +91,8 @@ def paired_data(
         for group in groups:
             members = stratum[np.isin(labels[stratum], group)]
             is_paired[members] |= len(members) > 1
-    if not is_paired.any():
-        return []
-    text = (
-        "Cells that were given the same items are compared as if independent: their data are "
-        "paired, and this interval ignores it."
-    )
     cells = labels[is_paired].tolist()
-    return [record("paired-data", "warning", text, cells, "Miller 2024", TOGETHER)]
+    return [notice_of("paired-data.draws", cells)] if cells else []
 
 
 def is_repeated(levels: NDArray[np.generic]) -> NDArray[np.bool_]:

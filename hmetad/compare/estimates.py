@@ -1,13 +1,13 @@
 """Estimates that are judged by their standard errors: what they say of themselves.
 
-DataArray of estimates with notices → codes of what withholds a verdict, and records of notices.
+DataArray of estimates with notices → codes of what withholds a verdict, and notices.
 Source: Boehm et al. (2018) for tests of shrunken estimates.
 """
 
 import xarray as xr
 
 from hmetad.compare.quantities import error_flags, joined_codes, stacked_notices
-from hmetad.compare.remarks import Record, record
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["shrunken", "withheld_codes"]
 
@@ -45,30 +45,24 @@ def withheld_codes(values: xr.DataArray) -> list[str]:
         return joined_codes(codes, left | right)
     labels = [str(i) for i in range(values.size)]
     whole = of_cells(values, labels)
-    whole.attrs = stacked_notices(values.attrs, labels, None)
+    whole.attrs = stacked_notices(values, labels, None)
     return joined_codes(*error_flags(whole))
 
 
-def shrunken(values: xr.DataArray) -> list[Record]:
+def shrunken(values: xr.DataArray) -> list[Notice]:
     """Notice of estimates of a model that drew them to each other, which its fit has marked.
 
     Examples
     --------
     >>> means = xr.DataArray([0.1, 0.2], {"cell": ["a", "b"]}, attrs={"pooled_over": "subject"})
-    >>> shrunken(means)[0]["cells"]
-    ['a', 'b']
+    >>> shrunken(means)[0].cells
+    ('a', 'b')
     """
     over = values.attrs.get("pooled_over")
     if not over:
         return []
-    text = (
-        f"These estimates come from a model with {over} as a grouping factor, which drew them to "
-        "each other: they are not independent, and a test of them is too sure."
-    )
-    step = "Judge the population's terms by decide, or contrasts of predict."
     labels = values[values.dims[0]].values.tolist() if values.dims[0] in values.coords else []
-    cells = [str(label) for label in labels]
-    return [record("shrunken-estimates", "warning", text, cells, "Boehm et al. 2018", step)]
+    return [notice_of("shrunken-estimates", map(str, labels), over=over)]
 
 
 def of_cells(values: xr.DataArray, labels: list[str]) -> xr.DataArray:

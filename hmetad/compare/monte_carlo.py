@@ -12,7 +12,6 @@ from scipy.special import betaincinv, ndtri
 
 __all__ = [
     "FEWEST_DRAWS",
-    "MAX_RHAT",
     "effective_draws",
     "quantile_error",
     "rank_rhat",
@@ -22,7 +21,6 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 
-MAX_RHAT = 1.01
 FEWEST_DRAWS = 4
 # Central 68 % of a normal: what ± one standard error covers.
 ONE_SE = (0.1586553, 0.8413447)

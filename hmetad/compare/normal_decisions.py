@@ -15,9 +15,9 @@ from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.compare.decisions import Decisions, check_arguments
 from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.quantities import both_codes
-from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.verdicts import answers, with_withheld
 from hmetad.errors import InputError
+from hmetad.notice import notice_attrs, notices
 
 __all__ = ["decide_normal"]
 
@@ -79,7 +79,7 @@ def decide_normal(
     results = xr.Dataset({"mean": values, "sd": errors}).assign(
         {name: (dim, x) for name, x in (found | judgement).items()}
     )
-    said = carried([*said_of(values), *shrunken(values)])
+    said = notice_attrs([*notices(values), *shrunken(values)])
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
 

@@ -5,16 +5,17 @@ such as a coefficient over the levels of a factor, gets a cell for each place; e
 says of its cells stay with them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.compare.remarks import carried, said_of
+from hmetad.codes import about_m_alone
 from hmetad.errors import InputError, nearest
-from hmetad.untrusted import read_attr
+from hmetad.notice import Notice, notice_attrs, notices
 
 __all__ = [
     "GROUP_DIM",
@@ -83,8 +84,8 @@ def quantity_draws(draws: Draws, var: str | None, names: Sequence[str] = ()) -> 
 def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     """Codes of the error notices on draws, and which cells each concerns, (errors, cells)."""
     errors, cells = errors_on(draws), draws["cell"].values
-    rows = [np.isin(cells, e["cells"]) if e["cells"] else np.ones(len(cells), bool) for e in errors]
-    return [e["code"] for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
+    rows = [np.isin(cells, e.cells) if e.cells else np.ones(len(cells), bool) for e in errors]
+    return [e.code for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
 
 
 def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:
@@ -168,12 +169,12 @@ def as_cells(values: xr.DataArray) -> xr.DataArray:
         dims=(*SAMPLE_DIMS, "cell"),
         coords={**sampled, **coords, "cell": labels},
         name=values.name,
-        attrs=stacked_notices(values.attrs, labels, owner),
+        attrs=stacked_notices(values, labels, owner),
     )
 
 
 def stacked_notices(
-    attrs: Mapping[Any, Any], labels: Sequence[str], owner: Sequence[str] | None
+    values: xr.DataArray, labels: Sequence[str], owner: Sequence[str] | None
 ) -> dict[Any, Any]:
     """Attrs whose notices speak of stacked cells, each with the cell it belongs to.
 
@@ -181,20 +182,19 @@ def stacked_notices(
     whole, one about the sign of d′ or meta-d′ in them does not.
     """
     found = []
-    for notice in read_attr(attrs, "notices"):
-        if owner is None and notice["cells"] and notice["code"].endswith("-sign"):
+    for notice in notices(values):
+        if owner is None and notice.cells and about_m_alone(notice.code):
             continue
-        named = set(notice["cells"])
+        named = set(notice.cells)
         pairs = zip(labels, owner or [], strict=owner is not None)
-        found.append({**notice, "cells": [label for label, cell in pairs if cell in named]})
-    return {**{k: v for k, v in attrs.items() if k != "notices"}, **carried(found)}
+        cells = tuple(label for label, cell in pairs if cell in named)
+        found.append(replace(notice, cells=cells))
+    others = {k: v for k, v in values.attrs.items() if k != "notices"}
+    return {**others, **notice_attrs(found)}
 
 
-def errors_on(draws: xr.DataArray) -> list[dict[str, Any]]:
-    """Error notices on draws, as records, as far as they concern the quantity."""
+def errors_on(draws: xr.DataArray) -> list[Notice]:
+    """Errors that draws carry, as far as they concern the quantity."""
     of_m = str(draws.name) in M_QUANTITIES
-    return [
-        notice
-        for notice in said_of(draws)
-        if notice["severity"] == "error" and (of_m or not notice["code"].endswith("-sign"))
-    ]
+    errors = [notice for notice in notices(draws) if notice.severity == "error"]
+    return [error for error in errors if of_m or not about_m_alone(error.code)]

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hmetad.arguments import checked, with_variables
+from hmetad.codes import limit
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
 from hmetad.compare.monte_carlo import (
     FEWEST_DRAWS,
-    MAX_RHAT,
     effective_draws,
     rank_rhat,
     share_interval,
 )
 from hmetad.compare.quantities import Draws, error_flags, joined_codes
-from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
+from hmetad.notice import notice_attrs, notices
 
 __all__ = ["rank", "rank_table"]
 
@@ -130,7 +130,8 @@ def rank(
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    attrs |= carried([*said_of(values), *dependence(draws, values, over, held, independent)])
+    found = [*notices(values), *dependence(draws, values, over, held, independent)]
+    attrs |= notice_attrs(found)
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
@@ -244,7 +245,7 @@ def untrusted(rows: Floats) -> str:
     if (np.ptp(rows, axis=(1, 2)) == 0).all():
         return "constant"
     with np.errstate(invalid="ignore"):
-        return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > MAX_RHAT).any() else ""
+        return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > limit("rhat")).any() else ""
 
 
 def nothing_known(cells: int, places: int, others: int) -> Columns:

@@ -4,6 +4,7 @@ Mapping of fits → DataArray (chain, draw, cell) of one quantity, with all thei
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from hmetad.compare.quantities import (
     named_as_asked,
     one_variable,
 )
-from hmetad.compare.remarks import carried, said_of
 from hmetad.compare.strata import per_cell_coordinates
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_attrs, notices
 
 __all__ = ["separate_cells", "shared_groups"]
 
@@ -57,16 +58,15 @@ def separate_cells(
         parts = {name: relabelled(values, name) for name, values in parts.items()}
     sizes = {dim: min(v.sizes[dim] for v in parts.values()) for dim in SAMPLE_DIMS}
     shared = set.intersection(*(set(per_cell_coordinates(v)) for v in parts.values()))
-    found: list[Any] = []
+    found: list[Notice] = []
     kept = []
     for values in parts.values():
-        cells = values["cell"].values.tolist()
-        for notice in said_of(values):
-            found.append({**notice, "cells": notice["cells"] or cells})
+        cells = tuple(values["cell"].values.tolist())
+        found += [replace(notice, cells=notice.cells or cells) for notice in notices(values)]
         dropped = [name for name in values.coords if name not in {*shared, "cell"}]
         kept.append(values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()}))
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
-    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(carried(found))
+    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found))
 
 
 def one_fit(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.DataArray:
@@ -84,11 +84,11 @@ def one_fit(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.
 def relabelled(values: xr.DataArray, name: str) -> xr.DataArray:
     """Cells, and notices about them, with the name of their fit in front."""
     found = [
-        {**notice, "cells": [f"{name} | {cell}" for cell in notice["cells"]]}
-        for notice in said_of(values)
+        replace(notice, cells=tuple(f"{name} | {cell}" for cell in notice.cells))
+        for notice in notices(values)
     ]
     labels = [f"{name} | {cell}" for cell in values["cell"].values.tolist()]
-    return values.assign_coords(cell=labels).assign_attrs(carried(found))
+    return values.assign_coords(cell=labels).assign_attrs(notice_attrs(found))
 
 
 def shared_groups(fits: Mapping[str, Draws]) -> list[str]:

@@ -1,6 +1,6 @@
 """Do cells whose M is compared differ in d′ or c too? M depends on both.
 
-Draws of a fit and its contrasts → records of notices.
+Draws of a fit and its contrasts → list of Notice.
 Source: Guggenmos (2021); Rausch et al. (2023).
 """
 
@@ -18,8 +18,8 @@ from hmetad.compare.quantities import (
     Draws,
     quantity_draws,
 )
-from hmetad.compare.remarks import Record, record
 from hmetad.compare.separate import separate_cells
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["type1_differences"]
 
@@ -41,7 +41,7 @@ def type1_differences(
     labels: Sequence[str],
     *,
     independent: bool,
-) -> list[Record]:
+) -> list[Notice]:
     """Notice of contrasts of M between cells that differ in d′ or c.
 
     Parameters
@@ -61,7 +61,7 @@ def type1_differences(
 
     Returns
     -------
-    list of record
+    list of Notice
         ``"type1-differs"`` (warning) with the contrasts of whose d′ or c the interval, mean ± z·SD,
         excludes 0; or none. Its probability is 95 %, Bonferroni-corrected for all contrasts and
         both of them.
@@ -79,8 +79,8 @@ def type1_differences(
     ... )
     >>> difference = csr_array([[1.0, -1.0]])
     >>> found = type1_differences(fit, fit["log_m"], (), difference, ["a − b"], independent=False)
-    >>> found[0]["cells"]
-    ['a − b']
+    >>> found[0].cells
+    ('a − b',)
     """
     if values.name not in (*M_QUANTITIES, "meta_d"):
         return []
@@ -89,16 +89,8 @@ def type1_differences(
         of_name = draws_like(draws, name, values, names)
         if of_name is not None:
             is_apart |= excludes_zero(of_name, weights, independent)
-    if not is_apart.any():
-        return []
-    text = (
-        "M-ratio depends on d′, criterion and confidence bias, and what is compared differs in d′ "
-        "or c: a difference in M need not be one of metacognition."
-    )
-    step = "Match the cells in difficulty, or say that d′ and c differ beside the verdict."
     cells = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
-    source = "Guggenmos 2021; Rausch et al. 2023"
-    return [record("type1-differs", "warning", text, cells, source, step)]
+    return [notice_of("type1-differs.draws", cells)] if cells else []
 
 
 def draws_like(

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from hmetad.counts.notices import Notice
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["alike_notices", "as_seen", "refuse_alike", "refuse_unwritable"]
 
@@ -86,13 +86,8 @@ def alike_notices(cells: pd.DataFrame, labels: Iterable[str]) -> list[Notice]:
     if not columns:
         return []
     concerned = pd.concat([cells[name].isin(said[str(name)]) for name in cells], axis=1).any(axis=1)
-    text = (
-        f"Labels of {', '.join(map(repr, columns))} differ only in spaces, unseen signs or how an "
-        "accent is written: they are counted as different cells."
-    )
-    step = "Where they mean the same, recode them: .str.strip() and .str.normalize('NFC')."
-    where = tuple(label for label, is_one in zip(labels, concerned, strict=True) if is_one)
-    return [Notice("labels-alike", "warning", text, where, next_step=step)]
+    where = [label for label, is_one in zip(labels, concerned, strict=True) if is_one]
+    return [notice_of("labels-alike", where, columns=", ".join(map(repr, columns)))]
 
 
 def alike_values(values: pd.Series) -> set[str]:

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hmetad.codes import limit
 from hmetad.counts.correct import type2_notices
-from hmetad.counts.notices import notice_where, notices, with_notices
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError, nearest
+from hmetad.notice import notice_where, notices, with_notices
 
 __all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]
-
-FEW_UNITS = 10
 
 
 @dataclass(frozen=True)
@@ -123,10 +122,9 @@ def pooled_table(
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(table) if not notice.cells]
     own = count_notices(pooled) if "stimulus" in pooled.dims else type2_notices(pooled)
-    units = np.bincount(index)
-    few = xr.DataArray(units < FEW_UNITS, {"cell": pooled["cell"]}, "cell")
-    text = f"Fewer than {FEW_UNITS} units to draw from: their spread says little of others."
-    return with_notices(pooled, [*kept, *own, *notice_where(few, "few-units", "warning", text)])
+    has_few = np.bincount(index) < limit("few-units")
+    few = xr.DataArray(has_few, {"cell": pooled["cell"]}, "cell")
+    return with_notices(pooled, [*kept, *own, *notice_where(few, "few-units")])
 
 
 def part_from(values: NDArray[Any], unit: NDArray[np.int64], index: NDArray[np.int64]) -> Part:

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import checked
+from hmetad.codes import limit
 from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
@@ -29,7 +30,6 @@ from hmetad.counts.checks import (
 )
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.names import column_names, renamed_columns
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.table import (
     cell_coords,
     cell_labels,
@@ -38,19 +38,14 @@ from hmetad.counts.table import (
     plain_attrs,
     tally,
 )
-from hmetad.counts.table_notices import FEW_TRIALS, MESSAGES, items_together
+from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notices, notices_where, with_notices
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 
 CORRECT = ("wrong", "right")
 SIDES = (False, True)
-# Message, source and next step.
-NO_RIGHTS = (
-    "No trial was right: how well confidence tells right from wrong cannot be measured.",
-    "Fleming & Lau 2014",
-    "Pool cells, or take easier trials; look whether right and wrong were exchanged.",
-)
 
 
 @checked("trials", "by", "correct", "confidence")
@@ -212,12 +207,14 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
     trials = wrong + right
-    return [
-        *notice_where(empty, "empty-ratings", *MESSAGES["empty-ratings"]),
-        *notice_where(trials < FEW_TRIALS, "few-trials", *MESSAGES["few-trials"]),
-        *notice_where((wrong == 0) & (trials > 0), "no-errors", *MESSAGES["no-errors"]),
-        *notice_where((right == 0) & (trials > 0), "no-rights", "warning", *NO_RIGHTS),
-    ]
+    return notices_where(
+        {
+            "empty-ratings": empty,
+            "few-trials": trials < limit("few-trials"),
+            "no-errors": (wrong == 0) & (trials > 0),
+            "no-rights": (right == 0) & (trials > 0),
+        }
+    )
 
 
 def right_trials(

@@ -11,22 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.counts.correctness import CUT_TRIALS, TYPE2_MEASURES
-from hmetad.counts.notices import Notice
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["cut_notices"]
 
-CODE = "response-is-confidence-cut"
-SOURCE = "Cacioli 2026, withdrawn"
-BY_CONSTRUCTION = (
-    "The rating alone determines the response: d′ and meta-d′ are then functions of one table and "
-    "M-ratio is mostly near 1, whatever the truth."
-)
-INSTEAD = f"Use {TYPE2_MEASURES}."
 STEP = (
-    f"{BY_CONSTRUCTION} {INSTEAD} A scale from sure S1 to sure S2 is no confidence before it is "
-    "folded: the rating is the distance from its middle. response_from_confidence=True counts all "
-    "the same."
+    "A scale from sure S1 to sure S2 is no confidence before it is folded: the rating is the "
+    "distance from its middle. response_from_confidence=True counts all the same."
 )
 
 
@@ -80,12 +72,17 @@ def cut_notices(
         where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
         more = f" and {len(concerned) - 1} more" if 1 < len(concerned) < len(used) else ""
         got = f"a choice that the rating alone determines, in {where}{more}"
-        raise InputError("response", got, "a choice between the stimuli, made apart from it", STEP)
+        said = cut_notice(())
+        step = f"{said.message} {said.next_step} {STEP}"
+        raise InputError("response", got, "a choice between the stimuli, made apart from it", step)
     if is_proven.all() or (not concerned and is_cut(used.sum(axis=0, keepdims=True), ratings=1)):
-        return [Notice(CODE, "error", BY_CONSTRUCTION, (), SOURCE, INSTEAD)]
-    if not concerned:
-        return []
-    return [Notice(CODE, "error", BY_CONSTRUCTION, concerned, SOURCE, INSTEAD)]
+        return [cut_notice(())]
+    return [cut_notice(concerned)] if concerned else []
+
+
+def cut_notice(cells: Sequence[str]) -> Notice:
+    """Notice of cells whose responses a cut of the rating determines; none stands for all."""
+    return notice_of("response-is-confidence-cut", cells, type2_measures=TYPE2_MEASURES)
 
 
 def pooled(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,20 +14,13 @@ from hmetad.arguments import checked
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.correctness import TYPE2_MEASURES
-from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_of, notices, with_notices
 
 __all__ = ["ACKNOWLEDGEMENT", "as_detection"]
 
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
-SOURCE = "Cacioli 2026, withdrawn"
-MEANING = (
-    "Correctness is the stimulus and a cut of confidence the response: d′ and meta-d′ are "
-    "functions of one table, and M-ratio is nearly the same whatever the truth, mostly near 1. It "
-    "says nothing of metacognition."
-)
-INSTEAD = f"Use {TYPE2_MEASURES}."
 
 
 @checked("type2_table", "acknowledge")
@@ -96,16 +89,19 @@ def as_detection(
     }
     said = notices(table)
     new = [notice for notice in count_notices(counts) if not is_said(notice, said)]
-    return with_notices(
-        counts,
-        [Notice("correctness-as-stimulus", "error", MEANING, (), SOURCE, INSTEAD), *new],
-    )
+    return with_notices(counts, [correctness_notice(), *new])
+
+
+def correctness_notice() -> Notice:
+    """Notice of a table whose stimulus is correctness."""
+    return notice_of("correctness-as-stimulus", type2_measures=TYPE2_MEASURES)
 
 
 def refuse_unacknowledged(acknowledge: object) -> None:
     """Refuse all but the literal acknowledgement, with its meaning."""
     if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
-        step = f"{MEANING} {INSTEAD}"
+        said = correctness_notice()
+        step = f"{said.message} {said.next_step}"
         raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
 
 

@@ -16,9 +16,9 @@ from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.draws import Hold, Kind
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.counts.resample import Statistic, as_dataset, resample
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_where, notices, with_notices
 
 __all__ = ["resample_interval"]
 
@@ -151,11 +151,7 @@ def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[N
     distance = abs(mean - estimate.to_numpy())
     far = FAR_BESIDE * spread + ROUNDING * abs(estimate.to_numpy())
     is_beside = estimate.copy(data=distance > far)
-    text = (
-        f"Draws of {name} lie to one side of the estimate, which is biased: the interval is "
-        "shifted. method='basic' reflects it."
-    )
-    return notice_where(is_beside, "biased-draws", "warning", text, "Davison & Hinkley 1997")
+    return notice_where(is_beside, "biased-draws", name=name)
 
 
 def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.counts.notices import Notice
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["cells_of_the_same_items", "is_item_name", "mixture_notices", "rows_in_cells"]
 
-RAHNEV = "Rahnev & Fleming 2019"
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
 )
@@ -141,27 +140,12 @@ def mixture_notices(
     items = mixed_in(trials, cells, by, stimulus, item_columns(trials, used))
     found = []
     if difficulty:
-        text = (
-            f"Trials of a cell differ in {', '.join(difficulty)}: a mixture of difficulties, as a "
-            "staircase makes it, inflates M-ratio."
-        )
-        step = (
-            f"Group by {next(iter(difficulty))} as well, in a few levels, or compare cells of the "
-            "same mixture only."
-        )
-        where = named(labels, difficulty.values())
-        found.append(Notice("mixed-difficulty", "warning", text, where, RAHNEV, step))
+        where, first = named(labels, difficulty.values()), next(iter(difficulty))
+        columns = ", ".join(difficulty)
+        found.append(notice_of("mixed-difficulty", where, columns=columns, first=first))
     if items:
-        text = (
-            f"A cell is a mixture of items ({', '.join(items)}), and with them of difficulties, "
-            "which inflates M-ratio."
-        )
-        step = (
-            "Compare cells that hold the same items only, or group by the item as well and fit "
-            "the card crossed_items."
-        )
         where = named(labels, items.values())
-        found.append(Notice("mixed-items", "info", text, where, RAHNEV, step))
+        found.append(notice_of("mixed-items", where, columns=", ".join(items)))
     return found
 
 

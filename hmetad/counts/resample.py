@@ -17,9 +17,9 @@ from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.memory import refuse_memory
+from hmetad.notice import Notice, notice_where, notices, with_notices
 
 __all__ = ["Statistic", "as_dataset", "resample"]
 
@@ -331,8 +331,6 @@ def undefined_draws(result: xr.Dataset) -> list[Notice]:
     # What is undefined has no standard error either.
     named = [name for name in some if name.removesuffix("_se") not in {*some} - {name}]
     worst = ", ".join(f"{name} ({float(some[name].max()):.1%})" for name in named)
-    text = f"Undefined in some draws, with the largest share of a cell: {worst}."
     by_cell = [x.notnull().any(inner_dims(x)) for x in some.values()]
     where = xr.concat(by_cell, "variable", join="exact", coords="minimal", compat="override")
-    step = "Read intervals as given that the measure exists, and say how often it does not."
-    return notice_where(where.any("variable"), "undefined-draws", "warning", text, "", step)
+    return notice_where(where.any("variable"), "undefined-draws", shares=worst)

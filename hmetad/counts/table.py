@@ -29,9 +29,9 @@ from hmetad.counts.checks import (
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices
 from hmetad.counts.names import column_names, renamed_columns
-from hmetad.counts.notices import Notice, with_notices
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_of, with_notices
 
 __all__ = ["count_trials", "from_nr", "to_nr"]
 
@@ -262,12 +262,9 @@ def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, l
     if dropped == total:
         got = f"a missing value in each of the {total} rows, in {columns}"
         raise InputError("trials", got, "at least one complete row", "Check how they were read.")
-    text = f"{dropped} of {total} rows dropped for a missing value, in {columns}."
-    step = (
-        "Look whether they are missing at random: hard trials are often the ones without a rating."
-    )
     kept = groups.loc[~incomplete].reset_index(drop=True)
-    return kept, n[~incomplete], [Notice("rows-dropped", "warning", text, next_step=step)]
+    said = notice_of("rows-dropped.trials", dropped=dropped, total=total, columns=columns)
+    return kept, n[~incomplete], [said]
 
 
 def cells_of(

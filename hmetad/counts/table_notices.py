@@ -8,63 +8,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.codes import limit
 from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
-from hmetad.counts.notices import Notice, Severity, notice_where
+from hmetad.notice import Notice, notices_where
 from hmetad.untrusted import read_attr
 
-__all__ = ["FEW_TRIALS", "MESSAGES", "count_notices", "items_together"]
-
-FEW_TRIALS = 100
-FEW_ERRORS = 10
-# code → severity, message, source, next step
-MESSAGES: dict[str, tuple[Severity, str, str, str]] = {
-    "empty-ratings": (
-        "info",
-        "A rating was used by no trial.",
-        "Maniscalco & Lau 2012",
-        "Fewer, fuller ratings are made by bin_confidence.",
-    ),
-    "sparse-ratings": (
-        "warning",
-        "More than half of the ratings are unused: M-ratio then leans on the prior of the criteria "
-        "between them.",
-        "Maniscalco & Lau 2012",
-        "Fewer, fuller ratings are made by bin_confidence.",
-    ),
-    "one-stimulus": (
-        "warning",
-        "One stimulus was never shown: d′ and c do not exist.",
-        "Macmillan & Creelman 2005",
-        "Look whether a stimulus was filtered out, or whether `by` tells the stimuli apart.",
-    ),
-    "few-trials": (
-        "warning",
-        f"Fewer than {FEW_TRIALS} trials: metacognitive measures are unreliable.",
-        "Rahnev 2025",
-        "Model many such cells together; to tell observers apart takes some 400 trials of each.",
-    ),
-    "few-errors": (
-        "warning",
-        f"Fewer than {FEW_ERRORS} trials were wrong: what confidence does with errors rests on a "
-        "handful.",
-        "Fleming & Lau 2014",
-        "Harder trials tell more; read the interval of M-ratio, not its estimate.",
-    ),
-    "no-errors": (
-        "warning",
-        "No trial was wrong: how well confidence tells right from wrong cannot be measured.",
-        "Fleming & Lau 2014",
-        "Pool cells, or take harder trials.",
-    ),
-    "ceiling": (
-        "warning",
-        "A hit or false-alarm rate is 0 or 1: without a correction d′ is undefined.",
-        "Hautus 1995",
-        "Fit the counts by `fit`, which needs none, or name a correction and say how far it moves "
-        "M-ratio.",
-    ),
-}
+__all__ = ["count_notices", "items_together"]
 
 
 def count_notices(counts: xr.DataArray) -> list[Notice]:
@@ -107,20 +57,18 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     wrong = total - sum(
         counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI
     )
-    where = {
-        "empty-ratings": empty.any("rating"),
-        "sparse-ratings": sparse,
-        "one-stimulus": (shown == 0).any("stimulus"),
-        "few-trials": total < FEW_TRIALS,
-        "few-errors": (wrong > 0) & (wrong < FEW_ERRORS) & (total >= FEW_TRIALS),
-        "no-errors": (wrong == 0) & (total > 0),
-        "ceiling": one_sided,
-    }
-    return [
-        notice
-        for code, (severity, *words) in MESSAGES.items()
-        for notice in notice_where(where[code], code, severity, *words)
-    ]
+    has_few = total < limit("few-trials")
+    return notices_where(
+        {
+            "empty-ratings": empty.any("rating"),
+            "sparse-ratings": sparse,
+            "one-stimulus": (shown == 0).any("stimulus"),
+            "few-trials": has_few,
+            "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~has_few,
+            "no-errors": (wrong == 0) & (total > 0),
+            "ceiling": one_sided,
+        }
+    )
 
 
 def items_together(counts: xr.DataArray) -> xr.DataArray:

@@ -17,10 +17,10 @@ from hmetad.arguments import checked
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
-from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.counts.table import count_trials, value_text
 from hmetad.errors import InputError
 from hmetad.logs.lines import json_value
+from hmetad.notice import Notice, notice_of, notices, with_notices
 
 __all__ = ["Orders", "count_pairs", "option_pairs"]
 
@@ -188,20 +188,9 @@ def count_pairs(
 
 def dependence(number: int, items: int) -> list[Notice]:
     """Notices of any table of pairs: what they share, and where their confidence comes from."""
-    shared = (
-        f"{number} pairs of {items} items, {number / items:.1f} an item: pairs of an item share "
-        "its right option, and two orders of a pair are one answer. Standard errors as of "
-        "independent trials are too small; count by item and resample with cluster='item'. Items "
-        "differ in difficulty, and their mixture inflates M-ratio."
-    )
-    one = (
-        "Response and confidence are sign and size of one quantity, the log odds of two options: "
-        "M-ratio is 1 where it is normal with equal variances, and departs from 1 by the shape of "
-        "its distribution alone."
-    )
     return [
-        Notice("paired-options", "warning", shared, (), "Wang et al. 2025"),
-        Notice("confidence-of-the-choice", "warning", one),
+        notice_of("paired-options", number=number, items=items, each=number / items),
+        notice_of("confidence-of-the-choice"),
     ]
 
 
@@ -326,11 +315,10 @@ def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:
     found = []
     lost = len(matrix) - int(is_wrong.any(axis=1).sum())
     if lost:
-        text = f"{lost} of {len(matrix)} rows left out: no probabilities, target or second option."
-        found.append(Notice("rows-dropped", "warning", text))
+        found.append(notice_of("rows-dropped.options", dropped=lost, total=len(matrix)))
     if not has_odds.all():
-        text = f"{int((~has_odds).sum())} of {len(row)} pairs left out: both options have 0."
-        found.append(Notice("pairs-dropped", "warning", text))
+        number = int((~has_odds).sum())
+        found.append(notice_of("pairs-dropped", number=number, all=len(row)))
     if not has_odds.any():
         got = "no row with a right and a wrong option of some probability"
         raise InputError("trials", got, "at least one", "Check how they were read.")

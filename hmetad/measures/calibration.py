@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import whole_number
-from hmetad.counts.notices import with_notices
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
     BIN_TEXTS,
@@ -39,6 +38,7 @@ from hmetad.measures.forecasts import (
     refuse_no_probabilities,
 )
 from hmetad.measures.results import ratio
+from hmetad.notice import with_notices
 
 __all__ = ["calibration"]
 

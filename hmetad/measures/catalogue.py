@@ -13,10 +13,10 @@ import xarray as xr
 from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.notices import notices, with_notices
 from hmetad.measures.information import meta_information
 from hmetad.measures.sdt import Correction, sdt
 from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi, v_statistic
+from hmetad.notice import notices, with_notices
 
 __all__ = ["CATALOGUE", "Entry", "measure"]
 

@@ -9,10 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from hmetad.codes import limit
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.mixtures import is_item_name
-from hmetad.counts.notices import Notice, notice_where
-from hmetad.counts.table_notices import FEW_TRIALS
+from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.untrusted import read_attr
 
 __all__ = ["pair_notices", "unequal_ratings"]
@@ -58,17 +58,10 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
     used = (by_rating > 0).sum("rating")
     trials = by_rating.sum("rating")
     expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
-    has_enough = trials >= FEW_TRIALS
+    has_enough = trials >= limit("few-trials")
     is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
     fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
-    text = (
-        "Cells use fewer ratings than others. AUROC2 and measures of information grow with the "
-        "number of ratings and depend on where they are cut: these cells are not comparable by "
-        "them."
-    )
-    step = "Make fewer ratings, by bin_confidence with the same edges, that every cell uses."
-    source = "Macmillan & Creelman 2005; Cover & Thomas 2006"
-    return notice_where(fewer, "unequal-ratings", "warning", text, source, step)
+    return notice_where(fewer, "unequal-ratings")
 
 
 def pair_notices(
@@ -101,25 +94,12 @@ def pair_notices(
     """
     labels = estimates["cell"].to_numpy()
     names = [f"{a} − {b}" for a, b in zip(labels[left], labels[right], strict=True)]
-    paired = "Both cells of a pair were given the same items, and are tested as if independent."
-    together = (
-        "Count by the item as well, and resample items whole (cluster=) or fit one model with "
-        "the item as a grouping factor."
-    )
-    differs = (
-        "M-ratio depends on d′, criterion and confidence bias, and these cells differ in d′ or c: "
-        "a difference in M need not be one of metacognition."
-    )
-    alike = "Match the cells in difficulty, or say that d′ and c differ beside the result."
-    sources = "Miller 2024", "Guggenmos 2021; Rausch et al. 2023"
     shared = have_the_same_items(estimates, left, right)
     is_known = {*TYPE1, *(f"{name}_se" for name in TYPE1)} <= set(estimates)
     may_tell = var in ON_M and is_known
     apart = type1_differs(estimates, left, right) if may_tell else np.zeros_like(shared)
-    return [
-        *of_pairs(shared, names, "paired-data", paired, sources[0], together),
-        *of_pairs(apart, names, "type1-differs", differs, sources[1], alike),
-    ]
+    masks = {"paired-data.test": shared, "type1-differs.test": apart}
+    return notices_where({code: xr.DataArray(x, {"cell": names}) for code, x in masks.items()})
 
 
 def have_the_same_items(estimates: xr.Dataset, left: Positions, right: Positions) -> Truths:
@@ -144,11 +124,3 @@ def type1_differs(estimates: xr.Dataset, left: Positions, right: Positions) -> T
         bound = clear_z * np.hypot(se[left], se[right])
         found |= np.abs(value[left] - value[right]) > bound
     return found
-
-
-def of_pairs(
-    mask: Truths, names: list[str], code: str, message: str, source: str, step: str
-) -> list[Notice]:
-    """Warning about the pairs where the mask holds, or none."""
-    where = tuple(name for name, holds in zip(names, mask, strict=True) if holds)
-    return [Notice(code, "warning", message, where, source, step)] if where else []

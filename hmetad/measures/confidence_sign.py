@@ -7,13 +7,11 @@ to log M.
 
 import xarray as xr
 
-from hmetad.counts.notices import Notice, notice_where
+from hmetad.notice import Notice, notice_where
 
-__all__ = ["ALONE", "CLEAR_Z", "FLEMING", "confidence_z", "faint_confidence"]
+__all__ = ["CLEAR_Z", "confidence_z", "faint_confidence"]
 
 CLEAR_Z = 1.96
-FLEMING = "Fleming 2017"
-ALONE = "More trials tell; compare meta_d, which may be negative."
 
 
 def confidence_z(counts: xr.DataArray) -> xr.DataArray:
@@ -53,7 +51,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
 
 
 def faint_confidence(
-    counts: xr.DataArray, backward: xr.DataArray, step: str = ALONE
+    counts: xr.DataArray, backward: xr.DataArray, step: str = "more-trials"
 ) -> list[Notice]:
     """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
 
@@ -64,7 +62,7 @@ def faint_confidence(
     backward : DataArray of bool
         Cells of which something worse is said already.
     step : str, optional
-        What to do about it.
+        What to do about it, by its name in the table of codes.
 
     Returns
     -------
@@ -78,6 +76,5 @@ def faint_confidence(
     >>> faint_confidence(table, confidence_z(table) <= 0)[0].cells
     ('A',)
     """
-    text = "Confidence is not clearly higher for right answers than for wrong ones."
     is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
-    return notice_where(is_faint, "confidence-sign", "warning", text, FLEMING, step)
+    return notice_where(is_faint, "confidence-sign", step=step)

@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.notices import Notice, notice_where
 from hmetad.measures.forecasts import Forecasts, cell_sums
 from hmetad.measures.results import ratio
+from hmetad.notice import Notice, notice_where
 
 __all__ = [
     "BIN_TEXTS",
@@ -94,5 +94,4 @@ def bin_sums(forecasts: Forecasts, bin_of: Ints, bins: int, values: Floats | Int
 
 def empty_bins(trials: xr.DataArray) -> list[Notice]:
     """Notice of the cells that leave a bin empty."""
-    text = "A bin holds no trial: equal confidences fill others, or none is in its range."
-    return notice_where((trials == 0).any("bin"), "empty-bins", "info", text)
+    return notice_where((trials == 0).any("bin"), "empty-bins")

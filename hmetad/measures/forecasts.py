@@ -12,10 +12,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.codes import limit
 from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, renamed_columns
-from hmetad.counts.notices import Notice, notice_where
 from hmetad.counts.table import (
     cell_coords,
     cell_labels,
@@ -23,8 +23,8 @@ from hmetad.counts.table import (
     complete_rows,
     plain_attrs,
 )
-from hmetad.counts.table_notices import FEW_TRIALS
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_where
 
 __all__ = [
     "RESULT_NAMES",
@@ -207,8 +207,7 @@ def described(
 
 def few_trials(trials: xr.DataArray) -> list[Notice]:
     """Notice of the cells with too few trials to say much."""
-    text = f"Fewer than {FEW_TRIALS} trials: measures of confidence are unreliable."
-    return notice_where(trials < FEW_TRIALS, "few-trials", "warning", text, "Rahnev 2025")
+    return notice_where(trials < limit("few-trials"), "few-trials.of-confidence")
 
 
 def refuse_no_probabilities(confidence: str, value: Floats) -> Floats:

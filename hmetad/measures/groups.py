@@ -15,7 +15,6 @@ from scipy.special import expit, logit
 
 from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.counts.checks import Label
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.group_accuracy import (
     best_accuracy,
@@ -37,6 +36,7 @@ from hmetad.measures.members import (
     with_dims,
 )
 from hmetad.measures.results import described
+from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
 
 __all__ = [
     "combine_predictions",
@@ -57,10 +57,6 @@ COMBINED = {
     "log_odds": ("log-odds of S2 against S1", "nat"),
     "is_tie": ("whether both labels are equally likely", "1"),
 }
-BELOW = (
-    "A member is right less often than by always saying the more frequent label: the upper bound "
-    "takes each prediction for the best that its member can make."
-)
 
 
 @checked("accuracy")
@@ -305,7 +301,7 @@ def group_bounds(
         "lower": described(like, "lower", lower, "least accuracy of the group", "1", source),
         "upper": described(like, "upper", upper, "greatest accuracy of the group", "1", source),
     }
-    below = notice_where(like.copy(data=is_below), "below-prior", "warning", BELOW, source)
+    below = notice_where(like.copy(data=is_below), "below-prior")
     gaps = missing(members.isnull() | others.isnull())
     result = xr.Dataset(bounds, attrs={"method": method, "prior": p})
     return with_notices(result, [*notices(members), *notices(others), *gaps, *below])
@@ -387,8 +383,7 @@ def combine_predictions(
 
 def missing(gaps: xr.DataArray) -> list[Notice]:
     """Notice of the groups in which something of a member is missing."""
-    text = "The accuracy or confidence of a member is missing, and with it that of the group."
-    return notice_where(gaps.any("member"), "missing-member", "warning", text)
+    return notice_where(gaps.any("member"), "missing-member")
 
 
 def trial_notices(
@@ -396,11 +391,5 @@ def trial_notices(
 ) -> list[Notice]:
     """Notices of trials that not all members answered, or some for certain and oppositely."""
     partly, alone = ~is_there.all(axis=-1), ~is_there.any(axis=-1)
-    left_out = "A member without response or confidence was left out of the trials concerned."
-    nobody = "A trial that no member answered has the response and the confidence of the prior."
-    torn = "Members were certain of opposite labels: the group has no confidence there."
-    return [
-        *notice_where(like.copy(data=partly), "members-left-out", "info", left_out),
-        *notice_where(like.copy(data=alone), "no-members", "warning", nobody),
-        *notice_where(like.copy(data=is_torn), "certain-and-opposed", "warning", torn),
-    ]
+    masks = {"members-left-out": partly, "no-members": alone, "certain-and-opposed": is_torn}
+    return notices_where({code: like.copy(data=mask) for code, mask in masks.items()})

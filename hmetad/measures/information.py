@@ -16,7 +16,6 @@ from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.information_estimates import (
@@ -26,6 +25,7 @@ from hmetad.measures.information_estimates import (
     information_of_type2_tables,
     told_by_response,
 )
+from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
 
 __all__ = ["meta_information"]
 
@@ -76,31 +76,6 @@ TYPE2_VARIABLES = {
         "1",
         MEYEN,
     ),
-}
-MESSAGES = {
-    "no-trials": "There are no trials.",
-    "undefined-rmi": (
-        "At an accuracy of ½, 0 or 1 confidence has nothing to tell: rmi is undefined, and with "
-        "it other ratios."
-    ),
-    "undefined-dprime": (
-        "meta_i1r is undefined: d′ is 0, or a hit or false-alarm rate is 0, 1 or of no trials."
-    ),
-    "response-bias": (
-        "The two responses are not equally accurate, and meta_i and its ratios count what that "
-        "tells, as if it were confidence."
-    ),
-    "rating-below-half": (
-        "A rating is right less than half of the time: the bounds of rmi do not hold, and it is "
-        "left out."
-    ),
-}
-STEPS = {
-    "no-trials": "",
-    "undefined-rmi": "Compare meta_i, which is defined there.",
-    "undefined-dprime": "Use meta_i1r_accuracy, which needs no d′.",
-    "response-bias": "Report auroc2_by_response beside it, or compare cells of the same bias.",
-    "rating-below-half": "Use meta_i and meta_i2r, which need no bounds.",
 }
 
 
@@ -281,12 +256,10 @@ def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
     like = result["meta_i"]
     flat = {str(name): values.to_numpy().ravel() for name, values in result.data_vars.items()}
     own = problems_of_tables if "info" in flat else problems_of_type2_tables
-    raised = []
     no_trials = tables.sum(axis=tuple(range(1, tables.ndim))) == 0
-    for code, mask in {"no-trials": no_trials, **own(flat, tables)}.items():
-        where = like.copy(data=mask.reshape(like.shape))
-        raised += notice_where(where, code, "warning", MESSAGES[code], MEYEN, STEPS[code])
-    return raised
+    masks = {"no-trials": no_trials, **own(flat, tables)}
+    shape = like.shape
+    return notices_where({code: like.copy(data=x.reshape(shape)) for code, x in masks.items()})
 
 
 def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
@@ -297,7 +270,7 @@ def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np
     has_rmi = np.isfinite(found["rmi"])
     return {
         "undefined-rmi": has_trials & ~has_rmi,
-        "undefined-dprime": has_rmi & ~np.isfinite(found["meta_i1r"]),
+        "undefined-dprime.information": has_rmi & ~np.isfinite(found["meta_i1r"]),
         "response-bias": is_unequal,
     }
 
@@ -316,9 +289,5 @@ def undefined_resamples(like: xr.DataArray, lost: Floats) -> list[Notice]:
     """Notice of cells where a divisor was 0 in some of the resamples."""
     if not lost.any():
         return []
-    text = (
-        "A ratio is undefined in some of the tables drawn, in up to "
-        f"{lost.max():.1%} of them in a cell; its bias was estimated from the others."
-    )
     mask = like.copy(data=(lost > 0).reshape(like.shape))
-    return notice_where(mask, "undefined-resamples", "warning", text)
+    return notice_where(mask, "undefined-resamples", share=lost.max())

@@ -14,7 +14,6 @@ from scipy.special import betaincinv, ndtri
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.counts.notices import notice_where, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
     BIN_TEXTS,
@@ -34,6 +33,7 @@ from hmetad.measures.forecasts import (
     judged_trials,
 )
 from hmetad.measures.results import ratio
+from hmetad.notice import notice_where, with_notices
 
 __all__ = ["accuracy_by_confidence", "share_limits"]
 
@@ -42,7 +42,6 @@ Floats = NDArray[np.float64]
 
 SPEARMAN = "Spearman 1904"
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
-FLAT = "One bin only, or the same accuracy in all: there is no rank correlation."
 
 
 @checked("trials")
@@ -127,9 +126,7 @@ def accuracy_by_confidence(
             *judged.found,
             *few_trials(result["trials"]),
             *empty_bins(result["bin_trials"]),
-            *notice_where(
-                result["spearman"].isnull(), "undefined-spearman", "warning", FLAT, SPEARMAN
-            ),
+            *notice_where(result["spearman"].isnull(), "undefined-spearman"),
         ],
     )
 

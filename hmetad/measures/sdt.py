@@ -16,10 +16,10 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
 from hmetad.measures.results import ratio
+from hmetad.notice import hand_on, notices_where
 
 __all__ = [
     "Correction",
@@ -134,8 +134,9 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     for name, (long_name, source) in VARIABLES.items():
         units = UNITS.get(name, "SD of the evidence")
         estimates[name].attrs = {"long_name": long_name, "units": units, "source": source}
-    found = [*undefined(estimates["dprime"]), *below_chance(estimates["dprime"])]
-    return handed_on(estimates, counts, found)
+    d = estimates["dprime"]
+    masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
+    return hand_on(estimates, counts, notices_where(masks))
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
@@ -301,20 +302,6 @@ def is_positive(number: object) -> bool:
     return bool(0 < number < np.inf)
 
 
-def undefined(dprime: xr.DataArray) -> list[Notice]:
-    """Notice of the cells without d′, if there are any."""
-    text = "d′, c, c′ and ln β are undefined: a hit or false-alarm rate is 0, 1 or of no trials."
-    step = "correction= names a remedy."
-    return notice_where(dprime.isnull(), "undefined-dprime", "warning", text, "Hautus 1995", step)
-
-
-def below_chance(dprime: xr.DataArray) -> list[Notice]:
-    """Notice of the cells whose responses go against the stimuli, if there are any."""
-    text = "d′ is below 0: responses go against the stimuli."
-    step = "Look whether the labels of stimuli or responses were exchanged."
-    return notice_where(dprime < 0, "dprime-sign", "warning", text, FORMULAS, step)
-
-
 def cell_positions(
     estimates: xr.Dataset, argument: str, labels: str | Sequence[str]
 ) -> NDArray[np.int64]:
@@ -356,4 +343,4 @@ def differences(
         result[name].attrs = {"long_name": f"{text} {long_name}", "units": units, "quantity": var}
     result["z"].attrs = {"long_name": "difference over its standard error", "units": "1"}
     result["p"].attrs = {"long_name": "two-sided p of the normal test", "units": "1"}
-    return handed_on(result, estimates, pair_notices(estimates, var, left, right))
+    return hand_on(result, estimates, pair_notices(estimates, var, left, right))

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import plain_array
-from hmetad.counts.notices import Notice, notice_where, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.forecasts import (
     By,
@@ -29,6 +28,7 @@ from hmetad.measures.forecasts import (
     judged_trials,
 )
 from hmetad.measures.results import ratio
+from hmetad.notice import Notice, notice_of, notice_where, with_notices
 
 __all__ = ["COVERAGES", "selective_prediction"]
 
@@ -244,12 +244,6 @@ def abstention_notices(
     lost = held_back & trials[[roles["correct"], roles["confidence"]]].isna().any(axis=1)
     found = []
     if lost.any():
-        text = (
-            f"{lost.sum()} of {held_back.sum()} trials abstained from do not say whether the "
-            "answer would have been right, or its confidence: they were left out, and measures of "
-            "abstaining are of the others."
-        )
-        found = [Notice("abstained-left-out", "warning", text, source=FENG)]
-    none = "No trial was answered: there is no reliable accuracy."
-    silent = result["reliable_accuracy"].isnull()
-    return [*found, *notice_where(silent, "nothing-answered", "warning", none, FENG)]
+        numbers = {"lost": lost.sum(), "abstained": held_back.sum()}
+        found = [notice_of("abstained-left-out", **numbers)]
+    return [*found, *notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")]

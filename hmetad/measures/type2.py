@@ -14,11 +14,11 @@ from scipy.special import ndtr
 
 from hmetad.arguments import checked
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.results import described, ratio
 from hmetad.measures.sdt import z_scores
+from hmetad.notice import Notice, notice_where, notices, with_notices
 
 __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
 
@@ -41,7 +41,6 @@ MEANS = {
     "confidence_wrong": ("mean rating of wrong trials", "rating", FLEMING),
     "confidence_difference": ("mean rating, right minus wrong trials", "rating", FLEMING),
 }
-ALL_TIED = "Every pair of a right and a wrong trial has the same rating twice: no pair counts."
 
 
 @checked("counts")
@@ -195,7 +194,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         concordant, discordant, tied = pairs(table)
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
-        new = undefined(table, value, "gamma", ALL_TIED)
+        new = undefined(table, value, "undefined-gamma.tied")
     text = f"gamma, {estimator} estimator"
     result = described(one_value(table), "gamma", value, text, "1", GAMMA_SOURCES[estimator])
     result.attrs["estimator"] = estimator
@@ -239,7 +238,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     value = ratio(concordant, concordant + discordant)
     text, source = "V, the share of concordant pairs", "Nelson 1984"
     result = described(one_value(table), "v_statistic", value, text, "1", source)
-    return with_notices(result, [*notices(table), *undefined(table, value, "v", ALL_TIED)])
+    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-v")])
 
 
 @checked("counts")
@@ -290,8 +289,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
     text, source = "correlation of being right with the rating", "Kornell, Son & Terrace 2007"
     result = described(one_value(table), "phi", value, text, "1", source)
-    constant = "All trials have the same rating, which correlates with nothing."
-    return with_notices(result, [*notices(table), *undefined(table, value, "phi", constant)])
+    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-phi")])
 
 
 @checked("counts")
@@ -340,12 +338,10 @@ def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
     (mean_F, sd_F), (mean_H, sd_H) = (moments(z, is_used & has_z) for z in (z_F, z_H))
     # δ/√(1 + σ²) with σ = sd_F/sd_H and δ = σ·mean_H − mean_F; a line may be upright or level.
     value = 2 * ndtr(ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))) - 1
-    some = "Points of the ROC with a rate of 0 or 1 have no z-score: they were left out."
     left_out = one_value(table).copy(data=(is_used & ~has_z).any(axis=-1) & np.isfinite(value))
-    none = "Fewer than two points of the ROC have both rates between 0 and 1: no line fits."
     return value, [
-        *notice_where(left_out, "zroc-points-left-out", "info", some, HIGHAM),
-        *undefined(table, value, "gamma", none),
+        *notice_where(left_out, "zroc-points-left-out"),
+        *undefined(table, value, "undefined-gamma.line"),
     ]
 
 
@@ -388,7 +384,7 @@ def one_value(table: xr.DataArray) -> xr.DataArray:
     return table.isel(correct=0, rating=0, drop=True)
 
 
-def undefined(table: xr.DataArray, value: Floats, name: str, text: str) -> list[Notice]:
+def undefined(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
     """Notice of the cells without a value though they have right and wrong trials."""
     has_both = (table.sum("rating") > 0).all("correct")
-    return notice_where(has_both & np.isnan(value), f"undefined-{name}", "warning", text)
+    return notice_where(has_both & np.isnan(value), code)

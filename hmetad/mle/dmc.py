@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.counts.notices import Notice, Severity, handed_on, notice_where
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.dmc_minimum import EMPTY, Least, is_informative, minimum, ratings_used
@@ -19,6 +18,7 @@ from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import Type1, type1_of, zs_of
 from hmetad.mle.meta_d import check_arguments
 from hmetad.mle.newton import FARTHEST
+from hmetad.notice import hand_on, notices_where
 
 __all__ = ["fit_dmc"]
 
@@ -38,35 +38,6 @@ VARIABLES = {
     "loss": ("squared distance of predicted from observed rating proportions", "1"),
     "converged": ("whether the minimum was reached", "1"),
 }
-MESSAGES = {
-    "undefined-dprime": "d′ and c are undefined, and with them all the rest: a rate is 0, 1 or of "
-    "no trials.",
-    "dprime-not-positive": "d′ is not above 0: M is undefined, and bounded=True holds nothing.",
-    "empty-row": "Some stimulus and response never came together: no proportions to fit there.",
-    "one-rating": "A response has less than two ratings in use, and says nothing of meta-d′.",
-    "meta-d-undetermined": "No response was given both right and wrong with two ratings in use: "
-    "any meta-d′ fits.",
-    "meta-d-unbounded": "The loss has no minimum: it falls as meta-d′ grows without bound.",
-    "meta-d-zero": "No meta-d′ above 0 fits better than 0: confidence does not rise with accuracy, "
-    "and there is no minimum inside the constraint.",
-    "m-at-bound": "M is held at 1.",
-    "rating-not-predicted": "The best fit predicts that a rating never comes that somebody used: "
-    "two criteria meet, or one is infinite.",
-    "not-converged": "The minimum was not reached to the last digits.",
-}
-STEPS = {
-    "undefined-dprime": "correction= names a remedy.",
-    "dprime-not-positive": "Leave the cell out of comparisons of M.",
-    "empty-row": "Look whether some trials were left out.",
-    "one-rating": "Fewer, fuller ratings are made by bin_confidence.",
-    "meta-d-undetermined": "Fewer, fuller ratings are made by bin_confidence.",
-    "meta-d-unbounded": "bounded=True holds M within [0, 1].",
-    "meta-d-zero": "Compare auroc2, or meta_d of fit_mle, which may be below 0.",
-    "m-at-bound": "bounded=False says by how much it would be larger.",
-    "rating-not-predicted": "Fewer, fuller ratings are made by bin_confidence.",
-    "not-converged": "Look at the loss of the cell beside that of others.",
-}
-SEVERITY: dict[str, Severity] = {"empty-row": "info", "rating-not-predicted": "info"}
 
 
 @checked("counts")
@@ -151,11 +122,11 @@ def fit_dmc(
         name: xr.DataArray(mask.reshape(like.shape), like.coords, like.dims)
         for name, mask in conditions(least, type1, upper, shares).items()
     }
-    said = problems(found)
+    said = notices_where(found)
     # Resampled tables are not asked how far the correction moves each.
     if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])
-    return handed_on(result, counts, said)
+    return hand_on(result, counts, said)
 
 
 def rating_shares(counts: Floats, correction: Correction) -> Floats:
@@ -191,25 +162,14 @@ def conditions(least: Least, type1: Type1, upper: Floats, shares: Floats) -> dic
     inner, last = least.edges, np.full((*used.shape[:2], 1), np.inf)
     is_open = np.concatenate([inner[..., 1:], last], axis=-1) > inner + EMPTY
     return {
-        "undefined-dprime": ~has_d,
+        "undefined-dprime.loss": ~has_d,
         "dprime-not-positive": type1.d <= 0,
         "empty-row": has_d & (shares.sum(axis=-1) == 0).any(axis=(1, 2)),
         "one-rating": has_d & (used.sum(axis=-1) < 2).any(axis=1),
         "meta-d-undetermined": has_d & ~is_informative_cell,
-        "meta-d-unbounded": has_d & is_informative_cell & ~is_found,
+        "meta-d-unbounded.loss": has_d & is_informative_cell & ~is_found,
         "meta-d-zero": least.m == 0,
         "m-at-bound": (upper < FARTHEST) & (least.m >= upper),
         "rating-not-predicted": is_found & (used & ~is_open).any(axis=(1, 2)),
-        "not-converged": is_found & ~(least.slope <= SLOPE),
+        "not-converged.loss": is_found & ~(least.slope <= SLOPE),
     }
-
-
-def problems(where: dict[str, xr.DataArray]) -> list[Notice]:
-    """Notices of cells without an answer, or with a doubtful one."""
-    return [
-        notice
-        for code, text in MESSAGES.items()
-        for notice in notice_where(
-            where[code], code, SEVERITY.get(code, "warning"), text, SOURCE, STEPS[code]
-        )
-    ]

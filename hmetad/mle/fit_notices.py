@@ -7,12 +7,11 @@ Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
 import numpy as np
 import xarray as xr
 
-from hmetad.counts.notices import Notice, Severity, notice_where
 from hmetad.measures.confidence_sign import CLEAR_Z
+from hmetad.notice import Notice, notice_where, notices_where
 
 __all__ = ["moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
 
-SOURCE = "Maniscalco & Lau 2012"
 # Of M: what shows in its second decimal.
 VISIBLE = 0.005
 # Of the standard error of M: a shift as large says as much as the data.
@@ -36,21 +35,14 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
     others = [dim for dim in fitted["meta_d"].dims if dim == "response"]
     has_d = fitted["dprime"].notnull() & (fitted["dprime"] != 0)
     missing = fitted["meta_d"].isnull().any(others)
-    where = {
-        "undefined-dprime": ~has_d,
-        "meta-d-unbounded": has_d & missing,
-        "not-converged": ~fitted["converged"] & ~missing,
+    masks = {
+        "undefined-dprime.likelihood": ~has_d,
+        "meta-d-unbounded.likelihood": has_d & missing,
+        "not-converged.likelihood": ~fitted["converged"] & ~missing,
         "negative-meta-d": said_to_be_negative(fitted),
+        "dprime-sign.below-with-m": fitted["dprime"] < 0,
     }
-    found = [
-        notice
-        for code, (text, step) in MESSAGES.items()
-        for notice in notice_where(where[code], code, "warning", text, SOURCE, step)
-    ]
-    below = "d′ is below 0: responses go against the stimuli, and M = meta-d′/d′ has no meaning."
-    labels = "Look whether the labels of stimuli or responses were exchanged."
-    backward = notice_where(fitted["dprime"] < 0, "dprime-sign", "warning", below, SOURCE, labels)
-    return [*found, *backward, *near_zero(fitted["dprime"], fitted["dprime_se"])]
+    return [*notices_where(masks), *near_zero(fitted["dprime"], fitted["dprime_se"])]
 
 
 def said_to_be_negative(fitted: xr.Dataset) -> xr.DataArray:
@@ -75,13 +67,8 @@ def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:
     >>> near_zero(d, xr.full_like(d, 0.1))[0].cells
     ('a',)
     """
-    text = (
-        "d′ is not clearly above 0: M-ratio = meta-d′/d′ divides by almost nothing, and its mean "
-        "is not the ratio of the means."
-    )
-    step = "Compare meta_d in these cells, or leave them out of comparisons of M."
     is_near = (dprime > 0) & (dprime < CLEAR_Z * se)
-    return notice_where(is_near, "dprime-sign", "warning", text, "Guggenmos 2021", step)
+    return notice_where(is_near, "dprime-sign.near", step="compare-meta-d")
 
 
 def moved_by_correction(
@@ -117,32 +104,7 @@ def moved_by_correction(
         return []
     largest = float(moved.max())
     by = "" if np.isnan(largest) else f", by up to {largest:.3f}"
-    text = f"The correction moved M-ratio{by}."
-    if is_owed.any():
-        text += f" Without it {int(is_owed.sum())} estimates of M do not exist."
-    severity: Severity = "warning" if is_large.any() else "info"
-    step = "Say so beside M, and use one correction throughout; `fit` takes the counts as they are."
-    return notice_where(is_visible, "correction-moves-m", severity, text, "Hautus 1995", step)
-
-
-# code → message, next step
-MESSAGES = {
-    "undefined-dprime": (
-        "d′ is undefined or 0, and with it M: a rate is 0, 1 or of no trials, or hits are as "
-        "frequent as false alarms.",
-        "correction= names a remedy for the former.",
-    ),
-    "meta-d-unbounded": (
-        "The likelihood has no maximum: meta-d′ grows without bound, or no two ratings were used.",
-        "correction= names a remedy.",
-    ),
-    "not-converged": (
-        "The maximum was not reached to the last digits, or s is an end of its range.",
-        "Fit with s=1, or with a correction.",
-    ),
-    "negative-meta-d": (
-        "M is at most 0, and log M is undefined: confidence runs backward, or too few trials "
-        "were wrong to show which way it runs.",
-        "Compare meta_d or m_ratio, not log_m; look whether the scale of confidence is reversed.",
-    ),
-}
+    number = int(is_owed.sum())
+    owed = f" Without it {number} estimates of M do not exist." if number else ""
+    code = "correction-moves-m.large" if is_large.any() else "correction-moves-m"
+    return notice_where(is_visible, code, by=by, owed=owed)

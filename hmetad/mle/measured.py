@@ -7,10 +7,10 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 import xarray as xr
 
 from hmetad.arguments import checked
-from hmetad.counts.notices import notices, with_notices
 from hmetad.measures.catalogue import measure
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import notices, with_notices
 
 __all__ = ["measure_all"]
 

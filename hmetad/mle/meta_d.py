@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import handed_on
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
@@ -22,6 +21,7 @@ from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_neg
 from hmetad.mle.labels import labelled
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
+from hmetad.notice import hand_on
 
 __all__ = ["fit_mle"]
 
@@ -145,7 +145,7 @@ def fit_mle(
             counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
-    return handed_on(result, counts, found)
+    return hand_on(result, counts, found)
 
 
 def check_arguments(

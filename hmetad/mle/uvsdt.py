@@ -13,11 +13,11 @@ from scipy.stats import chi2
 
 from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.notices import Notice, handed_on, notice_where
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.labels import labelled
 from hmetad.mle.roc_newton import FOUND, fit_rocs
+from hmetad.notice import hand_on, notices_where
 
 __all__ = ["uvsdt"]
 
@@ -112,7 +112,9 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     fitted = dict(zip(FOUND, found.T, strict=True))
     result = labelled(estimates(fitted, cut), VARIABLES, ordered, MODEL)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
-    return handed_on(result, counts, problems(result))
+    lost = result["s"].isnull()
+    masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}
+    return hand_on(result, counts, notices_where(masks))
 
 
 def is_separated(scale: Floats) -> NDArray[np.bool_]:
@@ -184,26 +186,3 @@ def standard_error(
             by_t * fitted["var_t"] + 2 * by_a * fitted["cov_ta"] + 2 * by_s * fitted["cov_ts"]
         )
     return np.sqrt(variance)
-
-
-def problems(fitted: xr.Dataset) -> list[Notice]:
-    """Notices of cells without a fit, or with a doubtful one."""
-    lost = fitted["s"].isnull()
-    return [
-        *notice_where(
-            lost,
-            "roc-undefined",
-            "warning",
-            "No unequal-variance ROC: fewer than three categories of response and rating are in "
-            "use, or the likelihood grows without bound.",
-            MODEL,
-            "correction= names a remedy.",
-        ),
-        *notice_where(
-            ~fitted["converged"] & ~lost,
-            "not-converged",
-            "warning",
-            "The maximum was not reached to the last digits.",
-            MODEL,
-        ),
-    ]

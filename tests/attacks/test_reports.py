@@ -23,8 +23,8 @@ from tally import tally, tally_for
 from hmetad.cli import failed
 from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
-from hmetad.counts.notices import Notice
 from hmetad.errors import InputError
+from hmetad.notice import Notice
 from hmetad.report.page.escape import LATEX_SIGNS, MATH, latex, slug, visible
 from hmetad.report.page.figures import figure_svg, inline_svg
 from hmetad.report.page.plain import json_text

@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 from hmetad import ModelSpec, decide, notices, predict
 from hmetad.bayes.checks import convergence_notices
-from hmetad.counts.notices import with_notices
+from hmetad.notice import with_notices
 
 
 def fake_fit(values, diverging=0):

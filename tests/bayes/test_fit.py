@@ -11,10 +11,10 @@ import xarray as xr
 from hmetad.bayes.fit import fit, refuse_truncated, remarks_hidden
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
-from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
+from hmetad.notice import notices
 
 A = ([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 QUIET = {"progressbar": False, "quiet": True}

@@ -8,9 +8,9 @@ import pytest
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.jax_sampling import prepare_jax
-from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 COUNTS = from_nr(
     [[52, 32, 35, 37, 26, 12, 4, 2], [36, 24, 17, 20, 10, 12, 9, 2]],

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from hmetad.bayes.predict import predict
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
-from hmetad.counts.notices import notices
+from hmetad.notice import notices
 
 pytestmark = pytest.mark.slow
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}

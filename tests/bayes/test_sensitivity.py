@@ -23,7 +23,7 @@ from hmetad import (
 from hmetad.bayes.problem import designs_of, priors_of
 from hmetad.bayes.sensitivity import other_choices, widened
 from hmetad.bayes.spec import ModelSpec
-from hmetad.counts.notices import with_notices
+from hmetad.notice import with_notices
 
 QUIET = {"progressbar": False, "quiet": True}
 KAPPA, NARROW, WIDE = (

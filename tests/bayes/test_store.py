@@ -11,8 +11,8 @@ import xarray as xr
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.store import load_fit
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
 COUNTS = simulate_counts(

@@ -10,8 +10,8 @@ import xarray as xr
 
 from hmetad.compare.contrasts import contrast, pair_cells
 from hmetad.compare.decisions import decide
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from scipy.stats import norm
 from hmetad.compare.decisions import decide
 from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.names import RESERVED_NAMES
-from hmetad.counts.notices import Notice, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notices, with_notices
 
 ROPE = (-0.1, 0.1)
 

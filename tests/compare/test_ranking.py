@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 
 def draws_of(values, models=None, tasks=None, name="log_m"):

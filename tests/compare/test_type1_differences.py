@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.type1_differences import DRAWS, excludes_zero, thinned
-from hmetad.counts.notices import notices
+from hmetad.notice import notices
 
 PAIR = csr_array([[1.0, -1.0]])
 

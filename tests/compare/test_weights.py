@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmetad.compare.contrasts import contrast
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 LEVELS = ["a", "b", "c"]
 HELMERT = pd.DataFrame([[1, -1, 0], [0.5, 0.5, -1]], ["first", "second"], LEVELS)

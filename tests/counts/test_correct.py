@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hmetad.counts.correct import count_correct, type2_counts, type2_notices
-from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 # The first of many examples waits for compiled code to be read from disk.
 calm = settings(deadline=None)

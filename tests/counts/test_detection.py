@@ -18,7 +18,6 @@ from hmetad.bayes.model import build_model
 from hmetad.compare.quantities import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
-from hmetad.counts.notices import notices
 from hmetad.counts.resample import resample
 from hmetad.counts.table import count_trials, from_nr, to_nr
 from hmetad.counts.table_notices import count_notices
@@ -27,6 +26,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.mle.uvsdt import uvsdt
+from hmetad.notice import notices
 
 CUT = "response-is-confidence-cut"
 

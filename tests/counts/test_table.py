@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials, from_nr, to_nr
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 
 # Servajean & Servajean (2026), task A, GPT-5.
 NR_S1 = [4796, 2124, 542, 1017, 285, 33, 123, 65, 36, 6]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmetad.counts.notices import notices
 from hmetad.counts.resample import resample
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
 from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import notices
 
 DELTA = 1.0
 

@@ -13,10 +13,10 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
 from hmetad.counts.correct import count_correct
-from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
 from hmetad.measures.calibration import calibration
+from hmetad.notice import notices
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [0.9, 0.9, 0.9, 0.5, 0.5]})
 # Summing in another order: 1e-12 is thousands of roundings of numbers below 1.

@@ -13,7 +13,6 @@ from scipy.special import gammaln
 from scipy.stats import binom, norm
 
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import group_accuracy
@@ -25,6 +24,7 @@ from hmetad.measures.groups import (
     majority_vote,
     predictionwise_vote,
 )
+from hmetad.notice import notices
 
 # The first of many examples waits for compiled code to be read from disk.
 calm = settings(deadline=None)

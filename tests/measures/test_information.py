@@ -14,7 +14,6 @@ from sklearn.metrics import mutual_info_score
 
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.draws import cell_generator, draw_tables
-from hmetad.counts.notices import notices
 from hmetad.counts.resample import resample
 from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
@@ -23,6 +22,7 @@ from hmetad.measures.information import meta_information
 from hmetad.measures.information_bounds import binary_entropy, information_bounds
 from hmetad.measures.information_estimates import information_of_tables
 from hmetad.measures.information_noise import normal_noise_information
+from hmetad.notice import notices
 
 # Meyen et al. (2025), Table 1: stimuli −1 and +1 by four responses.
 TABLE_1 = from_nr([84, 56, 48, 12], [4, 56, 64, 76])

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import VARIABLES, sdt, type1_rates, z_scores, z_test
+from hmetad.notice import notices
 
 # Servajean & Servajean (2026), Table S2: hits, misses, false alarms, correct rejections, the
 # printed c and the printed half-width of its 95 % interval.

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
 from hmetad.counts.correct import count_correct
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
 from hmetad.measures.selection import COVERAGES, selective_prediction
+from hmetad.notice import notices
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
 ROUNDING = 1e-12

@@ -10,13 +10,13 @@ from scipy.special import ndtr
 
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
-from hmetad.counts.notices import notices
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.ratings import type2_criteria
 from hmetad.likelihood.theory import log_conditional_probabilities
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.dmc_minimum import limiting_loss
+from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

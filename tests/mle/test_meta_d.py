@@ -7,7 +7,6 @@ import xarray as xr
 from real_data import hellmann2023_counts
 from scipy.optimize import minimize
 
-from hmetad.counts.notices import notices
 from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_conditional_probabilities
@@ -15,6 +14,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.mle.uvsdt import uvsdt
+from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

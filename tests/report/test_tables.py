@@ -1,33 +1,11 @@
 """Reasons of withheld verdicts are words to a reader, whichever room they come from."""
 
 import ast
-from importlib import import_module
 from inspect import getsource
-from itertools import pairwise
-from pathlib import Path
 
-import hmetad
+from hmetad.codes import codes
 from hmetad.compare import bayes_factor, decisions, ranking
-from hmetad.report.contents.tables import REASONS
-
-PACKAGE = Path(hmetad.__file__).parent
-
-
-def error_codes(path):
-    """Codes of the notices of severity "error" that a file raises."""
-    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(call, ast.Call):
-            continue
-        if getattr(call.func, "id", "") == "threshold_notice":
-            yield call.args[1].value
-        for code, severity in pairwise(call.args):
-            if getattr(severity, "value", "") != "error":
-                continue
-            if isinstance(code, ast.Constant):
-                yield code.value
-            elif code.id != "diagnostic":  # of `threshold_notice`, above
-                yield getattr(import_module(name), code.id)
+from hmetad.report.contents.tables import codes_in_words
 
 
 def own_codes():
@@ -53,9 +31,12 @@ def is_text(node):
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != ""
 
 
-def test_every_reason_for_which_a_verdict_can_be_withheld_has_words():
-    raised = set().union(*map(error_codes, PACKAGE.rglob("*.py")))
-    own = set(own_codes())
-    assert {"rhat", "ess", "meta-d-sign", "response-is-confidence-cut", "partial"} <= raised
-    assert {"undefined", "constant", "few-draws", "alone", "outside"} <= own
-    assert raised | own | {"unsettled"} == set(REASONS)
+def test_every_reason_that_a_comparison_finds_itself_is_in_the_table_of_codes():
+    reasons = {name for name, code in codes().items() if not code.texts}
+    assert {"undefined", "constant", "few-draws", "alone", "outside"} <= set(own_codes())
+    assert {*own_codes(), "unsettled"} == {*reasons, "rhat"}
+
+
+def test_codes_are_words_to_a_reader_each_once_and_unknown_ones_stay():
+    found = codes_in_words("rhat, ess, few-draws, of-another-package")
+    assert found == "R̂ above 1.01; few effective draws; of-another-package"

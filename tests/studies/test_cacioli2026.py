@@ -10,8 +10,8 @@ import xarray as xr
 from scipy.optimize import minimize
 from scipy.stats import norm, spearmanr
 
-from hmetad.counts.notices import notices
 from hmetad.errors import InputError
+from hmetad.notice import notices
 from hmetad.studies import (
     cacioli2026,
     cacioli2026_deposit,

@@ -13,8 +13,8 @@ from hmetad.arguments import checked
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
-from hmetad.counts.notices import notices, with_notices
 from hmetad.errors import InputError
+from hmetad.notice import notices, with_notices
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import xarray as xr
 
-from hmetad.bayes.checks import MAX_RHAT
+from hmetad.codes import limit, short_words
 from hmetad.compare.decisions import Decisions
-from hmetad.counts.notices import Notice, notices
+from hmetad.notice import Notice, notices
 from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.names import in_percent, interval_kind, symbol
 from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
@@ -23,25 +23,6 @@ __all__ = [
     "decision_table",
     "notice_block",
 ]
-
-# Codes of `Decisions`, in words.
-REASONS = {
-    "rhat": f"R̂ above {MAX_RHAT}",
-    "ess": "few effective draws",
-    "few-draws": "few effective draws",
-    "one-chain": "one chain",
-    "divergences": "divergences",
-    "dprime-sign": "d′ not above 0",
-    "meta-d-sign": "meta-d′ not above 0",
-    "correctness-as-stimulus": "correctness in place of the stimulus",
-    "response-is-confidence-cut": "responses made of confidence",
-    "undefined": "undefined draws",
-    "constant": "all draws alike",
-    "alone": "nothing to compare with",
-    "outside": "null outside the draws",
-    "partial": "a run cut short",
-    "unsettled": "Monte Carlo error could change it",
-}
 
 
 def decision_table(
@@ -114,7 +95,7 @@ def codes_in_words(codes: str) -> str:
     'R̂ above 1.01; few effective draws'
     """
     named = [code for code in codes.split(", ") if code]
-    return "; ".join(dict.fromkeys(REASONS.get(code, code) for code in named))
+    return "; ".join(dict.fromkeys(map(short_words, named)))
 
 
 def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Figure:
@@ -151,7 +132,7 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS of M", "Least tail ESS of M",
                 "Divergences")  # fmt: skip
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
-    caption = f"Convergence. R̂ (rank-normalised, of d′, c and M) should be ≤ {MAX_RHAT}."
+    caption = f"Convergence. R̂ (rank-normalised, of d′, c and M) should be ≤ {limit('rhat')}."
     formats = ((headings[2], ".4f"), *whole)
     return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
 

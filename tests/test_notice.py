@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad.counts.notices import Notice, notice_where, notices, with_notices
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notice_where, notices, with_notices
 
 FEW = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("d′ | A",), "Rahnev 2025")
 EMPTY = Notice("empty-ratings", "info", "Rating 3 is empty.")
@@ -111,9 +111,11 @@ def test_labels_with_control_characters_stay_on_the_line():
 def test_a_mask_becomes_one_notice_for_all_its_cells():
     mask = xr.DataArray([[True, False], [False, False], [False, True]], dims=["cell", "rating"])
     mask = mask.assign_coords(cell=["a", "b", "c"])
-    (notice,) = notice_where(mask, "empty-ratings", "info", "A gap.", "Rule")
-    assert notice == Notice("empty-ratings", "info", "A gap.", ("a", "c"), "Rule")
-    assert notice_where(~mask & mask, "empty-ratings", "info", "A gap.") == []
+    (notice,) = notice_where(mask, "no-members")
+    text = "A trial that no member answered has the response and the confidence of the prior."
+    expected = Notice("no-members", "warning", text, ("a", "c"), "", "Leave the trial out.")
+    assert notice == expected
+    assert notice_where(~mask & mask, "no-members") == []
 
 
 def test_a_data_frame_is_no_result_although_it_has_attrs():

@@ -7,18 +7,27 @@ The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and z
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import checked
+from hmetad.codes import Severity, text_of
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
-__all__ = ["SAID", "Notice", "Severity", "handed_on", "notice_where", "notices", "with_notices"]
-
-Severity = Literal["info", "warning", "error"]
+__all__ = [
+    "SAID",
+    "Notice",
+    "hand_on",
+    "notice_attrs",
+    "notice_of",
+    "notice_where",
+    "notices",
+    "notices_where",
+    "with_notices",
+]
 
 NAMED_CELLS = 5
 # What travels in the attrs: notices, and which groups of cells were given the same items.
@@ -146,16 +155,27 @@ def with_notices[Result: (xr.DataArray, xr.Dataset, xr.DataTree)](
     >>> [notice.code for notice in notices(warned)], notices(table)
     (['ceiling'], [])
     """
-    # dict.fromkeys keeps the order and drops exact duplicates.
-    together = list(dict.fromkeys([*notices(obj), *new]))
+    said = notice_attrs([*notices(obj), *new])
     copy = obj.copy(deep=False)
-    if together:
-        text = json.dumps([asdict(notice) for notice in together], ensure_ascii=False)
-        copy.attrs = {**obj.attrs, "notices": text}
+    if said:
+        copy.attrs = {**obj.attrs, **said}
     return copy
 
 
-def handed_on(
+def notice_attrs(found: Iterable[Notice]) -> dict[str, str]:
+    """Attrs that carry notices, each once; none where there are no notices.
+
+    Examples
+    --------
+    >>> notice_attrs([])
+    {}
+    """
+    # dict.fromkeys keeps the order and drops exact duplicates.
+    records = [asdict(notice) for notice in dict.fromkeys(found)]
+    return {"notices": json.dumps(records, ensure_ascii=False)} if records else {}
+
+
+def hand_on(
     result: xr.Dataset, source: xr.DataArray | xr.Dataset, new: Iterable[Notice]
 ) -> xr.Dataset:
     """Dataset that says what its source says and what is new, as does each of its variables.
@@ -178,7 +198,7 @@ def handed_on(
     --------
     >>> import xarray as xr
     >>> made = xr.Dataset({"dprime": 1.0})
-    >>> said = handed_on(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
+    >>> said = hand_on(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
     >>> [notice.code for notice in notices(said["dprime"])]
     ['ceiling']
     """
@@ -189,24 +209,41 @@ def handed_on(
     return said.assign({name: x.assign_attrs(carried) for name, x in said.data_vars.items()})
 
 
-def notice_where(
-    mask: xr.DataArray,
-    code: str,
-    severity: Severity,
-    message: str,
-    source: str = "",
-    next_step: str = "",
-) -> list[Notice]:
+def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Notice:
+    """Notice with the text that the table of codes has for it.
+
+    Parameters
+    ----------
+    name : str
+        A code of notices.toml, or "code.case".
+    cells : iterable of str, optional
+        Labels of the cells or pairs concerned; none where it concerns all.
+    **values : object
+        What stands in braces in the text.
+
+    Returns
+    -------
+    Notice
+
+    Examples
+    --------
+    >>> notice_of("left-out", strata="A | 1").message
+    'Left out, since cells are missing: A | 1.'
+    """
+    text = text_of(name, values)
+    code = name.partition(".")[0]
+    return Notice(code, text.severity, text.message, tuple(cells), text.source, text.next_step)
+
+
+def notice_where(mask: xr.DataArray, name: str, /, **values: object) -> list[Notice]:
     """One notice for all the cells where `mask` holds; none where it holds nowhere.
 
     Parameters
     ----------
     mask : DataArray of bool
         Dims start with cell, or there is no cell dim (the notice then names no cell).
-    code, severity, source, next_step : str
-        As in `Notice`.
-    message : str
-        A sentence, without the cells.
+    name, **values
+        As in `notice_of`.
 
     Returns
     -------
@@ -217,16 +254,28 @@ def notice_where(
     --------
     >>> import xarray as xr
     >>> mask = xr.DataArray([True, False], coords={"cell": ["A", "B"]})
-    >>> notice_where(mask, "ceiling", "warning", "All correct.")[0].cells
+    >>> notice_where(mask, "ceiling")[0].cells
     ('A',)
     """
     if not mask.any():
         return []
     if "cell" not in mask.dims:
-        return [Notice(code, severity, message, (), source, next_step)]
+        return [notice_of(name, **values)]
     by_cell = mask.any([dim for dim in mask.dims if dim != "cell"])
-    where = tuple(map(str, by_cell["cell"].to_numpy()[by_cell.to_numpy()]))
-    return [Notice(code, severity, message, where, source, next_step)]
+    return [notice_of(name, map(str, by_cell["cell"].to_numpy()[by_cell.to_numpy()]), **values)]
+
+
+def notices_where(masks: Mapping[str, xr.DataArray]) -> list[Notice]:
+    """Notices of several codes, each of the cells where its mask holds.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> cells = xr.DataArray([True, False], coords={"cell": ["A", "B"]})
+    >>> [notice.code for notice in notices_where({"no-errors": cells, "ceiling": cells & ~cells})]
+    ['no-errors']
+    """
+    return [notice for name, mask in masks.items() for notice in notice_where(mask, name)]
 
 
 def first_few(cells: Sequence[str]) -> str:

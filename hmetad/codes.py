@@ -1,0 +1,166 @@
+"""What every code of a notice says, and what it withholds.
+
+The table in notices.toml → one record per code; code and data → the text of a notice.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+__all__ = ["Code", "Severity", "Text", "about_m_alone", "codes", "limit", "short_words", "text_of"]
+
+Severity = Literal["info", "warning", "error"]
+
+TABLE = Path(__file__).with_name("notices.toml")
+IN_TEXT = ("severity", "message", "next_step", "source")
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a notice says; names in braces stand for data until they are filled in."""
+
+    severity: Severity
+    message: str = ""
+    next_step: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """What is known of a code before anything is noticed.
+
+    Parameters
+    ----------
+    name : str
+    texts : mapping of str to Text
+        By "code" or "code.case"; none of a code that is no notice.
+    means, do : str
+        Meaning and next step in general.
+    about : {"", "M"}
+        Whether it speaks of M in the cells that it names and of nothing else.
+    limit : float or None
+        The number that its rule rests on.
+    short : str
+        Words for a table.
+    traps : tuple of int
+    """
+
+    name: str
+    texts: Mapping[str, Text]
+    means: str
+    do: str
+    about: Literal["", "M"] = ""
+    limit: float | None = None
+    short: str = ""
+    traps: tuple[int, ...] = ()
+
+    @property
+    def severities(self) -> tuple[str, ...]:
+        """The severities that its notices have, the least first; none of a code that is none."""
+        found = {text.severity for text in self.texts.values()}
+        return tuple(one for one in get_args(Severity) if one in found)
+
+    @property
+    def withholds(self) -> str:
+        """What it withholds, or an error of it, in words; empty where it withholds nothing."""
+        if self.texts and "error" not in self.severities:
+            return ""
+        return "verdicts on M" if self.about == "M" else "verdicts"
+
+
+def text_of(name: str, values: Mapping[str, object]) -> Text:
+    """Text of a notice, with the values in their places.
+
+    Parameters
+    ----------
+    name : str
+        A code, or "code.case".
+    values : mapping of str to object
+        Data by the names that stand in braces; the limit of the code need not be given.
+
+    Examples
+    --------
+    >>> text_of("partial.draws", {"done": 3, "wanted": 9}).message
+    'The run was cut short: 3 of 9 draws a chain.'
+    """
+    code = codes()[name.partition(".")[0]]
+    text, known = code.texts[name], {"limit": code.limit, **values}
+    message, step = filled_in(text.message, known), filled_in(text.next_step, known)
+    return Text(text.severity, message, step, text.source)
+
+
+def limit(code: str) -> float:
+    """Number that the rule of a code rests on.
+
+    Examples
+    --------
+    >>> limit("few-trials"), limit("rhat")
+    (100, 1.01)
+    """
+    number = codes()[code].limit
+    assert number is not None, f"no limit of {code}"
+    return number
+
+
+def about_m_alone(code: str) -> bool:
+    """Whether a code speaks of M in the cells that it names and of nothing else.
+
+    Examples
+    --------
+    >>> about_m_alone("dprime-sign"), about_m_alone("rhat"), about_m_alone("of-another-package")
+    (True, False, False)
+    """
+    return code in codes() and codes()[code].about == "M"
+
+
+def short_words(code: str) -> str:
+    """Few words for a code in a table, or the code itself.
+
+    Examples
+    --------
+    >>> short_words("rhat"), short_words("of-another-package")
+    ('R̂ above 1.01', 'of-another-package')
+    """
+    return (code in codes() and codes()[code].short) or code
+
+
+@cache
+def codes() -> Mapping[str, Code]:
+    """Every code by its name, in the order of the table."""
+    return {name: code_of(name, entry) for name, entry in table().items() if name != "sentences"}
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """The table as it is written."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def code_of(name: str, entry: Mapping[str, Any]) -> Code:
+    """Record of a code, from its part of the table."""
+    own = {key: entry[key] for key in IN_TEXT if key in entry}
+    cases = {f"{name}.{case}": x for case, x in entry.items() if isinstance(x, dict)}
+    texts = {case: Text(**{**own, **other}) for case, other in cases.items()}
+    if "message" in own:
+        texts[name] = Text(**own)
+    rule = {"limit": entry.get("limit")}
+    return Code(
+        name,
+        texts,
+        filled_in(entry.get("means", own.get("message", "")), rule),
+        filled_in(entry.get("do", own.get("next_step", "")), rule),
+        entry.get("about", ""),
+        entry.get("limit"),
+        filled_in(entry.get("short", ""), rule),
+        tuple(entry.get("traps", ())),
+    )
+
+
+def filled_in(text: str, values: Mapping[str, object]) -> str:
+    """Text with the values in their places; one word stands for the sentence of that name."""
+    filled = text.format_map(values)
+    shared = table()["sentences"].get(filled)
+    return filled if shared is None else str(shared).format_map(values)

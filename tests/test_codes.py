@@ -1,0 +1,153 @@
+"""One table says what every code of a notice means; nothing else does, and all of it is used."""
+
+import ast
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import hmetad
+from hmetad.codes import about_m_alone, codes, limit, short_words, table, text_of
+from hmetad.notice import notice_of, notice_where, notices_where
+
+PACKAGE = Path(hmetad.__file__).parent
+KEYS = {"severity", "about", "message", "next_step", "source", "limit", "short", "traps", "means"}
+KEYS |= {"do"}
+ENTRIES = {name: entry for name, entry in table().items() if name != "sentences"}
+
+
+@cache
+def nodes():
+    """Everything that is written in the package, with the name of its file."""
+    return [
+        (path.name, node)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+@cache
+def written_in_code():
+    """Texts that stand in code by themselves, and are no part of another."""
+    values = (node.value for _, node in nodes() if isinstance(node, ast.Constant))
+    return {value for value in values if isinstance(value, str)}
+
+
+def calls_of(*names):
+    """Calls of functions by their names, each with its file."""
+    calls = [(file, node) for file, node in nodes() if isinstance(node, ast.Call)]
+    return [(file, call) for file, call in calls if getattr(call.func, "id", "") in names]
+
+
+def names_in(text):
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_every_text_of_the_table_is_used_in_the_code_and_no_other():
+    written = written_in_code()
+    texts = {name for code in codes().values() for name in code.texts}
+    reasons = {name for name, code in codes().items() if not code.texts}
+    assert {"rhat", "few-trials.of-confidence", "meta-d-sign.possible"} <= texts
+    assert {"few-draws", "unsettled"} <= reasons
+    assert sorted(texts - written) == []
+    assert sorted(reasons - written) == []
+
+
+def test_what_is_noticed_by_name_is_in_the_table():
+    texts = {name for code in codes().values() for name in code.texts}
+    for file, call in calls_of("notice_of", "notice_where"):
+        named = {getattr(argument, "value", None) for argument in call.args}
+        named = {name for name in named if isinstance(name, str)}
+        assert named <= texts, f"{file}: {named}"
+
+
+def test_no_notice_is_made_without_the_table():
+    assert {file for file, _ in calls_of("Notice")} == {"notice.py"}
+
+
+def test_every_shared_sentence_is_used():
+    used = {x for entry in ENTRIES.values() for x in values_of(entry)}
+    assert sorted(set(table()["sentences"]) - used - written_in_code()) == []
+
+
+def values_of(entry):
+    for value in entry.values():
+        yield from values_of(value) if isinstance(value, dict) else [str(value)]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_record_is_whole_and_says_nothing_twice(name):
+    entry, code = ENTRIES[name], codes()[name]
+    cases = [value for value in entry.values() if isinstance(value, dict)]
+    own = {key for key, value in entry.items() if not isinstance(value, dict)}
+    assert own <= KEYS
+    assert all(set(case) <= {"severity", "message", "next_step", "source"} for case in cases)
+    assert set(code.traps) <= set(range(1, 13))
+    for text in (code.means, code.do):
+        assert text.endswith((".", "!", "?", ")"))
+        assert names_in(text) == set()
+    for said in code.texts.values():
+        assert said.message
+        assert said.severity in ("info", "warning", "error")
+    # A meaning of its own only where a message cannot stand for it.
+    for general, particular in (("means", "message"), ("do", "next_step")):
+        varies = any(particular in case for case in cases)
+        is_filled = names_in(entry.get(particular, "")) - {"limit"}
+        needs_data = is_filled or entry.get(particular) == "type2-measures"
+        if general in entry:
+            assert varies or needs_data or particular not in entry, general
+    if code.short:
+        assert code.withholds
+
+
+def test_what_may_withhold_a_verdict_has_words_for_a_table():
+    for name, code in codes().items():
+        assert bool(code.short) == bool(code.withholds), name
+    assert short_words("rhat") == "R̂ above 1.01"
+
+
+def test_a_text_has_its_data_and_its_limit():
+    text = text_of("rhat", {"names": "dprime, c"})
+    assert text.message == "R̂ above 1.01 for dprime, c: the chains disagree."
+    assert limit("few-trials") == 100
+    with pytest.raises(KeyError, match="names"):
+        text_of("rhat", {})
+    with pytest.raises(KeyError, match="dprime-sign"):
+        text_of("dprime-sign", {})
+
+
+def test_data_in_a_text_are_not_read_as_names():
+    said = notice_of("mixed-items", columns="{first}, all-tied")
+    assert said.message.startswith("A cell is a mixture of items ({first}, all-tied), and")
+
+
+def test_a_next_step_may_be_named_where_it_is_noticed():
+    said = notice_of("confidence-sign", ["a"], step="more-trials")
+    assert said.next_step == "More trials tell; compare meta_d, which may be negative."
+    assert (said.code, said.severity, said.cells) == ("confidence-sign", "warning", ("a",))
+
+
+def test_a_case_says_otherwise_and_has_the_code_and_the_rest_of_its_record():
+    some, much = (notice_of(f"correction-moves-m{x}", by="", owed="") for x in ("", ".large"))
+    assert (some.severity, much.severity) == ("info", "warning")
+    assert (some.code, some.message, some.source) == (much.code, much.message, much.source)
+
+
+def test_masks_of_several_codes_become_notices_in_their_order():
+    where = xr.DataArray([True, False], {"cell": ["a", "b"]})
+    found = notices_where({"no-errors": ~where, "ceiling": where, "no-rights": where & ~where})
+    assert [(notice.code, notice.cells) for notice in found] == [
+        ("no-errors", ("b",)),
+        ("ceiling", ("a",)),
+    ]
+    assert notice_where(np.logical_not(where), "ceiling")[0].cells == ("b",)
+
+
+def test_only_the_three_signs_are_about_m_alone_and_a_foreign_code_is_about_all():
+    alone = {name for name in codes() if about_m_alone(name)}
+    assert alone == {"confidence-sign", "dprime-sign", "meta-d-sign"}
+    assert not about_m_alone("some-other-sign")
+    assert short_words("some-other-sign") == "some-other-sign"
