@@ -53,16 +53,7 @@ class ModelSpec:
         One M for both responses and evidence of equal variance (``"meta-d"``), an M for each
         response (``"response-conditional"``), log s, s = σ_S1/σ_S2, as a further parameter
         (``"unequal-variance"``), or another by its name.
-    formula : mapping of str to str
-        By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
-        parameter without one has its own value, with its own prior, in every cell.
-    names : mapping of str to str
-        Other names for variables of the posterior, such as HMeta-d's.
-    priors : mapping of str to Prior
-        Only those that differ from the defaults, by variable of the posterior.
-    example : mapping
-        A small design, as arguments of `simulate_counts`.
-    **choices : str
+    choices : mapping of str to str
         What the likelihood lets a card choose. Those of meta-d′:
 
         - meta_criterion : ``"relative"`` (κ = M·c) or ``"absolute"`` (κ = c).
@@ -72,6 +63,17 @@ class ModelSpec:
           and SD are estimated for all cells (``"group_sorted_normal"``).
         - type1 : d′ and c estimated with the rest (``"joint"``), or set to their values from
           counts + 1/(2K) (``"plug_in"``).
+    formula : mapping of str to str
+        By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
+        parameter without one has its own value, with its own prior, in every cell.
+    names : mapping of str to str
+        Other names for variables of the posterior, such as HMeta-d's.
+    priors : mapping of str to Prior
+        Only those that differ from the defaults, by variable of the posterior.
+    example : mapping
+        A small design, as arguments of `simulate_counts`.
+    **own_choices : str
+        Choices by name, as in cards: ``meta_criterion="absolute"``.
 
     The tables are copied, and cannot be changed afterwards; `dataclasses.replace` makes another
     record. Records that are equal have equal hashes.
