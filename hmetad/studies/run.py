@@ -65,7 +65,7 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     study = import_module(f"hmetad.studies.{name}")
     results = study.analyse(**options)
     comparison: pd.DataFrame = study.compare(results)
-    report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
+    report = study.report(results, comparison)
     write_together(
         {
             out / "comparison.csv": csv_frame(comparison),
