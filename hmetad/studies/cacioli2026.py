@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
@@ -35,7 +34,7 @@ from hmetad.mle.uvsdt import uvsdt
 from hmetad.report.page.report import Report
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 from hmetad.studies.comparison import by_row, compare_with_print
-from hmetad.studies.printed import frame_of, labelled, printed
+from hmetad.studies.printed import labelled, printed
 from hmetad.studies.report import build_report
 
 __all__ = ["Deposit", "Simulation", "Study", "analyse", "compare", "report"]
@@ -263,28 +262,27 @@ def h1(upper: xr.DataArray) -> xr.DataArray:
     return xr.where(upper < 1, "supported", "not supported")
 
 
-def h3(dprime: xr.DataArray, meta_d: xr.DataArray) -> xr.Dataset:
-    """H3, dissociation by temperature, by the rules of print; from and to dims model, temperature.
+def h3(dprime: xr.DataArray, meta_d: xr.DataArray, se: xr.DataArray) -> xr.Dataset:
+    """H3, dissociation by temperature: rules of print and interval TOST, by model, temperature.
 
     ``range`` of meta-d′ (largest less smallest); ``stable``, whether it is below .3, which print
     calls TOST; Spearman's ``rho_meta_d`` and ``rho_dprime`` with temperature; ``relative``, whether
-    the first is the nearer to 0; ``supported``, whether both rules pass.
+    the first is the nearer to 0; ``supported``, whether both rules pass; `equivalence`.
     """
     span = meta_d.max("temperature", skipna=False) - meta_d.min("temperature", skipna=False)
     rho_meta_d, rho_dprime = spearman(meta_d), spearman(dprime)
     is_stable = span < DELTA
     # Ranks correlate to within rounding: equal is not less.
     is_relative = abs(rho_meta_d) < abs(rho_dprime) - 1e-9
-    return xr.Dataset(
-        {
-            "range": span,
-            "stable": passed(is_stable),
-            "rho_meta_d": rho_meta_d,
-            "rho_dprime": rho_dprime,
-            "relative": passed(is_relative),
-            "supported": passed(is_stable & is_relative),
-        }
-    )
+    rules = {
+        "range": span,
+        "stable": passed(is_stable),
+        "rho_meta_d": rho_meta_d,
+        "rho_dprime": rho_dprime,
+        "relative": passed(is_relative),
+        "supported": passed(is_stable & is_relative),
+    }
+    return equivalence(meta_d, se).assign(rules)
 
 
 def passed(rule: xr.DataArray) -> xr.DataArray:
@@ -321,22 +319,12 @@ def equivalence(meta_d: xr.DataArray, se: xr.DataArray) -> xr.Dataset:
     no correction for their number. Temperatures share their questions, and estimates that covary
     differ by less than independent ones: the test is conservative.
     """
-    values, errors = (x.transpose("model", "temperature").to_numpy() for x in (meta_d, se))
-    first, second = np.triu_indices(meta_d.sizes["temperature"], 1)
-    left, right = values[:, first], values[:, second]
-    judged = decide_normal(
-        (left - right).ravel(),
-        np.hypot(*(errors[:, index] for index in (first, second))).ravel(),
-        rope=(-DELTA, DELTA),
-        ci_prob=0.9,
-        labels=[str(i) for i in range(left.size)],
-    ).table()
-    shape = left.shape
-    farthest = np.maximum(-judged["lower"].to_numpy(), judged["upper"].to_numpy()).reshape(shape)
-    is_inside = (judged["verdict"] == "negligible").to_numpy().reshape(shape)
-    like = meta_d.isel(temperature=0, drop=True).drop_attrs()
-    reach = like.copy(data=farthest.max(axis=1))
-    return xr.Dataset({"reach": reach, "equivalent": passed(like.copy(data=is_inside.all(axis=1)))})
+    other = {"temperature": "other"}
+    difference = abs(meta_d - meta_d.rename(other))
+    is_other = difference["temperature"] != difference["other"]
+    ends = difference + norm.isf(0.05) * np.hypot(se, se.rename(other))
+    reach = ends.where(is_other, 0.0).max(["temperature", "other"], skipna=False).drop_attrs()
+    return xr.Dataset({"reach": reach, "equivalent": passed(reach < DELTA)})
 
 
 def pairwise(
@@ -348,21 +336,18 @@ def pairwise(
     lower and upper limit of the difference: of bootstrap draws (model, draw), or without them
     normal, with standard errors from the widths of the intervals.
     """
-    rows: list[dict[str, Any]] = []
-    se = normal_error(lower, upper)
-    for left, right in combinations(m_ratio["model"].to_numpy().tolist(), 2):
-        one, other = {"model": left}, {"model": right}
-        difference = float(m_ratio.sel(one) - m_ratio.sel(other))
-        if draws is None:
-            half = Z_95 * float(np.hypot(se.sel(one), se.sel(other)))
-            limits = [difference - half, difference + half]
-        else:
-            limits = np.nanquantile(draws.sel(one) - draws.sel(other), [0.025, 0.975]).tolist()
-        ends = min(upper.sel(one).item(), upper.sel(other).item())
-        overlap = ends - max(lower.sel(one).item(), lower.sel(other).item())
-        names = ("left", "right", "difference", "overlap", "lower", "upper")
-        rows.append(dict(zip(names, (left, right, difference, overlap, *limits), strict=True)))
-    return pd.DataFrame(rows)
+    models = m_ratio["model"].to_numpy()
+    i, j = np.triu_indices(len(models), 1)
+    m, low, high, se = (x.to_numpy() for x in (m_ratio, lower, upper, normal_error(lower, upper)))
+    difference = m[i] - m[j]
+    if draws is None:
+        limits = difference + Z_95 * np.hypot(se[i], se[j]) * np.array([[-1], [1]])
+    else:
+        drawn = draws.transpose("model", "draw").to_numpy()
+        limits = np.nanquantile(drawn[i] - drawn[j], [0.025, 0.975], axis=1)
+    names = {"left": models[i], "right": models[j], "difference": difference}
+    overlap = np.minimum(high[i], high[j]) - np.maximum(low[i], low[j])
+    return pd.DataFrame({**names, "overlap": overlap, "lower": limits[0], "upper": limits[1]})
 
 
 def normal_error(lower: xr.DataArray, upper: xr.DataArray) -> xr.DataArray:
@@ -370,9 +355,9 @@ def normal_error(lower: xr.DataArray, upper: xr.DataArray) -> xr.DataArray:
     return (upper - lower) / (2 * Z_95)
 
 
-def ranks(values: xr.DataArray) -> xr.DataArray:
-    """Ranks along the models, the largest first; those that are equal share the better rank."""
-    return values.copy(data=rankdata(-values, method="min").astype(np.int64)).drop_attrs()
+def ranks(values: xr.Dataset) -> pd.DataFrame:
+    """Ranks of the models by each variable, the largest first; equal ones share the better rank."""
+    return values.to_dataframe().rank(ascending=False, method="min").astype(np.int64)
 
 
 # --- the deposit --------------------------------------------------------------------------------
@@ -426,16 +411,13 @@ def counts_at(content: Any, keys: tuple[str, str, str], path: Path) -> list[list
 
 
 def is_counts(side: object) -> bool:
-    """Whether it is a list with a number of trials for each bin."""
-    return isinstance(side, list) and len(side) == BINS and all(map(is_count, side))
-
-
-def is_count(value: object) -> bool:
-    """Whether it is a whole number of at least 0."""
-    # JSON has 1.0 for what NumPy counted in floats; NaN and Infinity are no integers.
-    if isinstance(value, float):
-        return value.is_integer() and value >= 0
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """Whether it is a list with a whole number of at least 0 for each bin."""
+    # JSON has 1.0 for what NumPy counted in floats; NaN and Infinity leave NaN.
+    return (
+        isinstance(side, list)
+        and len(side) == BINS
+        and all(type(x) in (int, float) and x >= 0 and x % 1 == 0 for x in side)
+    )
 
 
 def analyse_deposit(data: str | Path, seed: int) -> Deposit:
@@ -498,25 +480,27 @@ def of_model(tables: xr.DataArray, model: str, dataset: str = "TriviaQA") -> xr.
 
 def robustness_of_bins(tables: xr.DataArray) -> xr.DataArray:
     """M at T = 1: numbers of ratings (R1), unequal variance (R2), equal widths (R3), NQ (R4)."""
-    at_one = tables.sel(cell=tables["temperature"] == 1.0)
-    rows = []
+    at_one, found = tables.sel(cell=tables["temperature"] == 1.0), {}
     for model in printed(NAME)["models"]:
         own, other = of_model(at_one, model), of_model(at_one, model, "NQ")
-        found = {f"K = {K}": m_of_bins(own, K) for K in RATINGS}
-        found["unequal variance"] = m_of_bins(own, 4, "estimate")
-        rows.append(found | {"equal width": m_of_bins(own, None), "NQ": m_of_bins(other, 4)})
-    values = np.array([list(row.values()) for row in rows])
-    coords = {"model": printed(NAME)["models"], "variant": list(rows[0])}
-    return xr.DataArray(values, coords, ("model", "variant"), name="m_ratio")
+        numbers = {f"K = {K}": m_of(own, K) for K in RATINGS}
+        unequal = {"unequal variance": m_of(own, s="estimate"), "equal width": m_of(own, None)}
+        found[model] = numbers | unequal | {"NQ": m_of(other)}
+    return xr.DataArray(pd.DataFrame.from_dict(found, "index"), dims=("model", "variant"))
 
 
-def m_of_bins(table: xr.DataArray, ratings: int | None, s: Scale = 1.0) -> float:
+def m_of(
+    table: xr.DataArray,
+    ratings: int | None = 4,
+    correction: Correction = "loglinear",
+    s: Scale = 1.0,
+) -> float:
     """M of the withdrawn analysis of a cell, with ratings by quantiles, or with all the bins."""
     edges, cut = nearest_edges(table.sum(["cell", "correct"]).to_numpy(), ratings or 4)
     if ratings is None:
-        edges, cut = list(range(1, BINS)), edges[cut - 1]
+        edges, cut = list(range(1, table.sizes["rating"])), edges[cut - 1]
     counts = withdrawn(merged(table, edges), cut)
-    return float(estimates(counts, "loglinear", s)["m_ratio"].item())
+    return float(estimates(counts, correction, s)["m_ratio"].item())
 
 
 # --- known truth --------------------------------------------------------------------------------
@@ -627,15 +611,9 @@ def expected_mapping() -> xr.DataArray:
     tables = type2_counts(
         simulate_counts(d.ravel(), 0.0, m.ravel(), trials=MANY, gaps=gaps, seed=0)
     )
-    values = [mapped_m(tables.isel(cell=[i])) for i in range(d.size)]
+    values = [m_of(tables.isel(cell=[i]), correction=0.5) for i in range(d.size)]
     coords = {"dprime": list(CURVE_D), "m_ratio": CURVE_M}
     return xr.DataArray(np.reshape(values, d.shape), coords, ("dprime", "m_ratio"))
-
-
-def mapped_m(table: xr.DataArray) -> float:
-    """M of the withdrawn analysis of one cell with all levels of confidence."""
-    edges, cut = nearest_edges(table.sum(["cell", "correct"]).to_numpy(), 4)
-    return float(estimates(withdrawn(merged(table, edges), cut))["m_ratio"].item())
 
 
 # --- what is printed, computed ------------------------------------------------------------------
@@ -643,19 +621,10 @@ def mapped_m(table: xr.DataArray) -> float:
 
 def compare(study: Study) -> pd.DataFrame:
     """Table of everything printed beside ours."""
-    ours = {
-        **of_quartiles(study),
-        **of_table_2(),
-        **of_domains(),
-        **of_temperatures(),
-        "Table 3": of_ranks(),
-        "Table 4": of_numbers_of_ratings(),
-        "revised": {"mean of the null of I₂ʳ": expected_null()},
-    }
+    ours = {**of_quartiles(study), **of_models(), **of_pairs(), **of_variants()}
     numbers = {}
     if study.deposit is not None:
-        of_bins = of_deposit(study.deposit)
-        ours |= of_bins | {"revised": ours["revised"] | of_bins["revised"]}
+        ours |= of_deposit(study.deposit)
         numbers = numbers_of_notes(study.deposit)
     return compare_with_print(NAME, ours, numbers)
 
@@ -666,62 +635,63 @@ def accuracy_of_quartiles() -> xr.DataArray:
     return table.sel(correct="right") / table.sum("correct")
 
 
-def of_quartiles(study: Study) -> dict[str, dict[str, Any]]:
+def of_quartiles(study: Study) -> dict[tuple[str, str], Any]:
     """Numbers of trials; Table 5, and what it says of Table 2 with two ratings a side."""
     shares, found = accuracy_of_quartiles(), study.quartiles.sel(dataset="TriviaQA")
     of_trivia = shares.sel(dataset="TriviaQA")
-    is_rising = shares.diff("quartile").min("quartile") > 0
+    is_rising = (shares.diff("quartile") > 0).all("quartile")
     words = xr.where(is_rising, "strictly monotonic", "not monotonic")
-    rows = {
-        f"{model} | {dataset}": words.sel(model=model, dataset=dataset).item()
-        for dataset in words["dataset"].to_numpy()
-        for model in words["model"].to_numpy()
-    }
-    half = of_trivia.isel(quartile=slice(2, None)).mean("quartile")
     return {
-        "3.1": {
-            "trials": {"all": shares.sizes["model"] * 8000 * 7},
-            "questions": {"TriviaQA": sum(printed(NAME)["domain_questions"])},
+        ("3.1", "trials"): {"all": shares.sizes["model"] * 8000 * 7},
+        ("3.1", "questions"): {"TriviaQA": sum(printed(NAME)["domain_questions"])},
+        ("5.1", "accuracy at half coverage"): surer_half(of_trivia),
+        ("Table 5", "accuracy"): {
+            f"{model} | {dataset}": words.sel(model=model, dataset=dataset).item()
+            for dataset, model in product(*(words[dim].to_numpy() for dim in words.dims))
         },
-        "5.1": {"accuracy at half coverage": half},
-        "Table 5": {"accuracy": rows},
-        "Tables 2 and 5": {
-            "accuracy": of_trivia.mean("quartile"),
-            "d′": found["dprime"],
-            "M-ratio, K = 2": found["m_ratio"],
-            "H1, K = 2": h1(found["upper"]),
-        },
+        ("Tables 2 and 5", "accuracy"): of_trivia.mean("quartile"),
+        ("Tables 2 and 5", "d′"): found["dprime"],
+        ("Tables 2 and 5", "M-ratio, K = 2"): found["m_ratio"],
+        ("Tables 2 and 5", "H1, K = 2"): h1(found["upper"]),
     }
 
 
-def of_table_2() -> dict[str, dict[str, Any]]:
-    """Table 2, H1, H4 and 4.7, by the printed numbers alone."""
-    table, pairs = labelled(NAME, "aggregate", "model"), printed_pairs()
-    by_pair = {(row["left"], row["right"]): row for row in pairs.to_dict("records")}
-    apart, near = by_pair[MISTRAL, BASE], by_pair[MISTRAL, GEMMA]
-    is_different = (pairs["lower"] > 0) | (pairs["upper"] < 0)
-    is_near_different = near["lower"] > 0 or near["upper"] < 0
-    science = {"Science & Technology": of_science(INSTRUCT) - of_science(BASE)}
-    estimated = table[["dprime", "meta_d", "m_ratio"]]
-    difference = estimated.sel(model=INSTRUCT) - estimated.sel(model=BASE)
-    return {
-        "Table 2": {"meta-d′/d′": quotient(table)},
-        "4.2": {"H1, M-ratio below 1": h1(table["upper"])},
-        "4.6": {
-            "95 % intervals of M-ratio": {
-                f"{MISTRAL}, {BASE}": "apart" if apart["overlap"] < 0 else "overlapping"
-            },
-            "overlap": {f"{MISTRAL}, {GEMMA}": near["overlap"]},
-            "difference of M-ratio": {
-                f"{MISTRAL}, {GEMMA}": "significant" if is_near_different else "not significant"
-            },
-            "H4, a difference excludes 0": {
-                "all": "supported" if is_different.any() else "not supported"
-            },
-        },
-        "4.7": {"M-ratio": science}
-        | {name: {"Llama-3, instruct − base": difference[name].item()} for name in difference},
+def surer_half(shares: xr.DataArray) -> xr.DataArray:
+    """Accuracy of the two upper quartiles of confidence."""
+    return shares.isel(quartile=slice(2, None)).mean("quartile")
+
+
+def of_models() -> dict[tuple[str, str], Any]:
+    """Tables 2, 3 and 7, H1 and H3, by the printed numbers alone; expected bias of I₂ʳ."""
+    table, by_t = labelled(NAME, "aggregate", "model"), by_temperature("temperature")
+    both = table[["auroc2", "m_ratio"]]
+    ranked, rising = ranks(both), both.to_dataframe().rank()
+    found = h3(by_t["dprime"], by_t["meta_d"], printed_error())
+    names = {
+        "range of meta-d′": "range",
+        "ρ(meta-d′, T)": "rho_meta_d",
+        "ρ(d′, T)": "rho_dprime",
+        "range below .3": "stable",
+        "|ρ(meta-d′, T)| < |ρ(d′, T)|": "relative",
+        "interval TOST, ±.3": "equivalent",
     }
+    return {
+        ("Table 2", "meta-d′/d′"): quotient(table),
+        ("4.2", "H1, M-ratio below 1"): h1(table["upper"]),
+        ("Table 3", "rank by auroc2"): ranked["auroc2"].to_dict(),
+        ("Table 3", "rank by m_ratio"): ranked["m_ratio"].to_dict(),
+        ("Table 3", "rank correlation of AUROC2 and M-ratio"): {
+            "all": rising["auroc2"].corr(rising["m_ratio"])
+        },
+        ("Table 7", "meta-d′/d′"): quotient(by_t),
+        **{("4.5", quantity): found[name] for quantity, name in names.items()},
+        ("revised", "mean of the null of I₂ʳ"): expected_null(),
+    }
+
+
+def by_temperature(table: str) -> xr.Dataset:
+    """A table of the study over models and temperatures."""
+    return labelled(NAME, table, "model", "temperature")
 
 
 def quotient(table: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
@@ -730,78 +700,10 @@ def quotient(table: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     return table["meta_d"] / table["dprime"], reach
 
 
-def printed_pairs() -> pd.DataFrame:
-    """Every two models of Table 2."""
+def printed_error() -> xr.DataArray:
+    """Standard errors of meta-d′ of Table 7: those of M at T = 1, times d′."""
     table = labelled(NAME, "aggregate", "model")
-    return pairwise(table["m_ratio"], table["lower"], table["upper"], None)
-
-
-def of_ranks() -> dict[str, Any]:
-    """Table 3: ranks, and whether they are fully inverted."""
-    table = labelled(NAME, "aggregate", "model")
-    ranked = table[["auroc2", "m_ratio"]].to_dataframe().rank()
-    inverted = float(ranked["auroc2"].corr(ranked["m_ratio"]))
-    found: dict[str, Any] = {
-        f"rank by {name}": ranks(table[name]) for name in ("auroc2", "m_ratio")
-    }
-    return found | {"rank correlation of AUROC2 and M-ratio": {"all": inverted}}
-
-
-def of_numbers_of_ratings() -> dict[str, dict[str, Any]]:
-    """Table 4: how far M moves with the number of ratings, and whether its order does."""
-    m = labelled(NAME, "binning", "model", "ratings")["m_ratio"]
-    primary, other = m.sel(ratings=4), m.rename(model="other")
-    before, after = primary - primary.rename(model="other"), m - other
-    is_kept = (before * after >= 0).all(["model", "other"])
-    words = {K: "preserved" if is_kept.sel(ratings=K) else "changed" for K in (3, 6)}
-    return {
-        "largest change": {"all": float(abs(m - primary).max())},
-        "order of the models": {f"K = {K}": word for K, word in words.items()},
-    }
-
-
-def of_domains() -> dict[str, dict[str, Any]]:
-    """Table 6: weakest domains and ranges, and a difference in the text."""
-    m = labelled(NAME, "domains", "model", "domain")["m_ratio"]
-    arts = m.sel(domain="Arts & Literature", model=MISTRAL).item()
-    return {
-        "Table 6": {
-            "weakest domain": m.idxmin("domain"),
-            "range of M-ratio": m.max("domain") - m.min("domain"),
-        },
-        "4.4": {"M-ratio, arts − science": {MISTRAL: arts - of_science(MISTRAL)}},
-    }
-
-
-def of_science(model: str) -> float:
-    """Printed M of a model in the domain of science."""
-    m = labelled(NAME, "domains", "model", "domain")["m_ratio"]
-    return float(m.sel(domain="Science & Technology", model=model).item())
-
-
-def of_temperatures() -> dict[str, dict[str, Any]]:
-    """Table 7: M as a quotient; H3 by the rules of print, and by an interval TOST."""
-    table = labelled(NAME, "temperature", "model", "temperature")
-    found = h3(table["dprime"], table["meta_d"])
-    return {
-        "Table 7": {"meta-d′/d′": quotient(table)},
-        "4.5": {
-            "range of meta-d′": found["range"],
-            "ρ(meta-d′, T)": found["rho_meta_d"],
-            "ρ(d′, T)": found["rho_dprime"],
-            "range below .3": found["stable"],
-            "|ρ(meta-d′, T)| < |ρ(d′, T)|": found["relative"],
-            "interval TOST, ±.3": printed_equivalence()["equivalent"],
-        },
-    }
-
-
-def printed_equivalence() -> xr.Dataset:
-    """Interval TOST of Table 7; standard errors of meta-d′ are those of M at T = 1, times d′."""
-    table = labelled(NAME, "temperature", "model", "temperature")
-    aggregate = labelled(NAME, "aggregate", "model")
-    se = normal_error(aggregate["lower"], aggregate["upper"])
-    return equivalence(table["meta_d"], se * table["dprime"])
+    return normal_error(table["lower"], table["upper"]) * by_temperature("temperature")["dprime"]
 
 
 def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
@@ -814,25 +716,70 @@ def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
     return df / bits, (4 * np.sqrt(2 * df / revised["permutations"]) + 0.02 * df) / bits
 
 
-def of_deposit(deposit: Deposit) -> dict[str, dict[str, Any]]:
+def printed_pairs() -> pd.DataFrame:
+    """Every two models of Table 2."""
+    table = labelled(NAME, "aggregate", "model")
+    return pairwise(table["m_ratio"], table["lower"], table["upper"], None)
+
+
+def of_pairs() -> dict[tuple[str, str], Any]:
+    """H4, and the instructed model less its base (4.7), by the printed numbers alone."""
+    pairs = printed_pairs()
+    pairs.index = pd.Index(pairs["left"] + ", " + pairs["right"])
+    apart, near = f"{MISTRAL}, {BASE}", f"{MISTRAL}, {GEMMA}"
+    is_different = (pairs["lower"] > 0) | (pairs["upper"] < 0)
+    words = {True: "significant", False: "not significant"}
+    overlap = "apart" if pairs["overlap"][apart] < 0 else "overlapping"
+    table = labelled(NAME, "aggregate", "model")[["dprime", "meta_d", "m_ratio"]]
+    gained = table.sel(model=INSTRUCT) - table.sel(model=BASE)
+    return {
+        ("4.6", "95 % intervals of M-ratio"): {apart: overlap},
+        ("4.6", "overlap"): {near: pairs["overlap"][near]},
+        ("4.6", "difference of M-ratio"): {near: words[is_different[near]]},
+        ("4.6", "H4, a difference excludes 0"): {
+            "all": "supported" if is_different.any() else "not supported"
+        },
+        **{("4.7", str(name)): {"Llama-3, instruct − base": x} for name, x in gained.items()},
+    }
+
+
+def of_variants() -> dict[tuple[str, str], Any]:
+    """Tables 4 and 6: how far M moves with the number of ratings, and with domains."""
+    m = labelled(NAME, "binning", "model", "ratings")["m_ratio"]
+    primary, other = m.sel(ratings=4), {"model": "other"}
+    before, after = primary - primary.rename(other), m - m.rename(other)
+    is_kept = (before * after >= 0).all(["model", "other"])
+    order = {f"K = {K}": "preserved" if is_kept.sel(ratings=K) else "changed" for K in (3, 6)}
+    domains = labelled(NAME, "domains", "model", "domain")["m_ratio"]
+    science, arts = (domains.sel(domain=x) for x in ("Science & Technology", "Arts & Literature"))
+    gained = science.sel(model=INSTRUCT) - science.sel(model=BASE)
+    return {
+        ("Table 4", "largest change"): {"all": abs(m - primary).max()},
+        ("Table 4", "order of the models"): order,
+        ("Table 6", "weakest domain"): domains.idxmin("domain"),
+        ("Table 6", "range of M-ratio"): domains.max("domain") - domains.min("domain"),
+        ("4.4", "M-ratio, arts − science"): arts - science,
+        ("4.7", "M-ratio"): {"Science & Technology": gained},
+    }
+
+
+def of_deposit(deposit: Deposit) -> dict[tuple[str, str], Any]:
     """What the deposited bins give: d_a and s of the ROC, the revised measures, d′, M and H3."""
     at_one = deposit.measures.sel(temperature=1.0).transpose("model", "dataset")
     others = deposit.measures.sel(dataset="TriviaQA", temperature=[0.3, 0.5, 0.7])
     found, roc = deposit.withdrawn, at_one.sel(dataset="TriviaQA")
+    h3_found = h3(found["dprime"], found["meta_d"], found["meta_d_se"])
     return {
-        "4.1": {"d_a": roc["d_a"], "s": roc["s"]},
-        "revised": {
-            "accuracy": by_row(at_one["accuracy"]) | by_row(others["accuracy"]),
-            "AUROC2": at_one["auroc2"],
-            "I₂ʳ less its null": at_one["less_null"],
-            "slope of the zROC": at_one["s"],
-            "d_a": at_one["d_a"],
-        },
-        "deposit": {
-            "d′": found["dprime"],
-            "M-ratio": found["m_ratio"],
-            "H3, both rules": h3(found["dprime"], found["meta_d"])["supported"],
-        },
+        ("4.1", "d_a"): roc["d_a"],
+        ("4.1", "s"): roc["s"],
+        ("revised", "accuracy"): by_row(at_one["accuracy"]) | by_row(others["accuracy"]),
+        ("revised", "AUROC2"): at_one["auroc2"],
+        ("revised", "I₂ʳ less its null"): at_one["less_null"],
+        ("revised", "slope of the zROC"): at_one["s"],
+        ("revised", "d_a"): at_one["d_a"],
+        ("deposit", "d′"): found["dprime"],
+        ("deposit", "M-ratio"): found["m_ratio"],
+        ("deposit", "H3, both rules"): h3_found["supported"],
     }
 
 
@@ -849,7 +796,7 @@ def numbers_of_notes(deposit: Deposit) -> dict[str, xr.DataArray]:
 
 def report(study: Study, comparison: pd.DataFrame) -> Report:
     """Report of the reproduction."""
-    table = labelled(NAME, "temperature", "model", "temperature")
+    table = by_temperature("temperature")
     contents = {
         "deposit": study.deposit,
         "deposited": "not given" if study.deposit is None else f"{BINS} bins",
@@ -858,7 +805,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         **ranking(),
         "chance": chance_of_relative_rule(),
         **temperatures_in_print(),
-        "h3": h3_frame(h3(table["dprime"], table["meta_d"]), printed_equivalence()),
+        "h3": rows_of(h3(table["dprime"], table["meta_d"], printed_error()), "model"),
         "pairs": pair_frame(study),
         "domains": domain_frame(),
         **(deposit_contents(study.deposit) if study.deposit is not None else {}),
@@ -871,7 +818,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
 def quartile_frame(study: Study) -> pd.DataFrame:
     """Withdrawn analysis of Table 5 with two ratings a side; what abstaining gains."""
     shares, found = accuracy_of_quartiles(), study.quartiles
-    accuracy, half = shares.mean("quartile"), shares.isel(quartile=slice(2, None)).mean("quartile")
+    accuracy, half = shares.mean("quartile"), surer_half(shares)
     values = {"m": interval(found), "h1": h1(found["upper"]), "accuracy": accuracy, "half": half}
     values["gain"] = half - accuracy
     frame = rows_of(found[["dprime"]].assign(values), "dataset", "model")
@@ -893,49 +840,33 @@ def in_words(value: float, lower: float, upper: float) -> str:
     return f"{value:.3f} [{lower:.3f}, {upper:.3f}]".replace("-", "−")
 
 
-def revised_at_one() -> xr.Dataset:
-    """The author's revised measures on TriviaQA at T = 1, dim model."""
-    table = labelled(NAME, "revised_temperature", "model", "temperature")
-    return table.sel(temperature=1.0)
-
-
 def ranking() -> dict[str, Any]:
     """Ranks of the models by four measures, a line per model, and in words."""
-    table, revised = labelled(NAME, "aggregate", "model"), revised_at_one()
+    table, revised = labelled(NAME, "aggregate", "model"), by_temperature("revised_temperature")
     columns = {
         "AUROC2": table["auroc2"],
-        "AUROC2, revised": revised["auroc2"],
-        "I₂ʳ, revised": revised["meta_i2r"],
+        "AUROC2, revised": revised["auroc2"].sel(temperature=1.0, drop=True),
+        "I₂ʳ, revised": revised["meta_i2r"].sel(temperature=1.0, drop=True),
         "M-ratio, withdrawn": table["m_ratio"],
     }
-    placed = {name: by_row(ranks(values)) for name, values in columns.items()}
-    lines = pd.DataFrame(
-        [
-            # Equal ranks would hide each other.
-            {"measure": name, "model": model, "rank": rank + (place - 1.5) * 0.05}
-            for name, own in placed.items()
-            for place, (model, rank) in enumerate(own.items())
-        ]
-    )
+    placed = ranks(xr.Dataset(columns))
     said = "; ".join(
-        f"{name}: {', '.join(f'{model} {rank}' for model, rank in own.items())}"
-        for name, own in placed.items()
+        f"{name}: {', '.join(f'{model} {rank}' for model, rank in placed[name].items())}"
+        for name in columns
     )
+    # Equal ranks would hide each other.
+    apart = placed.add((np.arange(len(placed)) - 1.5) * 0.05, axis="index")
+    lines = apart.rename_axis("model").reset_index().melt("model", var_name="measure")
     return {"ranks": lines, "ranks_said": said}
 
 
 def temperatures_in_print() -> dict[str, Any]:
     """d′ and meta-d′ of the withdrawn analysis over temperature, and I₂ʳ of the revised one."""
-    table = labelled(NAME, "temperature", "model", "temperature")
-    revised = labelled(NAME, "revised_temperature", "model", "temperature")
-    panels = {
-        "d′ (withdrawn)": table["dprime"],
-        "meta-d′ (withdrawn)": table["meta_d"],
-        "I₂ʳ (revised)": revised["meta_i2r"],
-    }
+    table, revised = by_temperature("temperature"), by_temperature("revised_temperature")
+    d, meta_d, told = table["dprime"], table["meta_d"], revised["meta_i2r"]
+    panels = {"d′ (withdrawn)": d, "meta-d′ (withdrawn)": meta_d, "I₂ʳ (revised)": told}
     said = "; ".join(
-        f"{model}: d′ {ends(table['dprime'], model)}, meta-d′ {ends(table['meta_d'], model)}, "
-        f"I₂ʳ {ends(revised['meta_i2r'], model)}"
+        f"{model}: d′ {ends(d, model)}, meta-d′ {ends(meta_d, model)}, I₂ʳ {ends(told, model)}"
         for model in printed(NAME)["models"]
     )
     return {"temperature": over_temperature(panels), "temperature_said": said}
@@ -953,11 +884,6 @@ def ends(values: xr.DataArray, model: str) -> str:
     return f"{own[0].item():.2f} to {own[-1].item():.2f}"
 
 
-def h3_frame(found: xr.Dataset, shown: xr.Dataset) -> pd.DataFrame:
-    """H3 by both rules of print, and by an interval TOST."""
-    return rows_of(found.merge(shown), "model")
-
-
 def pair_frame(study: Study) -> pd.DataFrame:
     """Every two models: overlap and difference, of print and of the quartiles."""
     in_print, own = printed_pairs(), study.quartiles.sel(dataset="TriviaQA")
@@ -971,20 +897,25 @@ def pair_frame(study: Study) -> pd.DataFrame:
 
 def domain_frame() -> pd.DataFrame:
     """M of the withdrawn and I₂ʳ of the revised analysis by domain, and their rank correlation."""
-    m = labelled(NAME, "domains", "model", "domain")["m_ratio"].to_pandas()
-    told = labelled(NAME, "revised_domains", "model", "domain")["meta_i2r"].to_pandas()
+    m, told = (
+        labelled(NAME, table, "model", "domain")[name].to_dataframe()[name].unstack(sort=False)
+        for table, name in (("domains", "m_ratio"), ("revised_domains", "meta_i2r"))
+    )
     both = m.map("{:.3f}; ".format) + told.map("{:.3f}".format)
-    rho = m.T.rank().corrwith(told.T.rank())
+    rho = m.rank(axis="columns").corrwith(told.rank(axis="columns"), axis="columns")
     return both.assign(ρ=rho).rename_axis("Model").reset_index()
 
 
 def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     """Tables of the deposited counts, and measures over all temperatures."""
     found, own = deposit.withdrawn, deposit.measures.sel(dataset="TriviaQA")
-    table = labelled(NAME, "temperature", "model", "temperature")
-    in_print = table[["dprime", "m_ratio"]].rename(dprime="dprime_printed", m_ratio="m_printed")
+    in_print = by_temperature("temperature")[["dprime", "m_ratio"]]
+    in_print = in_print.rename(dprime="dprime_printed", m_ratio="m_printed")
     at_one = found.merge(in_print).assign(m=interval(found)).sel(temperature=1.0)
-    revised, one = revised_at_one(), own.sel(temperature=1.0)
+    revised, one = (
+        by_temperature("revised_temperature").sel(temperature=1.0),
+        own.sel(temperature=1.0),
+    )
     published = {
         "auroc2_printed": labelled(NAME, "aggregate", "model")["auroc2"],
         "auroc2_revised": revised["auroc2"],
@@ -997,9 +928,7 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     )
     return {
         "deposit_withdrawn": rows_of(at_one, "model"),
-        "deposit_h3": h3_frame(
-            h3(found["dprime"], found["meta_d"]), equivalence(found["meta_d"], found["meta_d_se"])
-        ),
+        "deposit_h3": rows_of(h3(found["dprime"], found["meta_d"], found["meta_d_se"]), "model"),
         "deposit_robustness": variants(deposit.robustness),
         "measures": over_temperature({label: own[name] for label, name in panels.items()}),
         "measures_said": said,
@@ -1009,7 +938,7 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
 
 def variants(m: xr.DataArray) -> pd.DataFrame:
     """M by model and variant of the analysis."""
-    table: pd.DataFrame = m.transpose("model", "variant").to_pandas()
+    table = m.to_dataframe(name="m", dim_order=["model", "variant"])["m"].unstack(sort=False)
     return table.rename_axis("Model").reset_index()
 
 
@@ -1049,9 +978,7 @@ def one_analysis(simulation: Simulation, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "analysis": ANALYSES[name],
-        "found_h3": h3_frame(
-            h3(own["dprime"], own["meta_d"]), equivalence(own["meta_d"], own["meta_d_se"])
-        ),
+        "found_h3": rows_of(h3(own["dprime"], own["meta_d"], own["meta_d_se"]), "model"),
         "found_robustness": variants(simulation.robustness[name]),
     }
 

@@ -10,6 +10,7 @@ from itertools import product
 from math import isnan, nan
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -32,28 +33,19 @@ type Place = tuple[str, str, str]
 # Of rows by name, or with coordinates that name them.
 type Values = Mapping[str, Any] | xr.DataArray
 # Values, or values and tolerances, by table and quantity.
-type Ours = Mapping[str, Mapping[str, Values | tuple[Values, Values]]]
+type Ours = Mapping[tuple[str, str], Values | tuple[Values, Values]]
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One printed value and ours.
-
-    Parameters
-    ----------
-    table, row, quantity : str
-        Where it stands in the paper.
-    printed, ours : float or str
-        Numbers, or verdicts in words.
-    tolerance : float
-        Largest difference between numbers that agree; NaN for words.
-    """
+    """One printed value and ours: where it stands, and how far numbers that agree may differ."""
 
     table: str
     row: str
     quantity: str
     printed: float | str
     ours: float | str
+    # NaN for words.
     tolerance: float = nan
 
     @property
@@ -70,38 +62,23 @@ def compare_with_print(
 ) -> pd.DataFrame:
     """Table of everything that the file of a study lists under `compare`, beside ours.
 
-    Parameters
-    ----------
-    study : str
-    ours : mapping of table to mapping of quantity to values
-        Values are a mapping from the names of rows, or a DataArray whose coordinates make these
-        names, or a pair of such values and tolerances. What the file calls optional may be missing.
-    numbers : mapping of str to values, optional
-        What notes on differences have in braces, by row.
-
-    Returns
-    -------
-    DataFrame
-        As `comparison_frame`.
+    What the file calls optional may be missing. `numbers` are what notes on differences have in
+    braces, by row.
     """
     rows = []
     for entry in printed(study)["compare"]:
-        for place, value, limits in printed_values(study, entry, ours):
-            table, row, quantity = place
-            values, *reach = as_tuple(ours.get(table, {}).get(quantity, {}))
-            found = by_row(values)
-            if row in found or "optional" not in entry:
-                limit = by_row(reach[0])[row] if reach else [*limits, nan][0]
-                here = in_words_of(value, found[row])
+        for (table, row, quantity), value, limits in printed_values(study, entry, ours):
+            values, *reach = map(by_row, as_tuple(ours.get((table, quantity), {})))
+            if row in values or "optional" not in entry:
+                limit = reach[0][row] if reach else [*limits, nan][0]
+                here = in_words_of(value, values[row])
                 rows.append(ComparisonRow(table, row, quantity, value, here, limit))
-    notes = {tuple(at): entry["note"] for entry in printed(study)["differs"] for at in entry["at"]}
+    differs = printed(study)["differs"]
+    frame = comparison_frame(rows, {tuple(at): one["note"] for one in differs for at in one["at"]})
     said = {name: by_row(values) for name, values in (numbers or {}).items()}
-    frame = comparison_frame(rows, notes)
-    filled = [
-        note.format(**{name: values.get(row) for name, values in said.items()})
-        for note, row in zip(frame["note"], frame["row"], strict=True)
-    ]
-    return frame.assign(note=filled)
+    pairs = zip(frame["note"], frame["row"], strict=True)
+    notes = [note.format_map({name: said[name].get(row) for name in said}) for note, row in pairs]
+    return frame.assign(note=notes)
 
 
 def printed_values(
@@ -113,13 +90,13 @@ def printed_values(
             yield (entry["table"], row, quantity), value, limit
     elif "cells" in entry:
         for record in frame_of(study, entry["of"]).to_dict("records"):
-            row = entry["row"].format(**record)
+            own = {str(name): value for name, value in record.items()}
             for table, quantity, column, *limit in entry["cells"]:
-                if is_printed(record[column]):
-                    yield (table, row, quantity), record[column], limit
+                if is_printed(own[column]):
+                    yield (table, entry["row"].format(**own), quantity), own[column], limit
     else:
         table, quantity, words = entry["table"], entry["quantity"], entry.get("words", {})
-        for row in by_row(as_tuple(ours[table][quantity])[0]):
+        for row in by_row(as_tuple(ours[table, quantity])[0]):
             yield (table, row, quantity), words.get(row, entry["otherwise"]), []
 
 
@@ -142,7 +119,7 @@ def by_row(values: Values) -> dict[str, Any]:
     {'A | 0.3': 1.5, 'A | 1.0': 2.0}
     """
     if isinstance(values, Mapping):
-        return dict(values)
+        return {row: np.asarray(value).item() for row, value in values.items()}
     places = product(*(values[dim].to_numpy().tolist() for dim in values.dims))
     names = [" | ".join(map(str, place)) for place in places]
     return dict(zip(names, values.to_numpy().ravel().tolist(), strict=True))
@@ -159,25 +136,12 @@ def in_words_of(said: float | str, ours: Any) -> Any:
 def comparison_frame(
     rows: Iterable[ComparisonRow], known_differences: Mapping[Place, str]
 ) -> pd.DataFrame:
-    """Table of all rows.
-
-    Parameters
-    ----------
-    rows : iterable of ComparisonRow
-    known_differences : mapping of (table, row, quantity) to str
-        Why a row differs; printed as its note where it does differ. An asterisk in a place stands
-        for any signs.
-
-    Returns
-    -------
-    DataFrame
-        Columns table, row, quantity, printed, ours, tolerance, agrees, note.
-    """
+    """Table of all rows, with a note where one differs; an asterisk in a place is any text."""
     records = []
     for r in rows:
         place = (r.table, r.row, r.quantity)
-        notes = [note for at, note in known_differences.items() if all(map(fnmatchcase, place, at))]
-        note = "" if r.agrees or not notes else notes[0]
+        known = (note for at, note in known_differences.items() if all(map(fnmatchcase, place, at)))
+        note = "" if r.agrees else next(known, "")
         records.append((*place, r.printed, r.ours, r.tolerance, r.agrees, note))
     names = ("table", "row", "quantity", "printed", "ours", "tolerance", "agrees", "note")
     return pd.DataFrame.from_records(records, columns=list(names))

@@ -39,6 +39,7 @@ def draw(plot: str, of: Sequence[Any], options: Mapping[str, Any]) -> Figure:
 def plot_lines(
     lines: pd.DataFrame,
     points: pd.DataFrame | None = None,
+    limits: Mapping[str, Sequence[float]] | None = None,
     *,
     x: str,
     y: str,
@@ -56,10 +57,10 @@ def plot_lines(
 ) -> NDArray[Any]:
     """A line per hue, with axes per panel; points, with whiskers where they have an interval.
 
-    Columns `low` and `high` of the lines, where there are any, are the limits of their panel.
+    `limits` are those of the vertical axis, by panel; `colors` are places in the palette, by hue.
     """
     names = list(lines[panel].unique()) if panel else [""]
-    axes = panel_axes(None, len(names), tuple(size), columns=columns, share_y=share_y)
+    axes = panel_axes(None, len(names), (size[0], size[1]), columns=columns, share_y=share_y)
     hues = [name for one in (lines, points) if one is not None for name in one[hue].unique()]
     looks = {name: look_of(i) | {"markersize": 4} for i, name in enumerate(dict.fromkeys(hues))}
     for name, place in (colors or {}).items():
@@ -75,9 +76,9 @@ def plot_lines(
             look = looks[label] if has_markers else looks[label] | {"marker": ""}
             # Where lines meet, the first are on top.
             ax.plot(line[x], line[y], label=label, zorder=3 - 0.1 * order, **look)
-        if "low" in part:
-            ax.set_ylim(part["low"].iloc[0], part["high"].iloc[0])
         ax.set(**axis)
+        if limits and name in limits:
+            ax.set_ylim(*limits[name])
         name_panel(ax, name)
     name_outer_axes(axes, xlabel, ylabel, share_y=share_y)
     share_legend(axes)
@@ -93,7 +94,7 @@ def draw_points(
     """Points of each hue: many faint ones, or with intervals and named."""
     x, y, hue = columns
     for label, own in points.groupby(hue, sort=False):
-        color, marker = looks[label]["color"], looks[label]["marker"]
+        color, marker = looks[str(label)]["color"], looks[str(label)]["marker"]
         if "lower" in own:
             reach = [own[y] - own["lower"], own["upper"] - own[y]]
             look = {"fmt": marker, "color": color, "markersize": 4, "linewidth": 0.9}

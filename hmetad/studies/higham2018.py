@@ -76,14 +76,14 @@ def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.
                 zip(models, seed.spawn(len(models)), strict=True),
             )
         )
-    coords = {
+    coords: dict[str, list[Any]] = {
         "sd": list(SDS),
         "resolution": list(RESOLUTIONS),
         "scale": list(SCALES),
         "bias": list(BIASES),
         "estimator": list(NAMES),
     }
-    shape = [*map(len, coords.values()), participants]
+    shape = [*(len(labels) for labels in coords.values()), participants]
     return xr.DataArray(np.reshape(found, shape), coords, (*coords, "participant"))
 
 
@@ -142,15 +142,12 @@ def summary(estimates: xr.DataArray) -> xr.Dataset:
 
 def compare(study: Study) -> pd.DataFrame:
     """Table of everything printed beside ours."""
-    ours = {
-        "worked example": worked_example(),
-        "Figures 5 and 6": wins_and_nearness(study),
-        "Variability": variability(study),
-    }
-    return compare_with_print(NAME, ours)
+    return compare_with_print(
+        NAME, {**worked_example(), **wins_and_nearness(study), **variability(study)}
+    )
 
 
-def worked_example() -> dict[str, Any]:
+def worked_example() -> dict[tuple[str, str], Any]:
     """Gamma, ties and A_g of the example of 30 right and 20 wrong answers."""
     worked = frame_of(NAME, "worked").set_index("bins")
     concordant, discordant = worked["concordant"], worked["discordant"]
@@ -160,22 +157,23 @@ def worked_example() -> dict[str, Any]:
     area = (concordant + (pairs_of_both - concordant - discordant) / 2) / pairs_of_both
     counts = xr.DataArray([[17, 3], [5, 25]], dims=("correct", "rating"))
     of_counts = {"counts in two bins": gamma(counts, estimator="pairs").item()}
-    return {"gamma": of_pairs.to_dict() | of_counts, "ties": ties.to_dict(), "A_g": area.to_dict()}
+    found = {"gamma": of_pairs.to_dict() | of_counts, "ties": ties.to_dict(), "A_g": area.to_dict()}
+    return {("worked example", name): values for name, values in found.items()}
 
 
-def wins_and_nearness(study: Study) -> dict[str, Any]:
+def wins_and_nearness(study: Study) -> dict[tuple[str, str], Any]:
     """In how many models the trapezoid is nearer the truth, and how much nearer it is there."""
-    in_print = frame_of(NAME, "nearness")
+    in_print, where = frame_of(NAME, "nearness"), "Figures 5 and 6"
     ours, repeats = nearness(study.models["deviation"]), repeated_nearness(study)
-    found: dict[str, Any] = {}
+    found: dict[tuple[str, str], Any] = {}
     for i, (quantity, column) in enumerate((("wins of 9", "wins"), ("times nearer", "times"))):
         values, limits = flat(ours[i]), flat(repeats[i].quantile([0.025, 0.975], "repeat"))
         reach = list(map(reach_towards, in_print[column], values, limits.T))
-        found[quantity] = by_group(values.tolist()), by_group(reach)
+        found[where, quantity] = by_group(values.tolist()), by_group(reach)
     total = repeats[0].sum(["sd", "resolution"]).quantile([0.025, 0.975], "repeat")
     wins = int(ours[0].sum())
     reach_of_all = reach_towards(in_print["wins"].sum(), wins, total.to_numpy())
-    return found | {"wins of 36": ({"all models": wins}, {"all models": reach_of_all})}
+    return found | {(where, "wins of 36"): ({"all models": wins}, {"all models": reach_of_all})}
 
 
 def by_group(values: list[Any]) -> dict[str, Any]:
@@ -218,7 +216,7 @@ def flat(by_group: xr.DataArray) -> NDArray[Any]:
     return ordered.reshape(*ordered.shape[:-2], -1)
 
 
-def variability(study: Study) -> dict[str, Any]:
+def variability(study: Study) -> dict[tuple[str, str], Any]:
     """Which estimate varies less over participants, and by how much."""
     many, few = advantage(study.models["spread"]), advantage(study.few)
     found: dict[str, Any] = {}
@@ -230,11 +228,10 @@ def variability(study: Study) -> dict[str, Any]:
         reach = {name: 2 * several.std("experiment").item()}
         size, what = f"advantage in SD of {better}", f"models in which {better} varies less"
         found[f"{size}, 100 items"] = {name: of_many.mean().item()}
-        found[f"{what}, 100 items"] = {name: f"{int((of_many > 0).sum())} of 18"}
         found[f"{size}, 20 items"] = {name: several.mean().item()}, reach
-        share = int((of_few.mean("experiment") > 0).sum())
-        found[f"{what}, 20 items"] = {name: f"{share} of 18"}
-    return found
+        for items, own in ((100, of_many), (20, of_few.mean("experiment"))):
+            found[f"{what}, {items} items"] = {name: f"{int((own > 0).sum())} of 18"}
+    return {("Variability", quantity): values for quantity, values in found.items()}
 
 
 def advantage(spread: xr.DataArray) -> xr.DataArray:

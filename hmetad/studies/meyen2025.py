@@ -154,13 +154,11 @@ def measured(counts: xr.DataArray, debias_seed: int | None = None) -> xr.Dataset
 
 def conditions_of(measures: xr.Dataset) -> xr.Dataset:
     """Dims noise, accuracy and data_set in place of cell."""
-    sets = len(np.unique(measures["data_set"]))
-    shape = len(NOISES), len(ACCURACIES), sets
-    dims = ("noise", "accuracy", "data_set")
-    bare = measures.drop_vars([*dims[::2], "true_accuracy", "cell"])
-    coords = {"noise": list(NOISES), "accuracy": list(ACCURACIES), "data_set": np.arange(sets)}
-    index = xr.DataArray(np.arange(np.prod(shape)).reshape(shape), coords, dims)
-    return bare.isel(cell=index)
+    sets = np.unique(measures["data_set"])
+    coords = {"noise": list(NOISES), "accuracy": list(ACCURACIES), "data_set": sets}
+    index = np.arange(measures.sizes["cell"]).reshape(len(NOISES), len(ACCURACIES), len(sets))
+    bare = measures.drop_vars(["noise", "data_set", "true_accuracy", "cell"])
+    return bare.isel(cell=xr.DataArray(index, coords, tuple(coords)))
 
 
 def expected_measures() -> xr.Dataset:
@@ -231,23 +229,21 @@ def outside(bounds: xr.Dataset, rate: Floats) -> Floats:
 def compare(study: Study) -> pd.DataFrame:
     """Table of everything printed beside ours."""
     spans, three = mean_ranges(study)["rmi"], study.groups.sel(size=3)
-    ours: dict[str, dict[str, Any]] = {**figures_1_and_2(), **example()}
+    ours = {**figures_1_and_2(), **example()}
     # A point of a ROC that is outside is outside by more than rounding.
     for name, proposition in (("type1", "Proposition 4"), ("type2", "Proposition 5")):
         inside = int((study.outside[name] < 1e-12).sum())
-        ours[proposition] = {"classifiers inside the bounds": {"random": inside}}
+        ours[proposition, "classifiers inside the bounds"] = {"random": inside}
     for figure, reduction in zip(("Figure 6", "Figure 7"), REDUCTIONS, strict=True):
-        own = spans.sel(reduction=reduction)
-        ours[figure] = {"range of mean RMI over accuracies": own}
+        ours[figure, "range of mean RMI over accuracies"] = spans.sel(reduction=reduction)
     accuracy = three["accuracy"].assign_coords(noise=[f"three, {noise}" for noise in NOISES])
-    ours["Figure 8"] = {"accuracy": accuracy}
-    ours["Theorem 8"] = {
-        f"{side} bound": {"three": three[side].item()} for side in ("lower", "upper")
-    }
+    ours["Figure 8", "accuracy"] = accuracy
+    for side in ("lower", "upper"):
+        ours["Theorem 8", f"{side} bound"] = {"three": three[side].item()}
     return compare_with_print(NAME, ours)
 
 
-def figures_1_and_2() -> dict[str, dict[str, Any]]:
+def figures_1_and_2() -> dict[tuple[str, str], Any]:
     """The two ratings of Figure 1, and the three observers of Figure 2."""
     confidence, weight = np.array([0.6, 0.9]), np.array([2, 1]) / 3
     bits = 1 - binary_entropy(confidence)
@@ -256,19 +252,15 @@ def figures_1_and_2() -> dict[str, dict[str, Any]]:
     normal, others = normal_noise_information(1.05), noise_information(0.7)
     information = {name: others[name].item() for name in ("binary", "uniform")}
     return {
-        "Figure 1": {
-            "accuracy": {"all": float(weight @ confidence)},
-            "information": {**of_ratings, "all": float(weight @ bits)},
-        },
-        "Figure 2": {
-            "accuracy": {"normal": normal["accuracy"].item()},
-            "information": {"normal": normal["info"].item(), **information},
-            "d′": {"normal": others["dprime"].item()},
-        },
+        ("Figure 1", "accuracy"): {"all": float(weight @ confidence)},
+        ("Figure 1", "information"): {**of_ratings, "all": float(weight @ bits)},
+        ("Figure 2", "accuracy"): {"normal": normal["accuracy"].item()},
+        ("Figure 2", "information"): {"normal": normal["info"].item(), **information},
+        ("Figure 2", "d′"): {"normal": others["dprime"].item()},
     }
 
 
-def example() -> dict[str, dict[str, Any]]:
+def example() -> dict[tuple[str, str], Any]:
     """Table 2, and the numbers of the example."""
     counts = example_counts()
     sides = [counts.to_numpy()[0, :, 0, ::-1], counts.to_numpy()[0, :, 1]]
@@ -279,24 +271,21 @@ def example() -> dict[str, dict[str, Any]]:
         "calibrated confidence": confidence,
         "predictionwise information": 1 - binary_entropy(confidence),
     }
-    responses = ("r1", "r2", "r3", "r4")
+    responses = {"response": ["r1", "r2", "r3", "r4"]}
+    found: dict[tuple[str, str], Any] = {
+        ("Table 2", name): xr.DataArray(values, responses) for name, values in table_2.items()
+    }
     # statConfR, which the paper used, adds to every cell.
-    found = meta_information(counts).merge(
-        fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]], compat="override"
-    )
-    found = found.assign(dprime=sdt(counts)["dprime"])
-    found["meta_i at d′"] = normal_noise_information(found["dprime"].item())["meta_i"]
-    numbers = {str(name): {"Table 1": values.item()} for name, values in found.items()}
+    fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]]
+    dprime = sdt(counts)["dprime"]
+    own = meta_information(counts).merge(fitted, compat="override").assign(dprime=dprime)
+    own["meta_i at d′"] = normal_noise_information(dprime.item())["meta_i"]
+    for name, value in own.items():
+        found["example", str(name)] = {"Table 1": value.item()}
     bounds = information_bounds(0.7, 0.5)
     for side in ("lower", "upper"):
-        numbers[side]["bounds"] = bounds[side].item()
-    return {
-        "Table 2": {
-            name: dict(zip(responses, values.tolist(), strict=True))
-            for name, values in table_2.items()
-        },
-        "example": numbers,
-    }
+        found["example", side]["bounds"] = bounds[side].item()
+    return found
 
 
 def mean_ranges(study: Study) -> xr.Dataset:
@@ -319,7 +308,8 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         "example_counts": counts,
         "example_accuracy": measured_example["accuracy"].item(),
         "example_info": measured_example["info"].item(),
-        "expected": expected_lines(study),
+        "expected": long_frame(study.expected),
+        "limits": limits_of_panels(study),
         "reductions": [points_of(study, reduction) for reduction in REDUCTIONS],
         "ranges": ranges.reset_index().rename(columns=headings),
         "group_accuracy": study.groups["accuracy"],
@@ -331,16 +321,14 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
     return build_report(NAME, contents, comparison)
 
 
-def expected_lines(study: Study) -> pd.DataFrame:
-    """What theory expects of every measure, with the limits of its panel."""
-    lines = long_frame(study.expected)
-    # Of the plug-in, so that both figures have the same axes.
-    plain = study.estimates.sel(reduction="plug-in")
+def limits_of_panels(study: Study) -> dict[str, tuple[float, float]]:
+    """Where most plug-in estimates of a measure lie; both figures have the same axes."""
+    plain, limits = study.estimates.sel(reduction="plug-in"), {}
     for name, label in MEASURES.items():
         low, high = np.nanpercentile(plain[name], [1, 99])
-        edge, is_own = 0.12 * (high - low), lines["measure"] == label
-        lines.loc[is_own, ["low", "high"]] = low - edge, high + edge
-    return lines
+        edge = 0.12 * (high - low)
+        limits[label] = (low - edge, high + edge)
+    return limits
 
 
 def points_of(study: Study, reduction: str) -> dict[str, Any]:

@@ -24,24 +24,11 @@ type Contents = Mapping[str, Any]
 
 
 def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Report:
-    """Report of a study.
+    """Report of a study, from contents: all that blocks name, and that texts have in braces.
 
-    Parameters
-    ----------
-    study : str
-        Its file has the plan. ``report``: title, subtitle, meta, and ``where``, what tables of the
-        comparison are called in full. ``said``: sentences that stand in several places.
-        ``block``: one after the other, each of a kind of `KINDS`. One with ``needs`` is left out
-        where the contents lack it; one with ``each`` is repeated for every member of these
-        contents, with what the member has.
-    contents : mapping of str to Any
-        Tables, what figures draw, decisions, fits, numbers and words: what blocks name, and what
-        texts have in braces.
-    comparison : DataFrame
-
-    Returns
-    -------
-    Report
+    The file has the title under ``report``, sentences that stand in several places under ``said``,
+    and the blocks, each of one of `KINDS`. One with ``needs`` is left out where the contents lack
+    it; one with ``each`` is repeated for every member of these contents, with what the member has.
     """
     plan = printed(study)
     head = plan["report"]

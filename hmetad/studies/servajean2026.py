@@ -127,15 +127,11 @@ def half_width(criteria: xr.Dataset) -> xr.DataArray:
 def compare(study: Study) -> pd.DataFrame:
     """Table of everything printed, numbers and decisions, beside ours."""
     means = study.hmetad["posterior"].to_dataset()[list(ESTIMATED)].mean(["chain", "draw"])
-    ours = {
-        "S1": {name: means[name] for name in ESTIMATED},
-        "S2": {"c": study.criteria["c"], "half_width": half_width(study.criteria)},
-    }
-    decided = {
-        name: {decisions.quantity: decided_words(decisions)}
-        for name, decisions in study.decisions.items()
-    }
-    return compare_with_print(NAME, ours | decided)
+    ours: dict[tuple[str, str], Any] = {("S1", name): means[name] for name in ESTIMATED}
+    ours |= {("S2", "c"): study.criteria["c"], ("S2", "half_width"): half_width(study.criteria)}
+    for name, decisions in study.decisions.items():
+        ours[name, decisions.quantity] = decided_words(decisions)
+    return compare_with_print(NAME, ours)
 
 
 def report(study: Study, comparison: pd.DataFrame) -> Report:
@@ -143,7 +139,6 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
     tasks = printed(NAME)["tasks"]
     titles = [tasks[task] for task in study.counts["task"].to_numpy()]
     estimates, criteria = estimates_beside_print(study, comparison), criteria_frame(study)
-    interval = {"lower": "m_ratio_lower", "upper": "m_ratio_upper"}
     contents = {
         "trials": int(study.counts.sum()),
         "trials_on_risk": int(risk_counts().sum()),
@@ -152,7 +147,12 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         "counts": study.counts.assign_coords(task=("cell", titles)),
         "table-s1": estimates,
         "m_ratios": describe_intervals(
-            estimates, label="cell", estimate="m_ratio", **interval, quantity="M-ratio"
+            estimates,
+            label="cell",
+            estimate="m_ratio",
+            lower="m_ratio_lower",
+            upper="m_ratio_upper",
+            quantity="M-ratio",
         ),
         "decided": study.decisions,
         "table-s2": criteria,

@@ -65,6 +65,7 @@ EXPECTED_TRIALS = 10**10  # of each stimulus: shares are probabilities then
 DRAWS, SAMPLED_DPRIME, SAMPLED_RATINGS = 500, 2.5, 10
 SHOWN = 0.5  # the M of the figure
 
+
 @dataclass(frozen=True)
 class Study:
     """Measures of simulated tasks, and scatter that sampling alone makes."""
@@ -203,41 +204,33 @@ def lowest_possible(cv: float) -> float:
 
 def compare(study: Study) -> pd.DataFrame:
     """Table of everything printed beside ours."""
-    ours = {
-        "Table 1": {"CV of DMC": variations_of_dmc()},
-        **averages(),
-        "RQ1": {"DMC varies less than AUROC2, ECE and Brier": claim(study)},
-    }
-    return compare_with_print(NAME, ours)
+    claimed = ("RQ1", "DMC varies less than AUROC2, ECE and Brier")
+    return compare_with_print(NAME, {**sums_of_entries(), claimed: claim(study)})
 
 
-def variations_of_dmc() -> tuple[dict[str, float], dict[str, float]]:
-    """CVs of the entries of Table 2, and how far their rounding and that of print may reach."""
-    entries = frame_of(NAME, "table2").set_index("method")["values"].map(np.array)
-    cv = entries.map(lambda values: float(values.std() / values.mean()))
-    # Entries that are off by .00005 move their SD by no more than that.
-    reach = entries.map(lambda values: float(0.00005 / values.mean() + 0.00005))
-    return cv.to_dict(), reach.to_dict()
-
-
-def averages() -> dict[str, dict[str, Any]]:
-    """Averages of Tables 2 and 3 and of models, and entries that the two tables have in common."""
-    second, third = frame_of(NAME, "table2").set_index("method"), frame_of(NAME, "table3")
+def sums_of_entries() -> dict[tuple[str, str], Any]:
+    """CVs and averages of what is printed, by method and by model, and entries of two tables."""
+    second = frame_of(NAME, "table2").set_index("method")["values"].map(np.array)
+    third = frame_of(NAME, "table3")
     again = third[third["model"] == "GPT-3.5"].set_index("method")["values"]
-    same = {name: int(np.equal(second["values"][name], again[name]).sum()) for name in again.index}
     means = third["values"].map(np.mean)
-    by_model = means.groupby(third["model"])
-    return {
-        "Table 2": {
-            "average": second["values"].map(np.mean).to_dict(),
-            "entries as in Table 3": same,
+    average = dict(zip(third["model"] + ", " + third["method"], means, strict=True))
+    # Entries that are off by .00005 move their SD by no more than that.
+    reach = {name: 0.00005 / x.mean() + 0.00005 for name, x in second.items()}
+    found: dict[tuple[str, str], Any] = {
+        ("Table 1", "CV of DMC"): ({name: x.std() / x.mean() for name, x in second.items()}, reach),
+        ("Table 2", "average"): second.map(np.mean).to_dict(),
+        ("Table 2", "entries as in Table 3"): {
+            name: int(np.equal(second[name], again[name]).sum()) for name in again.index
         },
-        "Table 3": {"average": dict(zip(third["model"] + ", " + third["method"], means))},
-        "RQ3": {
-            name: {model: float(of(own.to_numpy())) for model, own in by_model}
-            for name, of in {"mean": np.mean, "max": np.max, "min": np.min, "sd": np.std}.items()
-        },
+        ("Table 3", "average"): average,
     }
+    of_models = {model: own.to_numpy() for model, own in means.groupby(third["model"])}
+    found["RQ3", "mean"] = {model: own.mean() for model, own in of_models.items()}
+    found["RQ3", "max"] = {model: own.max() for model, own in of_models.items()}
+    found["RQ3", "min"] = {model: own.min() for model, own in of_models.items()}
+    found["RQ3", "sd"] = {model: own.std() for model, own in of_models.items()}
+    return found
 
 
 def claim(study: Study) -> dict[str, str]:
@@ -314,7 +307,8 @@ def variation_frame(study: Study) -> pd.DataFrame:
 
 def least_aurocs() -> dict[str, Any]:
     """Methods whose printed CV of AUROC allows no least AUROC above chance."""
-    bounds = frame_of(NAME, "table1").assign(least=lambda frame: frame["AUROC"].map(lowest_possible))
+    table = frame_of(NAME, "table1")
+    bounds = table.assign(least=table["AUROC"].map(lowest_possible))
     below = bounds[bounds["least"] < 0.5].to_dict("records")
     said = "; ".join(f"{row['method']} {row['AUROC']:.4f}: {row['least']:.2f}" for row in below)
     return {"below_chance": len(below), "least_aurocs": said}
