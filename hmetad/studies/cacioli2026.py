@@ -45,12 +45,8 @@ type Correction = float | Literal["none", "loglinear"]
 type Scale = float | Literal["estimate"]
 
 NAME = "cacioli2026"
-MISTRAL, BASE, INSTRUCT, GEMMA = (
-    "Mistral-Instruct",
-    "Llama-3-Base",
-    "Llama-3-Instruct",
-    "Gemma-2-Instruct",
-)
+MISTRAL, BASE = "Mistral-Instruct", "Llama-3-Base"
+INSTRUCT, GEMMA = "Llama-3-Instruct", "Gemma-2-Instruct"
 PASSED, FAILED = "passed", "failed"
 HALF_DIGIT = 0.0005
 
@@ -88,10 +84,7 @@ RATINGS = (3, 4, 6)
 MANY = 10**9
 CURVE_M = np.arange(0.2, 1.61, 0.1)
 CURVE_D = (1.0, 1.5, 2.0)
-ANALYSES = {
-    "real": "by the decision",
-    "withdrawn": "correctness as the stimulus (withdrawn)",
-}
+ANALYSES = {"real": "by the decision", "withdrawn": "correctness as the stimulus (withdrawn)"}
 
 
 @dataclass(frozen=True)
@@ -262,13 +255,15 @@ def h1(upper: xr.DataArray) -> xr.DataArray:
     return xr.where(upper < 1, "supported", "not supported")
 
 
-def h3(dprime: xr.DataArray, meta_d: xr.DataArray, se: xr.DataArray) -> xr.Dataset:
-    """H3, dissociation by temperature: rules of print and interval TOST, by model, temperature.
+def h3(found: xr.Dataset) -> xr.Dataset:
+    """H3, dissociation by temperature, by the rules of print and by `equivalence`.
 
-    ``range`` of meta-d′ (largest less smallest); ``stable``, whether it is below .3, which print
-    calls TOST; Spearman's ``rho_meta_d`` and ``rho_dprime`` with temperature; ``relative``, whether
-    the first is the nearer to 0; ``supported``, whether both rules pass; `equivalence`.
+    Of dprime, meta_d and meta_d_se by model, temperature: ``range`` of meta-d′ (largest less
+    smallest); ``stable``, whether it is below .3, which print calls TOST; Spearman's ``rho_meta_d``
+    and ``rho_dprime`` with temperature; ``relative``, whether the first is the nearer to 0;
+    ``supported``, whether both rules pass.
     """
+    dprime, meta_d = found["dprime"], found["meta_d"]
     span = meta_d.max("temperature", skipna=False) - meta_d.min("temperature", skipna=False)
     rho_meta_d, rho_dprime = spearman(meta_d), spearman(dprime)
     is_stable = span < DELTA
@@ -282,7 +277,7 @@ def h3(dprime: xr.DataArray, meta_d: xr.DataArray, se: xr.DataArray) -> xr.Datas
         "relative": passed(is_relative),
         "supported": passed(is_stable & is_relative),
     }
-    return equivalence(meta_d, se).assign(rules)
+    return equivalence(meta_d, found["meta_d_se"]).assign(rules)
 
 
 def passed(rule: xr.DataArray) -> xr.DataArray:
@@ -327,32 +322,30 @@ def equivalence(meta_d: xr.DataArray, se: xr.DataArray) -> xr.Dataset:
     return xr.Dataset({"reach": reach, "equivalent": passed(reach < DELTA)})
 
 
-def pairwise(
-    m_ratio: xr.DataArray, lower: xr.DataArray, upper: xr.DataArray, draws: xr.DataArray | None
-) -> pd.DataFrame:
+def pairwise(found: xr.Dataset) -> pd.DataFrame:
     """H4, hidden structure: M of every two models, by the rule of print and by their difference.
 
-    A row per pair: left, right, difference, ``overlap`` of the two intervals (negative: apart),
-    lower and upper limit of the difference: of bootstrap draws (model, draw), or without them
-    normal, with standard errors from the widths of the intervals.
+    Of m_ratio, lower and upper by model, a row per pair: left, right, difference, ``overlap`` of
+    the two intervals (negative: apart), lower and upper limit of the difference: of bootstrap
+    draws, or without them normal, with standard errors from the widths of the intervals.
     """
-    models = m_ratio["model"].to_numpy()
+    models, se = found["model"].to_numpy(), normal_error(found).to_numpy()
     i, j = np.triu_indices(len(models), 1)
-    m, low, high, se = (x.to_numpy() for x in (m_ratio, lower, upper, normal_error(lower, upper)))
+    m, low, high = (found[name].to_numpy() for name in ("m_ratio", "lower", "upper"))
     difference = m[i] - m[j]
-    if draws is None:
+    if "draws" not in found:
         limits = difference + Z_95 * np.hypot(se[i], se[j]) * np.array([[-1], [1]])
     else:
-        drawn = draws.transpose("model", "draw").to_numpy()
+        drawn = found["draws"].transpose("model", "draw").to_numpy()
         limits = np.nanquantile(drawn[i] - drawn[j], [0.025, 0.975], axis=1)
     names = {"left": models[i], "right": models[j], "difference": difference}
     overlap = np.minimum(high[i], high[j]) - np.maximum(low[i], low[j])
     return pd.DataFrame({**names, "overlap": overlap, "lower": limits[0], "upper": limits[1]})
 
 
-def normal_error(lower: xr.DataArray, upper: xr.DataArray) -> xr.DataArray:
+def normal_error(found: xr.Dataset) -> xr.DataArray:
     """Standard error of an estimate whose normal 95 % interval has these limits."""
-    return (upper - lower) / (2 * Z_95)
+    return (found["upper"] - found["lower"]) / (2 * Z_95)
 
 
 def ranks(values: xr.Dataset) -> pd.DataFrame:
@@ -663,10 +656,10 @@ def surer_half(shares: xr.DataArray) -> xr.DataArray:
 
 def of_models() -> dict[tuple[str, str], Any]:
     """Tables 2, 3 and 7, H1 and H3, by the printed numbers alone; expected bias of I₂ʳ."""
-    table, by_t = labelled(NAME, "aggregate", "model"), by_temperature("temperature")
+    table, by_t = labelled(NAME, "aggregate", "model"), table_7()
     both = table[["auroc2", "m_ratio"]]
     ranked, rising = ranks(both), both.to_dataframe().rank()
-    found = h3(by_t["dprime"], by_t["meta_d"], printed_error())
+    found = h3(by_t)
     names = {
         "range of meta-d′": "range",
         "ρ(meta-d′, T)": "rho_meta_d",
@@ -700,10 +693,10 @@ def quotient(table: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     return table["meta_d"] / table["dprime"], reach
 
 
-def printed_error() -> xr.DataArray:
-    """Standard errors of meta-d′ of Table 7: those of M at T = 1, times d′."""
-    table = labelled(NAME, "aggregate", "model")
-    return normal_error(table["lower"], table["upper"]) * by_temperature("temperature")["dprime"]
+def table_7() -> xr.Dataset:
+    """Table 7, with standard errors of meta-d′: those of M at T = 1, times d′."""
+    table, by_t = labelled(NAME, "aggregate", "model"), by_temperature("temperature")
+    return by_t.assign(meta_d_se=normal_error(table) * by_t["dprime"])
 
 
 def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
@@ -716,22 +709,17 @@ def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
     return df / bits, (4 * np.sqrt(2 * df / revised["permutations"]) + 0.02 * df) / bits
 
 
-def printed_pairs() -> pd.DataFrame:
-    """Every two models of Table 2."""
-    table = labelled(NAME, "aggregate", "model")
-    return pairwise(table["m_ratio"], table["lower"], table["upper"], None)
-
-
 def of_pairs() -> dict[tuple[str, str], Any]:
     """H4, and the instructed model less its base (4.7), by the printed numbers alone."""
-    pairs = printed_pairs()
+    table = labelled(NAME, "aggregate", "model")
+    pairs = pairwise(table)
     pairs.index = pd.Index(pairs["left"] + ", " + pairs["right"])
     apart, near = f"{MISTRAL}, {BASE}", f"{MISTRAL}, {GEMMA}"
     is_different = (pairs["lower"] > 0) | (pairs["upper"] < 0)
     words = {True: "significant", False: "not significant"}
     overlap = "apart" if pairs["overlap"][apart] < 0 else "overlapping"
-    table = labelled(NAME, "aggregate", "model")[["dprime", "meta_d", "m_ratio"]]
-    gained = table.sel(model=INSTRUCT) - table.sel(model=BASE)
+    estimated = table[["dprime", "meta_d", "m_ratio"]]
+    gained = estimated.sel(model=INSTRUCT) - estimated.sel(model=BASE)
     return {
         ("4.6", "95 % intervals of M-ratio"): {apart: overlap},
         ("4.6", "overlap"): {near: pairs["overlap"][near]},
@@ -768,7 +756,6 @@ def of_deposit(deposit: Deposit) -> dict[tuple[str, str], Any]:
     at_one = deposit.measures.sel(temperature=1.0).transpose("model", "dataset")
     others = deposit.measures.sel(dataset="TriviaQA", temperature=[0.3, 0.5, 0.7])
     found, roc = deposit.withdrawn, at_one.sel(dataset="TriviaQA")
-    h3_found = h3(found["dprime"], found["meta_d"], found["meta_d_se"])
     return {
         ("4.1", "d_a"): roc["d_a"],
         ("4.1", "s"): roc["s"],
@@ -779,7 +766,7 @@ def of_deposit(deposit: Deposit) -> dict[tuple[str, str], Any]:
         ("revised", "d_a"): at_one["d_a"],
         ("deposit", "d′"): found["dprime"],
         ("deposit", "M-ratio"): found["m_ratio"],
-        ("deposit", "H3, both rules"): h3_found["supported"],
+        ("deposit", "H3, both rules"): h3(found)["supported"],
     }
 
 
@@ -796,7 +783,6 @@ def numbers_of_notes(deposit: Deposit) -> dict[str, xr.DataArray]:
 
 def report(study: Study, comparison: pd.DataFrame) -> Report:
     """Report of the reproduction."""
-    table = by_temperature("temperature")
     contents = {
         "deposit": study.deposit,
         "deposited": "not given" if study.deposit is None else f"{BINS} bins",
@@ -805,7 +791,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
         **ranking(),
         "chance": chance_of_relative_rule(),
         **temperatures_in_print(),
-        "h3": rows_of(h3(table["dprime"], table["meta_d"], printed_error()), "model"),
+        "h3": rows_of(h3(table_7()), "model"),
         "pairs": pair_frame(study),
         "domains": domain_frame(),
         **(deposit_contents(study.deposit) if study.deposit is not None else {}),
@@ -830,9 +816,11 @@ def rows_of(values: xr.Dataset, *dims: str) -> pd.DataFrame:
     return values.to_dataframe(dim_order=list(dims)).reset_index()
 
 
-def interval(found: xr.Dataset, name: str = "m_ratio") -> xr.DataArray:
-    """Estimates and their limits in words."""
-    return xr.apply_ufunc(in_words, found[name], found["lower"], found["upper"], vectorize=True)
+def interval(found: xr.Dataset) -> xr.DataArray:
+    """M and its limits in words."""
+    return xr.apply_ufunc(
+        in_words, found["m_ratio"], found["lower"], found["upper"], vectorize=True
+    )
 
 
 def in_words(value: float, lower: float, upper: float) -> str:
@@ -865,10 +853,7 @@ def temperatures_in_print() -> dict[str, Any]:
     table, revised = by_temperature("temperature"), by_temperature("revised_temperature")
     d, meta_d, told = table["dprime"], table["meta_d"], revised["meta_i2r"]
     panels = {"d′ (withdrawn)": d, "meta-d′ (withdrawn)": meta_d, "I₂ʳ (revised)": told}
-    said = "; ".join(
-        f"{model}: d′ {ends(d, model)}, meta-d′ {ends(meta_d, model)}, I₂ʳ {ends(told, model)}"
-        for model in printed(NAME)["models"]
-    )
+    said = ends({"d′": d, "meta-d′": meta_d, "I₂ʳ": told})
     return {"temperature": over_temperature(panels), "temperature_said": said}
 
 
@@ -878,16 +863,20 @@ def over_temperature(panels: Mapping[str, xr.DataArray]) -> pd.DataFrame:
     return rows_of(values, "measure", "model", "temperature")
 
 
-def ends(values: xr.DataArray, model: str) -> str:
-    """First and last value of a model."""
-    own = values.sel(model=model)
-    return f"{own[0].item():.2f} to {own[-1].item():.2f}"
+def ends(measures: Mapping[str, xr.DataArray]) -> str:
+    """First and last values over temperature of every model, in words."""
+    said = [
+        [f"{name} {a:.2f} to {b:.2f}" for a, b in values.isel(temperature=[0, -1]).to_numpy()]
+        for name, values in measures.items()
+    ]
+    by_model = zip(printed(NAME)["models"], zip(*said, strict=True), strict=True)
+    return "; ".join(f"{model}: {', '.join(parts)}" for model, parts in by_model)
 
 
 def pair_frame(study: Study) -> pd.DataFrame:
     """Every two models: overlap and difference, of print and of the quartiles."""
-    in_print, own = printed_pairs(), study.quartiles.sel(dataset="TriviaQA")
-    ours = pairwise(own["m_ratio"], own["lower"], own["upper"], own["draws"])
+    in_print = pairwise(labelled(NAME, "aggregate", "model"))
+    ours = pairwise(study.quartiles.sel(dataset="TriviaQA"))
     said = {
         name: [in_words(*row) for row in frame[["difference", "lower", "upper"]].to_numpy()]
         for name, frame in (("print", in_print), ("quartiles", ours))
@@ -912,27 +901,21 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     in_print = by_temperature("temperature")[["dprime", "m_ratio"]]
     in_print = in_print.rename(dprime="dprime_printed", m_ratio="m_printed")
     at_one = found.merge(in_print).assign(m=interval(found)).sel(temperature=1.0)
-    revised, one = (
-        by_temperature("revised_temperature").sel(temperature=1.0),
-        own.sel(temperature=1.0),
-    )
+    revised = by_temperature("revised_temperature").sel(temperature=1.0)
     published = {
         "auroc2_printed": labelled(NAME, "aggregate", "model")["auroc2"],
         "auroc2_revised": revised["auroc2"],
         "meta_i2r_revised": revised["meta_i2r"],
     }
     panels = {"accuracy": "accuracy", "AUROC2": "auroc2", "I₂ʳ less its null": "less_null"}
-    said = "; ".join(
-        f"{model}: AUROC2 {ends(own['auroc2'], model)}, I₂ʳ {ends(own['less_null'], model)}"
-        for model in printed(NAME)["models"]
-    )
+    said = ends({"AUROC2": own["auroc2"], "I₂ʳ": own["less_null"]})
     return {
         "deposit_withdrawn": rows_of(at_one, "model"),
-        "deposit_h3": rows_of(h3(found["dprime"], found["meta_d"], found["meta_d_se"]), "model"),
+        "deposit_h3": rows_of(h3(found), "model"),
         "deposit_robustness": variants(deposit.robustness),
         "measures": over_temperature({label: own[name] for label, name in panels.items()}),
         "measures_said": said,
-        "loss": rows_of(one.assign(published), "model"),
+        "loss": rows_of(own.sel(temperature=1.0).assign(published), "model"),
     }
 
 
@@ -978,7 +961,7 @@ def one_analysis(simulation: Simulation, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "analysis": ANALYSES[name],
-        "found_h3": rows_of(h3(own["dprime"], own["meta_d"], own["meta_d_se"]), "model"),
+        "found_h3": rows_of(h3(own), "model"),
         "found_robustness": variants(simulation.robustness[name]),
     }
 

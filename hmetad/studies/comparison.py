@@ -76,8 +76,10 @@ def compare_with_print(
     differs = printed(study)["differs"]
     frame = comparison_frame(rows, {tuple(at): one["note"] for one in differs for at in one["at"]})
     said = {name: by_row(values) for name, values in (numbers or {}).items()}
-    pairs = zip(frame["note"], frame["row"], strict=True)
-    notes = [note.format_map({name: said[name].get(row) for name in said}) for note, row in pairs]
+    notes = [
+        note.format_map({name: own[row] for name, own in said.items() if row in own})
+        for note, row in zip(frame["note"], frame["row"], strict=True)
+    ]
     return frame.assign(note=notes)
 
 

@@ -34,8 +34,8 @@ def frame_of(study: str, table: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> frame_of("cacioli2026", "temperature")[["model", "temperature", "dprime"]].iloc[-1].tolist()
-    ['Gemma-2-Instruct', 1.0, 0.946]
+    >>> frame_of("cacioli2026", "binning").to_dict("records")[1]
+    {'model': 'Llama-3-Instruct', 'm_ratio': 0.983, 'ratings': 4}
     """
     numbers = printed(study)
     section = numbers[table]
