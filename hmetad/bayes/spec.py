@@ -75,14 +75,16 @@ class ModelSpec:
     **own_choices : str
         Choices by name, as in cards: ``meta_criterion="absolute"``.
 
-    The tables are copied, and cannot be changed afterwards; `dataclasses.replace` makes another
-    record. Records that are equal have equal hashes.
-
     Raises
     ------
     InputError
         If a word is not among the legal ones, a field is of the wrong kind, a formula is of a
         parameter that the model lacks, or HMeta-d's criteria or meta-d′ have no normal prior.
+
+    Notes
+    -----
+    The tables are copied, and cannot be changed afterwards; `dataclasses.replace` makes another
+    record. Records that are equal have equal hashes.
 
     Examples
     --------

@@ -1,11 +1,10 @@
 """Higham & Higham (2018), "New improved gamma": which estimate of gamma is nearer the truth.
 
-Seed → simulated estimates of 36 models → table of printed and computed values. Participants rate
-right and wrong items whose evidence is normal; the truth follows from the two distributions.
+Seed → simulated estimates of 36 models → what is printed, computed. Participants rate right and
+wrong items whose evidence is normal; the truth follows from the two distributions.
 """
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -19,12 +18,16 @@ from scipy.special import ndtr
 
 from hmetad.measures.results import ratio
 from hmetad.measures.type2 import gamma, pairs
-from hmetad.studies.comparison import ComparisonRow, comparison_frame
+from hmetad.report.page.report import Report
+from hmetad.studies.comparison import compare_with_print
+from hmetad.studies.printed import frame_of
+from hmetad.studies.report import build_report
 
-__all__ = ["Study", "analyse", "compare"]
+__all__ = ["Study", "analyse", "compare", "report"]
 
 type Floats = NDArray[np.float64]
 
+NAME = "higham2018"
 PARTICIPANTS, ITEMS = 100_000, 50  # and as many wrong items
 # The smaller experiment: participants, and items that were right, or wrong.
 FEW_PARTICIPANTS, FEW_ITEMS = 40, 10
@@ -32,65 +35,27 @@ SDS = {"equal variance": 1.0, "unequal variance": 1.25}
 RESOLUTIONS = {"low resolution": 0.5, "high resolution": 2.0}
 SCALES = (6, 10, 101)
 BIASES = ("liberal", "unbiased", "conservative")
-TIES = {"ten bins": 643, "five bins": 661, "two bins": 785}
 AT_ONCE = 2500
-FEW_LOW = "advantage in SD of trapezoid, 20 items"
-FEW_HIGH = "advantage in SD of pairs, 20 items"
-KNOWN_DIFFERENCES = {
-    ("Variability", "low resolution", FEW_LOW): (
-        "With a fifth of the items every SD grows by √5, and so does the difference: .023 becomes "
-        ".051, as it does here. The printed .020 is below that of 100 items, and more standard "
-        "deviations from ours than 40 participants explain; perhaps .050 was meant."
-    ),
-    ("Variability", "high resolution", FEW_HIGH): (
-        "Print is one experiment of 40 participants a model, here 2,500 of them: some 2.5 to 3 of "
-        "their standard deviations from the mean. Ceiling at 10 items a side keeps the difference "
-        "below the .018 that √5 times .008 would be."
-    ),
-}
-
-GROUPS = [f"{sd}, {resolution}" for sd in SDS for resolution in RESOLUTIONS]
-# In the order of GROUPS: of nine models, how often the trapezoid is nearer; how much nearer.
-WINS = (8, 9, 6, 8)
-TIMES_NEARER = (3.41, 20.54, 34.56, 4.06)
-# Mean advantage in the SD over participants: of the trapezoid at low resolution, of pairs at high.
-ADVANTAGES = {"low resolution": (0.023, 0.020), "high resolution": (0.008, 0.018)}
-# Concordant and discordant pairs of 30 right and 20 wrong answers in ten, five and two bins.
-WORKED = {"ten bins": (554, 28, 0.904), "five bins": (540, 24, 0.915), "two bins": (425, 15, 0.932)}
+# Groups of nine models, and the estimate that varies less, by resolution.
+GROUPS = list(product(SDS, RESOLUTIONS))
+STEADIER = {"low resolution": "trapezoid", "high resolution": "pairs"}
+NAMES = {"trapezoid": "G_trap", "pairs": "G_pairs"}
 
 
 @dataclass(frozen=True)
 class Study:
-    """Simulated estimates and their truth; dims sd, resolution, scale, bias, estimator.
+    """Simulated estimates and their truth; dims sd, resolution, scale, bias, estimator."""
 
-    Parameters
-    ----------
-    models : Dataset
-        ``mean`` of the estimates, ``spread`` (SD over participants), ``covariance`` of the
-        two means (estimator, other), ``truth`` and unsigned ``deviation`` of the mean from it.
-    few : DataArray
-        SD over participants with few items, in many experiments of 40 participants (experiment).
-    seed : int
-    """
-
+    # mean of the estimates, spread (SD over participants), covariance of the two means (estimator,
+    # other), truth and unsigned deviation of the mean from it.
     models: xr.Dataset
+    # SD over participants with few items, in many experiments of 40 participants (experiment).
     few: xr.DataArray
     seed: int
 
 
 def analyse(*, participants: int = PARTICIPANTS, seed: int = 1) -> Study:
-    """Simulate the 36 models with many items, and again with few.
-
-    Parameters
-    ----------
-    participants : int, optional
-        Of each model.
-    seed : int, optional
-
-    Returns
-    -------
-    Study
-    """
+    """Simulate the 36 models with many items, and again with few."""
     many, few = np.random.SeedSequence(seed).spawn(2)
     models = summary(simulate(participants, ITEMS, many))
     size = participants // FEW_PARTICIPANTS
@@ -111,14 +76,14 @@ def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.
                 zip(models, seed.spawn(len(models)), strict=True),
             )
         )
-    shape = len(SDS), len(RESOLUTIONS), len(SCALES), len(BIASES), 2, participants
-    coords = {
+    coords: dict[str, list[Any]] = {
         "sd": list(SDS),
         "resolution": list(RESOLUTIONS),
         "scale": list(SCALES),
         "bias": list(BIASES),
-        "estimator": ["trapezoid", "pairs"],
+        "estimator": list(NAMES),
     }
+    shape = [*(len(labels) for labels in coords.values()), participants]
     return xr.DataArray(np.reshape(found, shape), coords, (*coords, "participant"))
 
 
@@ -176,53 +141,44 @@ def summary(estimates: xr.DataArray) -> xr.Dataset:
 
 
 def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours.
-
-    Parameters
-    ----------
-    study : Study
-        What `analyse` returned.
-
-    Returns
-    -------
-    DataFrame
-        Columns table, row, quantity, printed, ours, tolerance, agrees, note.
-    """
-    return comparison_frame(
-        [*worked_rows(), *win_rows(study), *spread_rows(study)], KNOWN_DIFFERENCES
+    """Table of everything printed beside ours."""
+    return compare_with_print(
+        NAME, {**worked_example(), **wins_and_nearness(study), **variability(study)}
     )
 
 
-def worked_rows() -> Iterator[ComparisonRow]:
-    """The example of 30 right and 20 wrong answers."""
+def worked_example() -> dict[tuple[str, str], Any]:
+    """Gamma, ties and A_g of the example of 30 right and 20 wrong answers."""
+    worked = frame_of(NAME, "worked").set_index("bins")
+    concordant, discordant = worked["concordant"], worked["discordant"]
+    of_pairs = (concordant - discordant) / (concordant + discordant)
+    ties = 50 * 49 // 2 - concordant - discordant
     pairs_of_both = 30 * 20
-    for name, (concordant, discordant, printed) in WORKED.items():
-        value = (concordant - discordant) / (concordant + discordant)
-        yield ComparisonRow("worked example", name, "gamma", printed, value, 0.0005)
-        ties: int = 50 * 49 // 2 - concordant - discordant
-        yield ComparisonRow("worked example", name, "ties", TIES[name], ties, 0)
-    concordant, discordant, _ = WORKED["ten bins"]
     area = (concordant + (pairs_of_both - concordant - discordant) / 2) / pairs_of_both
-    yield ComparisonRow("worked example", "ten bins", "A_g", 0.94, area, 0.005)
-    table = xr.DataArray([[17, 3], [5, 25]], dims=("correct", "rating"))
-    ours = gamma(table, estimator="pairs").item()
-    yield ComparisonRow("worked example", "counts in two bins", "gamma", 0.932, ours, 0.0005)
+    counts = xr.DataArray([[17, 3], [5, 25]], dims=("correct", "rating"))
+    of_counts = {"counts in two bins": gamma(counts, estimator="pairs").item()}
+    found = {"gamma": of_pairs.to_dict() | of_counts, "ties": ties.to_dict(), "A_g": area.to_dict()}
+    return {("worked example", name): values for name, values in found.items()}
 
 
-def win_rows(study: Study) -> Iterator[ComparisonRow]:
+def wins_and_nearness(study: Study) -> dict[tuple[str, str], Any]:
     """In how many models the trapezoid is nearer the truth, and how much nearer it is there."""
+    in_print, where = frame_of(NAME, "nearness"), "Figures 5 and 6"
     ours, repeats = nearness(study.models["deviation"]), repeated_nearness(study)
-    printed = {"wins of 9": WINS, "times nearer": TIMES_NEARER}
-    for quantity, here, again in zip(printed, ours, repeats, strict=True):
-        values, limits = flat(here), flat(again.quantile([0.025, 0.975], "repeat"))
-        for i, name in enumerate(GROUPS):
-            reach = reach_towards(printed[quantity][i], values[i], limits[:, i])
-            row = (name, quantity, printed[quantity][i], values[i].item())
-            yield ComparisonRow("Figures 5 and 6", *row, reach)
+    found: dict[tuple[str, str], Any] = {}
+    for i, (quantity, column) in enumerate((("wins of 9", "wins"), ("times nearer", "times"))):
+        values, limits = flat(ours[i]), flat(repeats[i].quantile([0.025, 0.975], "repeat"))
+        reach = list(map(reach_towards, in_print[column], values, limits.T))
+        found[where, quantity] = by_group(values.tolist()), by_group(reach)
     total = repeats[0].sum(["sd", "resolution"]).quantile([0.025, 0.975], "repeat")
     wins = int(ours[0].sum())
-    reach = reach_towards(31, wins, total.to_numpy())
-    yield ComparisonRow("Figures 5 and 6", "all models", "wins of 36", 31, wins, reach)
+    reach_of_all = reach_towards(in_print["wins"].sum(), wins, total.to_numpy())
+    return found | {(where, "wins of 36"): ({"all models": wins}, {"all models": reach_of_all})}
+
+
+def by_group(values: list[Any]) -> dict[str, Any]:
+    """Values by the names of the groups of models."""
+    return dict(zip(map(", ".join, GROUPS), values, strict=True))
 
 
 def reach_towards(printed: float, ours: float, limits: Floats) -> float:
@@ -254,26 +210,28 @@ def repeated_nearness(study: Study, repeats: int = 4000) -> tuple[xr.DataArray, 
     return nearness(abs(moved - models["truth"]))
 
 
-def spread_rows(study: Study) -> Iterator[ComparisonRow]:
+def flat(by_group: xr.DataArray) -> NDArray[Any]:
+    """Values in the order of `GROUPS`, in the last axis."""
+    ordered = by_group.transpose(..., "sd", "resolution").to_numpy()
+    return ordered.reshape(*ordered.shape[:-2], -1)
+
+
+def variability(study: Study) -> dict[tuple[str, str], Any]:
     """Which estimate varies less over participants, and by how much."""
     many, few = advantage(study.models["spread"]), advantage(study.few)
-    for name, printed in ADVANTAGES.items():
-        better = "trapezoid" if name == "low resolution" else "pairs"
+    found: dict[str, Any] = {}
+    for name, better in STEADIER.items():
         sign = 1 if better == "trapezoid" else -1
-        ours = sign * many.sel(resolution=name)
-        size = f"advantage in SD of {better}"
-        where, mean = ("Variability", name), ours.mean().item()
-        yield ComparisonRow(*where, f"{size}, 100 items", printed[0], mean, 0.001)
-        share = f"{int((ours > 0).sum())} of 18"
-        what = f"models in which {better} varies less"
-        yield ComparisonRow(*where, f"{what}, 100 items", "18 of 18", share)
-        several = sign * few.sel(resolution=name).mean(["sd", "scale", "bias"])
+        of_many, of_few = sign * many.sel(resolution=name), sign * few.sel(resolution=name)
+        several = of_few.mean(["sd", "scale", "bias"])
         # One experiment of 40 participants is printed: two of its standard deviations.
-        reach = 2 * several.std("experiment").item()
-        mean = several.mean().item()
-        yield ComparisonRow(*where, f"{size}, 20 items", printed[1], mean, reach)
-        share = f"{int((sign * few.sel(resolution=name).mean('experiment') > 0).sum())} of 18"
-        yield ComparisonRow(*where, f"{what}, 20 items", "18 of 18", share)
+        reach = {name: 2 * several.std("experiment").item()}
+        size, what = f"advantage in SD of {better}", f"models in which {better} varies less"
+        found[f"{size}, 100 items"] = {name: of_many.mean().item()}
+        found[f"{size}, 20 items"] = {name: several.mean().item()}, reach
+        for items, own in ((100, of_many), (20, of_few.mean("experiment"))):
+            found[f"{what}, {items} items"] = {name: f"{int((own > 0).sum())} of 18"}
+    return {("Variability", quantity): values for quantity, values in found.items()}
 
 
 def advantage(spread: xr.DataArray) -> xr.DataArray:
@@ -281,7 +239,62 @@ def advantage(spread: xr.DataArray) -> xr.DataArray:
     return spread.sel(estimator="pairs") - spread.sel(estimator="trapezoid")
 
 
-def flat(by_group: xr.DataArray) -> NDArray[Any]:
-    """Values in the order of `GROUPS`, in the last axis."""
-    ordered = by_group.transpose(..., "sd", "resolution").to_numpy()
-    return ordered.reshape(*ordered.shape[:-2], -1)
+def report(study: Study, comparison: pd.DataFrame) -> Report:
+    """Report of the reproduction."""
+    contents = {
+        "groups": [means_of(study, *group) for group in GROUPS],
+        "nearness": nearness_frame(study),
+        "seed": study.seed,
+    }
+    return build_report(NAME, contents, comparison)
+
+
+def means_of(study: Study, sd: str, resolution: str) -> dict[str, Any]:
+    """Mean estimates less the truth of a group of models, with Monte Carlo intervals."""
+    models = study.models.sel(sd=sd, resolution=resolution)
+    dims = ("scale", "bias", "estimator")
+    variance = np.diagonal(models["covariance"].transpose(*dims, "other"), axis1=-2, axis2=-1)
+    error = models["mean"].transpose(*dims) - models["truth"]
+    frame = error.to_dataframe(name="error").reset_index()
+    half = 1.96 * np.sqrt(variance).ravel()
+    worst = models["deviation"].max("bias")
+    largest = (
+        f"{scale} points, {short}: up to {worst.sel(scale=scale, estimator=name).item():.3f}"
+        for scale in SCALES
+        for name, short in NAMES.items()
+    )
+    return {
+        "means": frame.assign(
+            lower=frame["error"] - half,
+            upper=frame["error"] + half,
+            line=frame["estimator"].map(NAMES),
+            panel=frame["scale"].astype(str) + " points",
+        ),
+        "name": f"{sd}-{resolution}".replace(" ", "-"),
+        "group": f"{sd}, {resolution}",
+        "truth": models["truth"].item(),
+        "largest": "; ".join(largest),
+    }
+
+
+def nearness_frame(study: Study) -> pd.DataFrame:
+    """Wins and times nearer with their ranges over repeats, and the ratio of mean deviations."""
+    deviation = study.models["deviation"]
+    wins, nearer = nearness(deviation)
+    ranges = [x.quantile([0.025, 0.975], "repeat") for x in repeated_nearness(study)]
+    (fewest, most), (least, largest) = map(flat, ranges)
+    is_won = deviation.sel(estimator="pairs") > deviation.sel(estimator="trapezoid")
+    means = deviation.where(is_won).mean(["scale", "bias"])
+    stable = means.sel(estimator="pairs") / means.sel(estimator="trapezoid")
+    return pd.DataFrame(
+        {
+            "Models": map(", ".join, GROUPS),
+            "Wins of 9": flat(wins),
+            "Wins in repeats": [f"{x:.0f} to {y:.0f}" for x, y in zip(fewest, most, strict=True)],
+            "Times nearer": flat(nearer),
+            "Times in repeats": [
+                f"{x:.1f} to {y:.1f}" for x, y in zip(least, largest, strict=True)
+            ],
+            "Ratio of means": flat(stable),
+        }
+    )

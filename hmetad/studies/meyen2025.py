@@ -1,12 +1,12 @@
 """Meyen, Göppert, Schrenk, von Luxburg & Franz (2025), relative metainformation.
 
-Seed → simulated classifiers and their measures → table of printed and computed values. The paper's
-example is a table of 400 trials; its simulations have observers with uniform, normal and binary
-noise, whose confidence is calibrated.
+Seed → simulated classifiers and their measures → what is printed, computed. The paper's example is
+a table of 400 trials; its simulations have observers with uniform, normal and binary noise, whose
+confidence is calibrated.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,12 +26,16 @@ from hmetad.measures.information_bounds import (
 from hmetad.measures.information_noise import noise_information, normal_noise_information
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
-from hmetad.studies.comparison import ComparisonRow, comparison_frame
+from hmetad.report.page.report import Report
+from hmetad.studies.comparison import compare_with_print
+from hmetad.studies.printed import printed
+from hmetad.studies.report import build_report
 
-__all__ = ["MEASURES", "Study", "analyse", "compare", "example_counts"]
+__all__ = ["Study", "analyse", "compare", "report"]
 
 type Floats = NDArray[np.float64]
 
+NAME = "meyen2025"
 NOISES = ("uniform", "normal", "binary")
 ACCURACIES = (0.6, 0.7, 0.8, 0.9)
 DATA_SETS, TRIALS = 200, 200  # of each condition; of each label
@@ -49,78 +53,26 @@ MEASURES = {
     "rmi": "RMI",
 }
 REDUCTIONS = ("plug-in", "bias reduced")
-# Of RMI, between means at different accuracies, where theory has none.
-LARGEST_RANGE = 0.05
-
-TABLE_1 = ([84, 56, 48, 12], [4, 56, 64, 76])
-# Of its four responses: share, calibrated confidence, information.
-TABLE_2 = {
-    "share of responses": (0.22, 0.28, 0.28, 0.22),
-    "calibrated confidence": (0.95, 0.50, 0.57, 0.86),
-    "predictionwise information": (0.73, 0.00, 0.01, 0.43),
-}
-# Name in `meta_information` → printed, tolerance of a number with so many digits.
-EXAMPLE = {
-    "accuracy": (0.7, 0.05),
-    "info": (0.26, 0.005),
-    "lower": (0.12, 0.005),
-    "upper": (0.4, 0.05),
-    "meta_i": (0.14, 0.005),
-    "meta_i1r": (2.5, 0.05),
-    "meta_i2r": (0.16, 0.005),
-    "rmi": (0.50, 0.005),
-}
-GROUP_OF_THREE = {"binary": (0.784, 0.0005), "normal": (0.82, 0.005), "uniform": (0.892, 0.0005)}
-MEAN_RMI = "range of mean RMI over accuracies"
-KNOWN_DIFFERENCES = {
-    ("example", "Table 1", "m_ratio"): (
-        "1.8 is the quotient of the printed 1.9 and 1.05. Not rounded before, it is 1.87, with "
-        "1/(2K) added to every cell, and 1.88 without."
-    ),
-    ("Figure 6", "uniform", MEAN_RMI): (
-        "Theory's 0 is without sampling error. The plug-in estimate of 400 trials is biased, more "
-        "so at low accuracy, where most responses are guesses; with the bias reduced, in Figure 7, "
-        "less is left."
-    ),
-}
 
 
 @dataclass(frozen=True)
 class Study:
-    """The example, the simulations and the groups.
+    """The simulations and the groups."""
 
-    Parameters
-    ----------
-    estimates : Dataset
-        `MEASURES`, with dims reduction, noise, accuracy, data_set; and ``observed``, the recoded
-        accuracy of the data set.
-    expected : Dataset
-        `MEASURES` without sampling error, with dims noise, accuracy.
-    groups : Dataset
-        ``accuracy`` of groups of observers with accuracy .7, dims noise, size; and its bounds.
-    outside : Dataset
-        ``type1`` and ``type2``: by how much the ROC of a random classifier is outside its bounds.
-    seed : int
-    """
-
+    # `MEASURES` by reduction, noise, accuracy, data_set; and observed, the accuracy of the data
+    # set with its responses recoded.
     estimates: xr.Dataset
+    # `MEASURES` without sampling error, by noise, accuracy.
     expected: xr.Dataset
+    # Accuracy of groups of observers with accuracy .7, by noise, size; and its bounds.
     groups: xr.Dataset
+    # type1 and type2: by how much the ROC of a random classifier is outside its bounds.
     outside: xr.Dataset
     seed: int
 
 
 def analyse(*, seed: int = 1) -> Study:
-    """Simulate the classifiers, measure them, and combine them to groups.
-
-    Parameters
-    ----------
-    seed : int, optional
-
-    Returns
-    -------
-    Study
-    """
+    """Simulate the classifiers, measure them, and combine them to groups."""
     data, bias, classifiers = np.random.SeedSequence(seed).generate_state(3)
     counts = simulated_counts(np.random.default_rng(data))
     return Study(
@@ -134,7 +86,8 @@ def analyse(*, seed: int = 1) -> Study:
 
 def example_counts() -> xr.DataArray:
     """Table 1: two ratings, S1 the label −1."""
-    return from_nr(*TABLE_1)
+    counts = printed(NAME)["table1"]
+    return from_nr(counts["nR_S1"], counts["nR_S2"]).assign_coords(cell=["Table 1"])
 
 
 def response_probabilities(noise: str, accuracy: float) -> Floats:
@@ -201,13 +154,11 @@ def measured(counts: xr.DataArray, debias_seed: int | None = None) -> xr.Dataset
 
 def conditions_of(measures: xr.Dataset) -> xr.Dataset:
     """Dims noise, accuracy and data_set in place of cell."""
-    sets = len(np.unique(measures["data_set"]))
-    shape = len(NOISES), len(ACCURACIES), sets
-    dims = ("noise", "accuracy", "data_set")
-    bare = measures.drop_vars([*dims[::2], "true_accuracy", "cell"])
-    coords = {"noise": list(NOISES), "accuracy": list(ACCURACIES), "data_set": np.arange(sets)}
-    index = xr.DataArray(np.arange(np.prod(shape)).reshape(shape), coords, dims)
-    return bare.isel(cell=index)
+    sets = np.unique(measures["data_set"])
+    coords = {"noise": list(NOISES), "accuracy": list(ACCURACIES), "data_set": sets}
+    index = np.arange(measures.sizes["cell"]).reshape(len(NOISES), len(ACCURACIES), len(sets))
+    bare = measures.drop_vars(["noise", "data_set", "true_accuracy", "cell"])
+    return bare.isel(cell=xr.DataArray(index, coords, tuple(coords)))
 
 
 def expected_measures() -> xr.Dataset:
@@ -276,91 +227,65 @@ def outside(bounds: xr.Dataset, rate: Floats) -> Floats:
 
 
 def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours.
-
-    Parameters
-    ----------
-    study : Study
-        What `analyse` returned.
-
-    Returns
-    -------
-    DataFrame
-        Columns table, row, quantity, printed, ours, tolerance, agrees, note.
-    """
-    rows = [
-        *figure_rows(),
-        *example_rows(),
-        *proposition_rows(study),
-        *range_rows(study),
-        *group_rows(study),
-    ]
-    return comparison_frame(rows, KNOWN_DIFFERENCES)
-
-
-def figure_rows() -> Iterator[ComparisonRow]:
-    """The two ratings of Figure 1, and the three observers of Figure 2."""
-    confidence, weight = np.array([0.6, 0.9]), np.array([2, 1]) / 3
-    pti = 1 - binary_entropy(confidence)
-    yield ComparisonRow("Figure 1", "all", "accuracy", 0.7, float(weight @ confidence), 1e-9)
-    for c, printed, bits in zip(confidence, (0.03, 0.53), pti, strict=True):
-        yield ComparisonRow("Figure 1", f"c = {c:.1f}", "information", printed, float(bits), 0.005)
-    yield ComparisonRow("Figure 1", "all", "information", 0.20, float(weight @ pti), 0.005)
-    # Print gives d′ as 1.05, not as the 1.0488 of an accuracy of .7.
-    normal = normal_noise_information(1.05)
-    yield ComparisonRow("Figure 2", "normal", "accuracy", 0.7, normal["accuracy"].item(), 0.005)
-    yield ComparisonRow("Figure 2", "normal", "information", 0.18, normal["info"].item(), 0.005)
-    others = noise_information(0.7)
-    yield ComparisonRow("Figure 2", "normal", "d′", 1.05, others["dprime"].item(), 0.005)
-    for name, printed, tolerance in (("binary", 0.12, 0.005), ("uniform", 0.4, 0.0005)):
-        yield ComparisonRow(
-            "Figure 2", name, "information", printed, others[name].item(), tolerance
-        )
-
-
-def example_rows() -> Iterator[ComparisonRow]:
-    """Tables 1 and 2, and the numbers of the example."""
-    counts = example_counts()
-    outcomes = np.concatenate(
-        [counts.to_numpy()[0, :, 0, ::-1], counts.to_numpy()[0, :, 1]], axis=-1
-    )
-    share = outcomes.sum(axis=0) / outcomes.sum()
-    confidence = outcomes.max(axis=0) / outcomes.sum(axis=0)
-    columns = (share, confidence, 1 - binary_entropy(confidence))
-    for (name, printed), ours in zip(TABLE_2.items(), columns, strict=True):
-        for i in range(len(printed)):
-            yield ComparisonRow("Table 2", f"r{i + 1}", name, printed[i], float(ours[i]), 0.005)
-    measures = meta_information(counts)
-    for name, (value, tolerance) in EXAMPLE.items():
-        yield ComparisonRow("example", "Table 1", name, value, measures[name].item(), tolerance)
-    bounds = information_bounds(0.7, 0.5)
-    yield ComparisonRow("example", "bounds", "lower", 0.12, bounds["lower"].item(), 0.005)
-    yield ComparisonRow("example", "bounds", "upper", 0.4, bounds["upper"].item(), 0.0005)
-    dprime = sdt(counts)["dprime"].item()
-    yield ComparisonRow("example", "Table 1", "dprime", 1.05, dprime, 0.005)
-    # statConfR, which the paper used, adds to every cell.
-    fitted = fit_mle(counts, correction="cell")
-    for name, value in (("meta_d", 1.9), ("m_ratio", 1.8)):
-        yield ComparisonRow("example", "Table 1", name, value, fitted[name].item(), 0.05)
-    normal = normal_noise_information(dprime)["meta_i"].item()
-    yield ComparisonRow("example", "Table 1", "meta_i at d′", 0.056, normal, 0.0005)
-
-
-def proposition_rows(study: Study) -> Iterator[ComparisonRow]:
-    """Propositions 4 and 5: whether any point of a ROC is outside, but for rounding."""
+    """Table of everything printed beside ours."""
+    spans, three = mean_ranges(study)["rmi"], study.groups.sel(size=3)
+    ours = {**figures_1_and_2(), **example()}
+    # A point of a ROC that is outside is outside by more than rounding.
     for name, proposition in (("type1", "Proposition 4"), ("type2", "Proposition 5")):
         inside = int((study.outside[name] < 1e-12).sum())
-        what = "classifiers inside the bounds"
-        yield ComparisonRow(proposition, "random", what, CLASSIFIERS, inside, 0)
+        ours[proposition, "classifiers inside the bounds"] = {"random": inside}
+    for figure, reduction in zip(("Figure 6", "Figure 7"), REDUCTIONS, strict=True):
+        ours[figure, "range of mean RMI over accuracies"] = spans.sel(reduction=reduction)
+    accuracy = three["accuracy"].assign_coords(noise=[f"three, {noise}" for noise in NOISES])
+    ours["Figure 8", "accuracy"] = accuracy
+    for side in ("lower", "upper"):
+        ours["Theorem 8", f"{side} bound"] = {"three": three[side].item()}
+    return compare_with_print(NAME, ours)
 
 
-def range_rows(study: Study) -> Iterator[ComparisonRow]:
-    """RMI of uniform and binary noise, between whose means theory has no difference."""
-    spans = mean_ranges(study)["rmi"]
-    for figure, reduction in (("Figure 6", "plug-in"), ("Figure 7", "bias reduced")):
-        for noise in ("uniform", "binary"):
-            ours = spans.sel(reduction=reduction, noise=noise).item()
-            yield ComparisonRow(figure, noise, MEAN_RMI, 0.0, ours, LARGEST_RANGE)
+def figures_1_and_2() -> dict[tuple[str, str], Any]:
+    """The two ratings of Figure 1, and the three observers of Figure 2."""
+    confidence, weight = np.array([0.6, 0.9]), np.array([2, 1]) / 3
+    bits = 1 - binary_entropy(confidence)
+    of_ratings = dict(zip(("c = 0.6", "c = 0.9"), bits.tolist(), strict=True))
+    # Print gives d′ as 1.05, not as the 1.0488 of an accuracy of .7.
+    normal, others = normal_noise_information(1.05), noise_information(0.7)
+    information = {name: others[name].item() for name in ("binary", "uniform")}
+    return {
+        ("Figure 1", "accuracy"): {"all": float(weight @ confidence)},
+        ("Figure 1", "information"): {**of_ratings, "all": float(weight @ bits)},
+        ("Figure 2", "accuracy"): {"normal": normal["accuracy"].item()},
+        ("Figure 2", "information"): {"normal": normal["info"].item(), **information},
+        ("Figure 2", "d′"): {"normal": others["dprime"].item()},
+    }
+
+
+def example() -> dict[tuple[str, str], Any]:
+    """Table 2, and the numbers of the example."""
+    counts = example_counts()
+    sides = [counts.to_numpy()[0, :, 0, ::-1], counts.to_numpy()[0, :, 1]]
+    outcomes = np.concatenate(sides, axis=-1)
+    confidence = outcomes.max(axis=0) / outcomes.sum(axis=0)
+    table_2 = {
+        "share of responses": outcomes.sum(axis=0) / outcomes.sum(),
+        "calibrated confidence": confidence,
+        "predictionwise information": 1 - binary_entropy(confidence),
+    }
+    responses = {"response": ["r1", "r2", "r3", "r4"]}
+    found: dict[tuple[str, str], Any] = {
+        ("Table 2", name): xr.DataArray(values, responses) for name, values in table_2.items()
+    }
+    # statConfR, which the paper used, adds to every cell.
+    fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]]
+    dprime = sdt(counts)["dprime"]
+    own = meta_information(counts).merge(fitted, compat="override").assign(dprime=dprime)
+    own["meta_i at d′"] = normal_noise_information(dprime.item())["meta_i"]
+    for name, value in own.items():
+        found["example", str(name)] = {"Table 1": value.item()}
+    bounds = information_bounds(0.7, 0.5)
+    for side in ("lower", "upper"):
+        found["example", side]["bounds"] = bounds[side].item()
+    return found
 
 
 def mean_ranges(study: Study) -> xr.Dataset:
@@ -369,13 +294,63 @@ def mean_ranges(study: Study) -> xr.Dataset:
     return means.max("accuracy") - means.min("accuracy")
 
 
-def group_rows(study: Study) -> Iterator[ComparisonRow]:
-    """Groups of three, and their bounds."""
-    three = study.groups.sel(size=3)
-    for noise, (printed, tolerance) in GROUP_OF_THREE.items():
-        ours = three["accuracy"].sel(noise=noise).item()
-        yield ComparisonRow("Figure 8", f"three, {noise}", "accuracy", printed, ours, tolerance)
-    for bound, noise in (("lower", "binary"), ("upper", "uniform")):
-        printed, tolerance = GROUP_OF_THREE[noise]
-        row = ("three", f"{bound} bound", printed, three[bound].item(), tolerance)
-        yield ComparisonRow("Theorem 8", *row)
+def report(study: Study, comparison: pd.DataFrame) -> Report:
+    """Report of the reproduction."""
+    counts = example_counts()
+    measured_example = meta_information(counts)
+    three = study.groups["accuracy"].sel(size=3)
+    ranges = mean_ranges(study).rename(MEASURES).to_dataframe(dim_order=["noise", "reduction"])
+    headings = {"noise": "Noise", "reduction": "Estimate"}
+    contents = {
+        "data_sets": DATA_SETS,
+        "resamples": RESAMPLES,
+        "example": measured_example,
+        "example_counts": counts,
+        "example_accuracy": measured_example["accuracy"].item(),
+        "example_info": measured_example["info"].item(),
+        "expected": long_frame(study.expected),
+        "limits": limits_of_panels(study),
+        "reductions": [points_of(study, reduction) for reduction in REDUCTIONS],
+        "ranges": ranges.reset_index().rename(columns=headings),
+        "group_accuracy": study.groups["accuracy"],
+        "groups_of_three": "; ".join(
+            f"{noise} noise: {three.sel(noise=noise).item():.3f}" for noise in NOISES
+        ),
+        "seed": study.seed,
+    }
+    return build_report(NAME, contents, comparison)
+
+
+def limits_of_panels(study: Study) -> dict[str, tuple[float, float]]:
+    """Where most plug-in estimates of a measure lie; both figures have the same axes."""
+    plain, limits = study.estimates.sel(reduction="plug-in"), {}
+    for name, label in MEASURES.items():
+        low, high = np.nanpercentile(plain[name], [1, 99])
+        edge = 0.12 * (high - low)
+        limits[label] = (low - edge, high + edge)
+    return limits
+
+
+def points_of(study: Study, reduction: str) -> dict[str, Any]:
+    """Measures of every data set over its accuracy, and the mean RMI in words."""
+    own = study.estimates.sel(reduction=reduction)
+    points = long_frame(own)
+    rmi = own["rmi"].mean("data_set")
+    means = (
+        f"{noise} noise: {', '.join(f'{x:.2f}' for x in rmi.sel(noise=noise).to_numpy())}"
+        for noise in NOISES
+    )
+    return {
+        "estimates": points.drop(columns="accuracy").rename(columns={"observed": "accuracy"}),
+        "name": reduction.replace(" ", "-"),
+        "reduction": reduction,
+        "means": "; ".join(means),
+    }
+
+
+def long_frame(measures: xr.Dataset) -> pd.DataFrame:
+    """A row per measure and place, with what does not hang on the measure."""
+    values = measures[list(MEASURES)].rename(MEASURES).to_dataarray("measure")
+    others = measures.drop_vars(list(MEASURES))
+    frame = others.assign(value=values).to_dataframe(dim_order=values.dims).reset_index()
+    return frame.assign(noise=frame["noise"] + " noise")

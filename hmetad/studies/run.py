@@ -29,29 +29,10 @@ FROM_DATA = ("cacioli2026",)
 
 
 def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
-    """Run a study, and write its comparison with print and its report.
+    """Run a study, write its comparison with print and its report, and return the comparison.
 
-    Parameters
-    ----------
-    name : str
-        One of `STUDIES`.
-    out : Path
-        Folder for the two files, made if it is missing.
-    **options
-        Passed on to the study: seed; draws and options of `hmetad.fit`, if it samples; and data,
-        the path of its deposit, if it reads one.
-
-    Returns
-    -------
-    DataFrame
-        Printed and computed values, as in comparison.csv: table, row, quantity, printed, ours,
-        tolerance, agrees, note.
-
-    Raises
-    ------
-    InputError
-        If there is no such study, or draws are asked of one that has none, or data are given to
-        one that reads none.
+    Options go on to the study: seed; draws and options of `hmetad.fit`, if it samples; and data,
+    the path of its deposit, if it reads one.
     """
     check_study(name)
     if name not in FROM_DATA and "data" in options:
@@ -65,13 +46,8 @@ def reproduce(name: str, out: Path, **options: Any) -> "pd.DataFrame":
     study = import_module(f"hmetad.studies.{name}")
     results = study.analyse(**options)
     comparison: pd.DataFrame = study.compare(results)
-    report = import_module(f"hmetad.studies.{name}_report").report(results, comparison)
-    write_together(
-        {
-            out / "comparison.csv": csv_frame(comparison),
-            out / "report.html": report.html(),
-        }
-    )
+    page = study.report(results, comparison).html()
+    write_together({out / "comparison.csv": csv_frame(comparison), out / "report.html": page})
     return comparison
 
 

@@ -1,9 +1,8 @@
 """Servajean & Servajean (2026): three language models, three tasks, nine cells.
 
-The deposited counts → fits, contrasts and decisions, each beside what the paper prints.
-The fits are HMeta-d's single-subject model as the authors ran it (`hmetad_single`), and the
-package's own (`individual`) under both rules for κ.
-Source: arXiv:2603.29693, Tables S1 and S2 and the text of its Results.
+The deposited counts → fits, contrasts and decisions → what is printed, computed. The fits are
+HMeta-d's single-subject model as the authors ran it (`hmetad_single`), and the package's own
+(`individual`) under both rules for κ.
 """
 
 from collections.abc import Mapping
@@ -22,77 +21,44 @@ from hmetad.compare.decisions import Decisions, decide
 from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.table import from_nr
 from hmetad.measures.sdt import sdt, z_test
-from hmetad.studies.comparison import ComparisonRow, compare_decisions, comparison_frame
-from hmetad.studies.transcribed import frame_of, transcribed
+from hmetad.report.contents.estimates import estimate_frame
+from hmetad.report.names import symbol
+from hmetad.report.page.report import Report
+from hmetad.report.plots.intervals import describe_intervals
+from hmetad.studies.comparison import compare_with_print, decided_words
+from hmetad.studies.printed import frame_of, printed
+from hmetad.studies.report import build_report
 
-__all__ = ["KNOWN_DIFFERENCES", "Study", "analyse", "compare"]
+__all__ = ["Study", "analyse", "compare", "confidence_counts", "report"]
 
+NAME = "servajean2026"
+# So many per chain leave more than 20,000 effective draws of every M.
 DRAWS = 14_000
 SIDE_DRAWS = 2_000
 CHAINS = 4
 COMPARISONS = 27
-TOLERANCES = {"dprime": 0.015, "meta_d": 0.02, "m_ratio": 0.006}
-LAST_DIGIT = 0.00005
-
-UNCONVERGED = (
-    "Printed from an unconverged run: HMeta-d's default settings (JAGS, 1,000 burn-in, 3 × 10,000 "
-    "draws) let c drift on these counts and give it again; converged chains do not."
-)
-FOLLOWS = "Follows from the unconverged run of DeepSeek-V3.2-Exp in task C."
-KNOWN_DIFFERENCES: Mapping[tuple[str, str, str], str] = {
-    ("S1", "DeepSeek-V3.2-Exp | C", "dprime"): UNCONVERGED,
-    ("S1", "DeepSeek-V3.2-Exp | C", "meta_d"): UNCONVERGED,
-    ("S1", "DeepSeek-V3.2-Exp | C", "m_ratio"): UNCONVERGED,
-    ("log_m_between_models", "GPT-5 − DeepSeek-V3.2-Exp | C", "log_m"): FOLLOWS,
-    ("dprime_between_models", "Mistral-Medium-2508 − DeepSeek-V3.2-Exp | C", "dprime"): FOLLOWS,
-    ("S2", "GPT-5 | C | none", "half_width"): "A misprint of .0359; computed .035949.",
-    ("S2", "GPT-5 | C | S2", "c"): "Cut off instead of rounded; computed .766771.",
-}
+ESTIMATED = ("dprime", "meta_d", "m_ratio")
 
 
 @dataclass(frozen=True)
 class Study:
-    """All that the study computes.
+    """All that the study computes."""
 
-    Parameters
-    ----------
-    counts : DataArray
-        The nine cells with confidence ratings.
-    hmetad : DataTree
-        `hmetad_single`: HMeta-d's priors, κ = c, d′ and c estimated.
-    relative, absolute : DataTree
-        `individual` with κ = M·c and with κ = c.
-    criteria : Dataset
-        Type-1 estimates of the 27 cells of the experiment on risk.
-    decisions : mapping of str to Decisions
-        By the names that the printed ones have in servajean2026.toml.
-    """
-
+    # The nine cells with confidence ratings.
     counts: xr.DataArray
+    # `hmetad_single`: HMeta-d's priors, κ = c, d′ and c estimated.
     hmetad: xr.DataTree
+    # `individual` with κ = M·c, and with κ = c.
     relative: xr.DataTree
     absolute: xr.DataTree
+    # Type-1 estimates of the 27 cells of the experiment on risk.
     criteria: xr.Dataset
+    # By the names that the printed ones have in servajean2026.toml.
     decisions: Mapping[str, Decisions]
 
 
 def analyse(*, draws: int = DRAWS, seed: int = 1, **sample_kwargs: Any) -> Study:
-    """Fit the nine cells and judge every contrast of the paper.
-
-    Parameters
-    ----------
-    draws : int
-        Posterior draws per chain of `hmetad_single`; the default leaves more than 20,000
-        effective draws of every M.
-    seed : int
-        Seed of all fits.
-    **sample_kwargs
-        Passed on to `hmetad.fit`.
-
-    Returns
-    -------
-    Study
-    """
+    """Fit the nine cells and judge every contrast; what else is given goes on to `hmetad.fit`."""
     counts = confidence_counts()
     options = {"chains": CHAINS, "random_seed": seed, **sample_kwargs}
     side = {**options, "draws": min(draws, SIDE_DRAWS)}
@@ -104,23 +70,19 @@ def analyse(*, draws: int = DRAWS, seed: int = 1, **sample_kwargs: Any) -> Study
     return Study(counts, hmetad, relative, absolute, criteria, decisions)
 
 
-def compare(study: Study) -> pd.DataFrame:
-    """Every printed number and decision beside ours.
+def confidence_counts() -> xr.DataArray:
+    """Count table of the nine cells with confidence ratings."""
+    rows = frame_of(NAME, "confidence")
+    vectors = (np.array(rows[name].tolist()) for name in ("nR_S1", "nR_S2"))
+    return from_nr(*vectors, model=list(rows["model"]), task=list(rows["task"]))
 
-    Parameters
-    ----------
-    study : Study
 
-    Returns
-    -------
-    DataFrame
-        Columns table, row, quantity, printed, ours, tolerance, agrees, note.
-    """
-    spoken = printed()["decisions"]
-    rows = [*rows_s1(study.hmetad), *rows_s2(study.criteria)]
-    for name, decisions in study.decisions.items():
-        rows += compare_decisions(name, decisions, spoken[name])
-    return comparison_frame(rows, KNOWN_DIFFERENCES)
+def risk_counts() -> xr.DataArray:
+    """Count table, without ratings, of the 27 cells of the experiment on risk."""
+    rows = frame_of(NAME, "risk")
+    coords = {name: list(rows[name]) for name in ("model", "task", "risk")}
+    s1, s2 = rows[["rejections", "false_alarms"]], rows[["misses", "hits"]]
+    return from_nr(s1.to_numpy(), s2.to_numpy(), **coords)
 
 
 def model_decisions(hmetad: xr.DataTree) -> dict[str, Decisions]:
@@ -141,81 +103,145 @@ def risk_decisions(criteria: xr.Dataset) -> dict[str, Decisions]:
     left, right = (
         criteria["cell"].values[pairs[side]].tolist() for side in ("left_cell", "right_cell")
     )
-    decisions = {}
+    labels, decisions = {"pair": list(pairs["label"])}, {}
     for var in ("c", "dprime"):
         tests = z_test(criteria, var, left, right)
-        difference = xr.DataArray(
-            tests["difference"].values, dims="pair", coords={"pair": list(pairs["label"])}, name=var
-        )
+        difference = xr.DataArray(tests["difference"].values, labels, name=var)
         decisions[f"{var}_between_risks"] = decide_normal(
-            difference,
-            tests["se"].values,
-            rope=rope_of(var),
-            comparisons=COMPARISONS,
+            difference, tests["se"].values, rope=rope_of(var), comparisons=COMPARISONS
         )
     return decisions
 
 
-def rows_s1(hmetad: xr.DataTree) -> list[ComparisonRow]:
-    """Table S1: posterior means of d′, meta-d′ and M."""
-    means = hmetad["posterior"].to_dataset()[list(TOLERANCES)].mean(["chain", "draw"])
-    return [
-        ComparisonRow(
-            "S1", cell, name, float(row[name]), float(means[name].sel(cell=cell)), tolerance
-        )
-        for row in confidence_rows().to_dict("records")
-        for cell in [f"{row['model']} | {row['task']}"]
-        for name, tolerance in TOLERANCES.items()
-    ]
-
-
-def rows_s2(criteria: xr.Dataset) -> list[ComparisonRow]:
-    """Table S2: c and the half-width of its 95 % interval, to the printed digits."""
-    ours = {"c": criteria["c"], "half_width": interval_half_width(criteria["c_se"])}
-    return [
-        ComparisonRow("S2", cell, name, float(row[name]), float(values.sel(cell=cell)), LAST_DIGIT)
-        for row in risk_rows().to_dict("records")
-        for cell in [f"{row['model']} | {row['task']} | {row['risk']}"]
-        for name, values in ours.items()
-    ]
-
-
 def rope_of(quantity: str) -> tuple[float, float]:
     """Region of practical equivalence of the paper."""
-    lower, upper = printed()["rope"][quantity]
+    lower, upper = printed(NAME)["rope"][quantity]
     return lower, upper
 
 
-def interval_half_width(se: xr.DataArray) -> xr.DataArray:
-    """Half-width of a normal 95 % interval."""
-    return norm.isf(0.025) * se
+def half_width(criteria: xr.Dataset) -> xr.DataArray:
+    """Half-width of the normal 95 % interval of c."""
+    return norm.isf(0.025) * criteria["c_se"]
 
 
-def confidence_counts() -> xr.DataArray:
-    """Count table of the nine cells with confidence ratings."""
-    rows = confidence_rows()
-    vectors = (np.array(rows[name].tolist()) for name in ("nR_S1", "nR_S2"))
-    return from_nr(*vectors, model=list(rows["model"]), task=list(rows["task"]))
+def compare(study: Study) -> pd.DataFrame:
+    """Table of everything printed, numbers and decisions, beside ours."""
+    means = study.hmetad["posterior"].to_dataset()[list(ESTIMATED)].mean(["chain", "draw"])
+    ours: dict[tuple[str, str], Any] = {("S1", name): means[name] for name in ESTIMATED}
+    ours |= {("S2", "c"): study.criteria["c"], ("S2", "half_width"): half_width(study.criteria)}
+    for name, decisions in study.decisions.items():
+        ours[name, decisions.quantity] = decided_words(decisions)
+    return compare_with_print(NAME, ours)
 
 
-def risk_counts() -> xr.DataArray:
-    """Count table, without ratings, of the 27 cells of the experiment on risk."""
-    rows = risk_rows()
-    coords = {name: list(rows[name]) for name in ("model", "task", "risk")}
-    s1, s2 = rows[["rejections", "false_alarms"]], rows[["misses", "hits"]]
-    return from_nr(s1.to_numpy(), s2.to_numpy(), **coords)
+def report(study: Study, comparison: pd.DataFrame) -> Report:
+    """Report of the reproduction."""
+    tasks = printed(NAME)["tasks"]
+    titles = [tasks[task] for task in study.counts["task"].to_numpy()]
+    estimates, criteria = estimates_beside_print(study, comparison), criteria_frame(study)
+    contents = {
+        "trials": int(study.counts.sum()),
+        "trials_on_risk": int(risk_counts().sum()),
+        **unconverged_finding(comparison),
+        "hmetad": study.hmetad,
+        "counts": study.counts.assign_coords(task=("cell", titles)),
+        "table-s1": estimates,
+        "m_ratios": describe_intervals(
+            estimates,
+            label="cell",
+            estimate="m_ratio",
+            lower="m_ratio_lower",
+            upper="m_ratio_upper",
+            quantity="M-ratio",
+        ),
+        "decided": study.decisions,
+        "table-s2": criteria,
+        "criteria": describe_intervals(
+            criteria, label="cell", estimate="c", quantity="criterion c"
+        ),
+        **choice_of_kappa(study),
+        "changed_verdicts": changed_verdicts(study),
+        "fits": {
+            "hmetad_single": study.hmetad,
+            "individual, κ = M·c": study.relative,
+            "individual, κ = c": study.absolute,
+        },
+        "seed": study.hmetad.attrs["seed"],
+    }
+    return build_report(NAME, contents, comparison)
 
 
-def confidence_rows() -> pd.DataFrame:
-    """Cells of Table S1: counts, and what is printed."""
-    return frame_of(printed()["confidence"])
+def named_estimates(draws: xr.DataTree) -> pd.DataFrame:
+    """Posterior means and intervals per cell, with the names of the tasks."""
+    frame = estimate_frame(draws)
+    return frame.assign(task=frame["task"].map(printed(NAME)["tasks"]))
 
 
-def risk_rows() -> pd.DataFrame:
-    """Cells of Table S2: counts, and what is printed."""
-    return frame_of(printed()["risk"])
+def estimates_beside_print(study: Study, comparison: pd.DataFrame) -> pd.DataFrame:
+    """Estimates of every cell, and those of Table S1."""
+    frame = named_estimates(study.hmetad)
+    own = comparison[comparison["table"] == "S1"]
+    in_print = own.pivot(index="row", columns="quantity", values="printed").loc[frame["cell"]]
+    columns = {f"{name}_printed": in_print[name].to_numpy(float) for name in ESTIMATED}
+    return frame.assign(**columns)
 
 
-def printed() -> Mapping[str, Any]:
-    """The paper's counts, numbers and verdicts."""
-    return transcribed("servajean2026")
+def criteria_frame(study: Study) -> pd.DataFrame:
+    """c of the experiment on risk with its interval, and that of Table S2."""
+    frame = study.criteria[["c", "c_se", "dprime"]].to_dataframe().reset_index()
+    frame = frame.assign(half_width=half_width(study.criteria).to_numpy())
+    # Cells stand in the order of the table.
+    in_print = frame_of(NAME, "risk")["c"]
+    return frame.assign(
+        lower=frame["c"] - frame["half_width"],
+        upper=frame["c"] + frame["half_width"],
+        in_print=in_print,
+        task=frame["task"].map(printed(NAME)["tasks"]),
+    )
+
+
+def unconverged_finding(comparison: pd.DataFrame) -> dict[str, str]:
+    """The row of Table S1 that does not survive convergence, and the decisions it changes."""
+    is_row = (comparison["table"] == "S1") & (comparison["row"] == "DeepSeek-V3.2-Exp | C")
+    records = comparison[is_row].to_dict("records")
+    in_print, ours = (
+        ", ".join(f"{symbol(r['quantity'])} {r[side]:.4f}" for r in records)
+        for side in ("printed", "ours")
+    )
+    decisions = comparison[comparison["tolerance"].isna() & ~comparison["agrees"]]
+    changed = "; ".join(
+        f"{r['row']} in {symbol(r['quantity'])} is “{r['printed']}” in print and “{r['ours']}” here"
+        for r in decisions.to_dict("records")
+    )
+    return {
+        "unconverged": in_print,
+        "converged": ours,
+        "changed_decisions": changed or "none",
+    }
+
+
+def choice_of_kappa(study: Study) -> dict[str, Any]:
+    """The nine cells under both rules for the criterion at the meta level."""
+    fits = {"hmetad": study.hmetad, "absolute": study.absolute, "relative": study.relative}
+    frame = named_estimates(study.hmetad)[["model", "task"]]
+    for name, draws in fits.items():
+        table = estimate_frame(draws)
+        frame[name], frame["c"] = table["m_ratio"].to_numpy(), table["c"].to_numpy()
+    frame["shift"] = frame["relative"] - frame["absolute"]
+    return {"kappa": frame, "largest": frame.iloc[int(frame["shift"].abs().argmax())]}
+
+
+def changed_verdicts(study: Study) -> str:
+    """Which verdicts between models the rule for κ changes."""
+    rope, verdicts = rope_of("log_m"), []
+    for draws in (study.absolute, study.relative):
+        differences = contrast(draws, var="log_m", over="model", within="task")
+        verdicts.append(decide(differences, rope=rope).table().set_index("label")["verdict"])
+    absolute, relative = verdicts
+    changed = [
+        f"{label}: {absolute[label]} under κ = c, {relative[label]} under M·c"
+        for label in absolute.index[absolute != relative]
+    ]
+    if not changed:
+        return "No verdict between models changes with the rule."
+    return f"Verdicts that change with the rule, same priors: {'; '.join(changed)}."

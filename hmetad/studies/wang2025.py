@@ -1,10 +1,8 @@
 """Wang et al. (2025), DMC: whether its numbers add up, and what it decouples from sensitivity.
 
-Seed → simulated measures of eight tasks, and scatter by sampling → table of printed and computed
-values. Printed numbers are in wang2025.toml.
+Seed → simulated measures of eight tasks, and scatter by sampling → what is printed, computed.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -22,14 +20,17 @@ from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
+from hmetad.report.page.report import Report
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.studies.comparison import ComparisonRow, comparison_frame
-from hmetad.studies.transcribed import transcribed
+from hmetad.studies.comparison import compare_with_print
+from hmetad.studies.printed import frame_of
+from hmetad.studies.report import build_report
 
-__all__ = ["MEASURES", "SCENARIOS", "Study", "analyse", "compare", "printed", "variation"]
+__all__ = ["Study", "analyse", "compare", "report"]
 
 type Floats = NDArray[np.float64]
 
+NAME = "wang2025"
 DPRIMES = np.linspace(0.6, 3.0, 8)
 # In an order that has little to do with d′.
 BIASES = np.array([0.1, -0.5, 0.3, 0.6, -0.3, -0.1, 0.5, -0.6])
@@ -62,70 +63,23 @@ EXPECTED_TRIALS = 10**10  # of each stimulus: shares are probabilities then
 
 # Sampling: as favourable as it gets to a small scatter of M.
 DRAWS, SAMPLED_DPRIME, SAMPLED_RATINGS = 500, 2.5, 10
-
-CLAIM = "DMC varies less than AUROC2, ECE and Brier"
-# Of a mean, entries and print are rounded to 4 digits each, or print is cut.
-OF_MEAN = 0.0001
-DATE = (
-    "Table 2 has .5944 for Date where Table 3 has .5994, and only that gives the printed mean of "
-    ".5986 and CV of .0063."
-)
-KNOWN_DIFFERENCES = {
-    ("Table 2", "Self Random", "average"): DATE,
-    ("Table 2", "Self Random", "entries as in Table 3"): DATE,
-    ("Table 1", "Self Random", "CV of DMC"): DATE,
-    ("Table 1", "Verb-Vanilla", "CV of DMC"): (
-        "The entries of Table 2 have .0097, more than rounding them can make of .0092. Either an "
-        "entry or the CV is a misprint."
-    ),
-    ("Table 2", "Misleading", "average"): (
-        "The entries have .5603: .0003 is more than rounding explains, though their CV agrees. "
-        "Either an entry or the average is a misprint."
-    ),
-    ("RQ1", "random, differing criteria", CLAIM): (
-        "Where a share of the ratings is random, M depends on how much it takes to be confident, "
-        "and tasks that differ in that differ in M: with half of the ratings random or more, DMC "
-        "varies more than AUROC2."
-    ),
-}
+SHOWN = 0.5  # the M of the figure
 
 
 @dataclass(frozen=True)
 class Study:
-    """Measures of simulated tasks, and scatter that sampling alone makes.
+    """Measures of simulated tasks, and scatter that sampling alone makes."""
 
-    Parameters
-    ----------
-    tasks : Dataset
-        `MEASURES` without sampling error; dims scenario, ratio (M), task (with coordinate dprime).
-    scatter : DataArray
-        CV of DMC over eight data sets of the same M; dims elicitation, draw.
-    seed : int
-    """
-
+    # `MEASURES` without sampling error, by scenario, ratio (M), task (with coordinate dprime).
     tasks: xr.Dataset
+    # CV of DMC over eight data sets of the same M, by elicitation, draw.
     scatter: xr.DataArray
     seed: int
 
 
 def analyse(*, seed: int = 1) -> Study:
-    """Measure eight tasks in every scenario, and draw data sets of the sizes of the real ones.
-
-    Parameters
-    ----------
-    seed : int, optional
-
-    Returns
-    -------
-    Study
-    """
+    """Measure eight tasks in every scenario, and draw data sets of the sizes of the real ones."""
     return Study(task_measures(), sampled_scatter(np.random.default_rng(seed)), seed)
-
-
-def printed(table: str) -> list[dict[str, Any]]:
-    """Rows of a printed table, by the names of its columns in wang2025.toml."""
-    section = transcribed("wang2025")[table]
-    return [dict(zip(section["columns"], row, strict=True)) for row in section["rows"]]
 
 
 def task_measures() -> xr.Dataset:
@@ -217,23 +171,22 @@ def sampled_scatter(rng: np.random.Generator) -> xr.DataArray:
 
     Pairs of options are taken for independent, which makes the scatter too small.
     """
-    trials = [2 * row["questions"] * (row["options"] - 1) for row in printed("sizes")]
-    methods = printed("table2")
+    sizes, methods = frame_of(NAME, "sizes"), frame_of(NAME, "table2")
+    trials = (2 * sizes["questions"] * (sizes["options"] - 1)).to_numpy()
     gaps = np.full((2, SAMPLED_RATINGS - 1), 2.0 / SAMPLED_RATINGS)
     found = []
-    for row in methods:
+    for average in methods["average"]:
         counts = simulate_counts(
             np.full(DRAWS * len(trials), SAMPLED_DPRIME),
-            m_ratio=row["average"],
+            m_ratio=average,
             trials=np.tile(trials, DRAWS),
             gaps=gaps,
             meta_criterion="absolute",
             seed=rng,
         )
         found.append(fit_dmc(counts)["m_ratio"].to_numpy().reshape(DRAWS, len(trials)))
-    names = [row["method"] for row in methods]
-    values = xr.DataArray(found, {"elicitation": names}, ("elicitation", "draw", "task"))
-    return variation(values)
+    names = {"elicitation": methods["method"].tolist()}
+    return variation(xr.DataArray(found, names, ("elicitation", "draw", "task")))
 
 
 def variation(values: Any) -> Any:
@@ -250,66 +203,112 @@ def lowest_possible(cv: float) -> float:
 
 
 def compare(study: Study) -> pd.DataFrame:
-    """Table of everything printed beside ours.
-
-    Parameters
-    ----------
-    study : Study
-        What `analyse` returned.
-
-    Returns
-    -------
-    DataFrame
-        Columns table, row, quantity, printed, ours, tolerance, agrees, note.
-    """
-    rows = [*variation_rows(), *average_rows(), *model_rows(), *claim_rows(study)]
-    return comparison_frame(rows, KNOWN_DIFFERENCES)
+    """Table of everything printed beside ours."""
+    claimed = ("RQ1", "DMC varies less than AUROC2, ECE and Brier")
+    return compare_with_print(NAME, {**sums_of_entries(), claimed: claim(study)})
 
 
-def variation_rows() -> Iterator[ComparisonRow]:
-    """CVs of Table 1 from the entries of Table 2."""
-    entries = {row["method"]: np.array(row["values"]) for row in printed("table2")}
-    for row in printed("table1"):
-        values = entries[row["method"]]
-        ours = values.std() / values.mean()
-        # Entries that are off by .00005 move their SD by no more than that.
-        reach = 0.00005 / values.mean() + 0.00005
-        yield ComparisonRow("Table 1", row["method"], "CV of DMC", row["DMC"], float(ours), reach)
+def sums_of_entries() -> dict[tuple[str, str], Any]:
+    """CVs and averages of what is printed, by method and by model, and entries of two tables."""
+    second = frame_of(NAME, "table2").set_index("method")["values"].map(np.array)
+    third = frame_of(NAME, "table3")
+    again = third[third["model"] == "GPT-3.5"].set_index("method")["values"]
+    means = third["values"].map(np.mean)
+    average = dict(zip(third["model"] + ", " + third["method"], means, strict=True))
+    # Entries that are off by .00005 move their SD by no more than that.
+    reach = {name: 0.00005 / x.mean() + 0.00005 for name, x in second.items()}
+    found: dict[tuple[str, str], Any] = {
+        ("Table 1", "CV of DMC"): ({name: x.std() / x.mean() for name, x in second.items()}, reach),
+        ("Table 2", "average"): second.map(np.mean).to_dict(),
+        ("Table 2", "entries as in Table 3"): {
+            name: int(np.equal(second[name], again[name]).sum()) for name in again.index
+        },
+        ("Table 3", "average"): average,
+    }
+    of_models = {model: own.to_numpy() for model, own in means.groupby(third["model"])}
+    found["RQ3", "mean"] = {model: own.mean() for model, own in of_models.items()}
+    found["RQ3", "max"] = {model: own.max() for model, own in of_models.items()}
+    found["RQ3", "min"] = {model: own.min() for model, own in of_models.items()}
+    found["RQ3", "sd"] = {model: own.std() for model, own in of_models.items()}
+    return found
 
 
-def average_rows() -> Iterator[ComparisonRow]:
-    """Averages of Tables 2 and 3, and the entries that the two have in common."""
-    third = {(row["model"], row["method"]): row for row in printed("table3")}
-    for row in printed("table2"):
-        ours = float(np.mean(row["values"]))
-        yield ComparisonRow("Table 2", row["method"], "average", row["average"], ours, OF_MEAN)
-        again = third.get(("GPT-3.5", row["method"]))
-        if again:
-            same = int(np.sum(np.equal(row["values"], again["values"])))
-            quantity = "entries as in Table 3"
-            entries = len(row["values"])
-            yield ComparisonRow("Table 2", row["method"], quantity, entries, same, 0)
-    for (model, method), row in third.items():
-        ours = float(np.mean(row["values"]))
-        name = f"{model}, {method}"
-        yield ComparisonRow("Table 3", name, "average", row["average"], ours, OF_MEAN)
-
-
-def model_rows() -> Iterator[ComparisonRow]:
-    """Means of three models over three methods, and their range and SD."""
-    for row in printed("models"):
-        means = [np.mean(x["values"]) for x in printed("table3") if x["model"] == row["model"]]
-        ours = {"mean": np.mean(means), "max": max(means), "min": min(means), "sd": np.std(means)}
-        for name, value in ours.items():
-            if not np.isnan(row[name]):
-                yield ComparisonRow("RQ3", row["model"], name, row[name], float(value), OF_MEAN)
-
-
-def claim_rows(study: Study) -> Iterator[ComparisonRow]:
+def claim(study: Study) -> dict[str, str]:
     """Whether DMC varies least over tasks of one M, in each scenario at every M."""
     cv = variation(study.tasks)
-    least = xr.concat([cv[name] for name in COUPLED], "measure").min("measure")
+    least = cv[list(COUPLED)].to_dataarray("measure").min("measure")
     is_less = (cv["dmc"] < least).all("ratio")
-    for scenario in SCENARIOS:
-        ours = "yes" if is_less.sel(scenario=scenario) else "no"
-        yield ComparisonRow("RQ1", scenario, CLAIM, "yes", ours)
+    return {name: "yes" if is_less.sel(scenario=name) else "no" for name in SCENARIOS}
+
+
+def report(study: Study, comparison: pd.DataFrame) -> Report:
+    """Report of the reproduction."""
+    values = study.tasks.sel(ratio=SHOWN)
+    ends = values["dmc"].isel(task=[0, -1]).to_numpy()
+    first = values["auroc2"].sel(scenario=SCENARIOS[0])
+    contents = {
+        "draws": DRAWS,
+        "sampled_dprime": SAMPLED_DPRIME,
+        "sampled_ratings": SAMPLED_RATINGS,
+        "shown": SHOWN,
+        "tasks": relative_lines(values),
+        "ends": "; ".join(
+            f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in zip(SCENARIOS, ends, strict=True)
+        ),
+        "auroc2_cv": variation(first).item(),
+        "moved_cv": variation(2 * first - 1).item(),
+        "variation": variation_frame(study),
+        **scatter_found(study),
+        **least_aurocs(),
+        "seed": study.seed,
+    }
+    return build_report(NAME, contents, comparison)
+
+
+def scatter_found(study: Study) -> dict[str, Any]:
+    """Printed CV of each method beside that of samples."""
+    low, middle, high = study.scatter.quantile([0.025, 0.5, 0.975], "draw").to_numpy()
+    cv = frame_of(NAME, "table1")["DMC"].to_numpy()
+    frame = pd.DataFrame(
+        {
+            "Method": study.scatter["elicitation"].to_numpy(),
+            "M": frame_of(NAME, "table2")["average"],
+            "Printed CV": cv,
+            "CV of samples": middle,
+            "95 % of samples": [f"{a:.3f} to {b:.3f}" for a, b in zip(low, high, strict=True)],
+            # The SD of an estimate falls with the root of the number of trials.
+            "Trials needed": [f"× {x:,.0f}" for x in (middle / cv) ** 2],
+        }
+    )
+    return {
+        "scatter": frame,
+        "samples": study.scatter.size,
+        "least": study.scatter.min().item(),
+        "fewest_times": min(middle / cv),
+        "most_times": max(middle / cv),
+        "lowest_cv": min(cv),
+        "highest_cv": max(cv),
+    }
+
+
+def relative_lines(values: xr.Dataset) -> pd.DataFrame:
+    """Every measure over d′ relative to its mean, by scenario."""
+    relative = (values / values.mean("task")).rename(MEASURES).to_dataarray("measure")
+    order = ("scenario", "measure", "task")
+    return relative.to_dataframe(name="value", dim_order=order).reset_index()
+
+
+def variation_frame(study: Study) -> pd.DataFrame:
+    """CV of every measure over the tasks, by scenario and M."""
+    cv = variation(study.tasks).rename(MEASURES).to_dataframe().reset_index()
+    headings = {"scenario": "Scenario", "ratio": "M"}
+    return cv.assign(ratio=cv["ratio"].map("{:.1f}".format)).rename(columns=headings)
+
+
+def least_aurocs() -> dict[str, Any]:
+    """Methods whose printed CV of AUROC allows no least AUROC above chance."""
+    table = frame_of(NAME, "table1")
+    bounds = table.assign(least=table["AUROC"].map(lowest_possible))
+    below = bounds[bounds["least"] < 0.5].to_dict("records")
+    said = "; ".join(f"{row['method']} {row['AUROC']:.4f}: {row['least']:.2f}" for row in below)
+    return {"below_chance": len(below), "least_aurocs": said}

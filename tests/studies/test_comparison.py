@@ -1,5 +1,7 @@
 """A comparison with print says what agrees, and excuses only what is listed."""
 
+from importlib.resources import files
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,10 +9,14 @@ import xarray as xr
 from hmetad.compare.normal_decisions import decide_normal
 from hmetad.studies.comparison import (
     ComparisonRow,
-    compare_decisions,
+    compare_with_print,
     comparison_frame,
+    decided_words,
+    in_words_of,
     is_reproduced,
 )
+from hmetad.studies.printed import frame_of, labelled, printed
+from hmetad.studies.run import STUDIES
 
 
 def test_numbers_agree_within_their_tolerance():
@@ -39,7 +45,7 @@ def test_a_listed_difference_that_agrees_carries_no_excuse():
 
 
 @pytest.mark.parametrize(
-    ("estimate", "printed", "ours"),
+    ("estimate", "in_print", "ours"),
     [
         (0.5, "greater, different", "greater, different"),
         (-0.5, "greater, different", "less, different"),
@@ -49,8 +55,91 @@ def test_a_listed_difference_that_agrees_carries_no_excuse():
         (np.nan, "not significant", "unreliable"),
     ],
 )
-def test_verdicts_are_put_into_the_words_of_the_paper(estimate, printed, ours):
+def test_verdicts_are_put_into_the_words_of_the_paper(estimate, in_print, ours):
     values = xr.DataArray(np.array([estimate]), dims="pair", coords={"pair": ["a − b"]}, name="c")
     decisions = decide_normal(values, 0.05, rope=(-0.1, 0.1))
-    (row,) = compare_decisions("t", decisions, {"otherwise": printed})
-    assert (row.printed, row.ours, row.quantity) == (printed, ours, "c")
+    words = decided_words(decisions)
+    assert {row: in_words_of(in_print, found) for row, found in words.items()} == {"a − b": ours}
+
+
+# --- a study's file against what is computed ------------------------------------------------
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Return the name of a study with a file of its own."""
+    numbers = {
+        "labels": {"t": [0.5, 1.0]},
+        "wide": {"over": "t", "columns": ["model", "d"], "rows": [["A", [1.0, 2.0]]]},
+        "gaps": {"columns": ["model", "d"], "rows": [["A", 1.0], ["B", ""], ["C", np.nan]]},
+        "compare": [
+            {"of": "wide", "row": "{model} | {t}", "cells": [["W", "d", "d", 0.1]]},
+            {"of": "gaps", "row": "{model}", "cells": [["G", "d", "d"]]},
+            {"table": "L", "values": [["all", "word", "passed"]]},
+            {"table": "O", "quantity": "word", "otherwise": "yes", "words": {"B": "no"}},
+            {"optional": True, "table": "D", "values": [["A", "d", 1.0, 0.1], ["B", "d", 1.0]]},
+        ],
+        "differs": [{"at": [["W", "A*", "d"]], "note": "By {size:.1f}."}],
+    }
+    for module in ("comparison", "printed"):
+        monkeypatch.setattr(f"hmetad.studies.{module}.printed", lambda _: numbers)
+    return "made"
+
+
+@pytest.fixture
+def ours():
+    coords = {"model": ["A"], "t": [0.5, 1.0]}
+    return {
+        ("W", "d"): xr.DataArray([[1.05, 2.5]], coords, ("model", "t")),
+        ("G", "d"): ({"A": 1.3}, {"A": 0.5}),
+        ("L", "word"): {"all": "passed"},
+        ("O", "word"): {"A": "yes", "B": "no"},
+    }
+
+
+def test_everything_listed_is_compared_in_the_order_of_the_file(study, ours):
+    frame = compare_with_print(study, ours, {"size": {"A | 1.0": 0.5}})
+    assert frame[["table", "row"]].agg(" ".join, axis=1).tolist() == [
+        "W A | 0.5", "W A | 1.0", "G A", "L all", "O A", "O B"
+    ]  # fmt: skip
+    assert frame["agrees"].tolist() == [True, False, True, True, True, True]
+    assert frame["note"].tolist() == ["", "By 0.5.", "", "", "", ""]
+    assert frame["tolerance"].tolist()[:3] == [0.1, 0.1, 0.5]
+    assert all(type(x) in (float, str) for x in frame["ours"])
+
+
+def test_what_is_optional_is_compared_where_it_is_computed(study, ours):
+    frame = compare_with_print(study, ours | {("D", "d"): {"A": 1.05}}, {"size": {"A | 1.0": 1}})
+    assert frame[frame["table"] == "D"]["row"].tolist() == ["A"]
+
+
+def test_a_note_without_its_number_is_an_error(study, ours):
+    with pytest.raises(KeyError, match="size"):
+        compare_with_print(study, ours)
+
+
+def test_a_printed_value_that_nothing_computes_is_an_error(study, ours):
+    del ours["L", "word"]
+    with pytest.raises(KeyError, match="all"):
+        compare_with_print(study, ours)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_file_of_a_study_says_whose_numbers_these_are_and_repeats_no_name(name):
+    text = files("hmetad.studies").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    header = text.split("\n\n", 1)[0]
+    assert all(line.startswith("#") for line in header.splitlines())
+    assert name[-4:] in header
+    assert "licence" in header or "CC BY" in header
+    tables = {key for key, section in printed(name).items() if "columns" in section}
+    for table in tables:
+        rows = printed(name)[table]["rows"]
+        assert {len(row) for row in rows} == {len(printed(name)[table]["columns"])}, table
+    assert {entry["of"] for entry in printed(name)["compare"] if "of" in entry} <= tables
+
+
+def test_lists_in_cells_run_over_their_labels(study):
+    assert frame_of(study, "wide").to_dict("list") == {
+        "model": ["A", "A"], "d": [1.0, 2.0], "t": [0.5, 1.0]
+    }  # fmt: skip
+    assert labelled(study, "wide", "model", "t")["d"].sel(model="A", t=1.0).item() == 2.0

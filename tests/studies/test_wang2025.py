@@ -14,9 +14,14 @@ from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.studies import wang2025, wang2025_report
+from hmetad.studies import wang2025
 from hmetad.studies.comparison import is_reproduced
+from hmetad.studies.printed import frame_of
 from hmetad.studies.run import reproduce
+
+
+def rows_of(table):
+    return frame_of("wang2025", table).to_dict("records")
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +37,11 @@ def comparison(study):
 # --- print ----------------------------------------------------------------------------------
 
 
-def test_what_differs_from_print_is_known_and_explained(comparison):
+def test_what_differs_from_print_is_known_and_explained(comparison, known_differences):
     assert is_reproduced(comparison)
     differing = comparison[~comparison["agrees"]]
     places = set(zip(differing["table"], differing["row"], differing["quantity"], strict=True))
-    assert places == set(wang2025.KNOWN_DIFFERENCES)
+    assert places == known_differences("wang2025")
     assert len(comparison) == 39
 
 
@@ -44,16 +49,16 @@ def test_printed_numbers_are_those_of_the_paper(shared):
     text = (shared / "papers" / "wang2025_dmc.txt").read_text()
     for table, start in (("table2", "0.3192 0.3276"), ("table3", "LLaMA2 Verb-Topk")):
         assert start in text
-        for row in wang2025.printed(table):
+        for row in rows_of(table):
             line = " ".join(f"{x:.4f}" for x in [*row["values"], row["average"]])
             assert line in text, row["method"]
-    for row in wang2025.printed("table1"):
+    for row in rows_of("table1"):
         names = ("AUROC", "ECE", "BS", "DMC")
         assert " ".join(f"{row[name]:.4f}" for name in names) in text
 
 
 def test_only_the_entry_of_table_3_gives_the_printed_mean_and_variation():
-    entries = next(r for r in wang2025.printed("table2") if r["method"] == "Self Random")
+    entries = next(r for r in rows_of("table2") if r["method"] == "Self Random")
     values = np.array(entries["values"])
     assert (values.mean() - entries["average"]).round(4) == -0.0007
     values[5] = 0.5994
@@ -159,8 +164,8 @@ def test_decoupling_ends_where_random_ratings_meet_differing_criteria(study):
 
 
 def test_scatter_of_samples_is_what_standard_errors_say(study):
-    row = next(r for r in wang2025.printed("table2") if r["method"] == "Self Random")
-    sizes = [2 * x["questions"] * (x["options"] - 1) for x in wang2025.printed("sizes")]
+    row = next(r for r in rows_of("table2") if r["method"] == "Self Random")
+    sizes = [2 * x["questions"] * (x["options"] - 1) for x in rows_of("sizes")]
     gaps = np.full((2, wang2025.SAMPLED_RATINGS - 1), 2 / wang2025.SAMPLED_RATINGS)
     counts = simulate_counts(
         np.full(8, wang2025.SAMPLED_DPRIME),
@@ -178,7 +183,7 @@ def test_scatter_of_samples_is_what_standard_errors_say(study):
 
 
 def test_no_sample_varies_as_little_as_print(study):
-    for row in wang2025.printed("table1"):
+    for row in rows_of("table1"):
         assert study.scatter.sel(elicitation=row["method"]).min().item() > 2 * row["DMC"]
     assert not study.scatter.isnull().any()
 
@@ -201,7 +206,7 @@ def test_the_same_seed_gives_the_same_study(monkeypatch):
 
 
 def test_the_report_says_what_decouples_and_what_print_lacks(study, comparison):
-    page = wang2025_report.report(study, comparison).markdown()
+    page = wang2025.report(study, comparison).markdown()
     assert "Does DMC decouple?" in page
     assert "for 5 of six methods" in page
     assert "18 to 22 times" in page
