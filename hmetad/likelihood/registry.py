@@ -82,8 +82,9 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
     """
     names = likelihood_names()
     if name not in names:
-        allowed = " or ".join(map(repr, names))
-        raise InputError("likelihood", repr(name), allowed, nearest(str(name), names))
+        step = "Register one of your own first: hmetad.likelihood.register."
+        step = f"{nearest(str(name), names)} {step}".strip()
+        raise InputError("likelihood", repr(name), " or ".join(map(repr, names)), step)
     record = REGISTERED.get(name) or own_likelihoods()[name]
     legal = {choice.name: choice.values for choice in record.choices}
     for key, value in choices.items():
