@@ -140,7 +140,7 @@ class ModelSpec:
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
         for variable, name in self.names.items():
-            refuse_bad_name(variable, name, [*self.parameters, *self.record.results])
+            refuse_bad_name(variable, name, self.record.results)
         for own in self.record.parameters:
             prior = self.priors.get(own.name)
             if (own.around or own.beyond) and prior is not None and prior.dist != "Normal":
