@@ -34,7 +34,7 @@ from hmetad.mle.uvsdt import uvsdt
 from hmetad.report.page.report import Report
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 from hmetad.studies.comparison import by_row, compare_with_print
-from hmetad.studies.printed import labelled, printed
+from hmetad.studies.printed import arrays_of, file_of
 from hmetad.studies.report import build_report
 
 __all__ = ["Deposit", "Simulation", "Study", "analyse", "compare", "report"]
@@ -97,7 +97,7 @@ class Deposit:
     # the mean of permutations) and reduced (2θ̂ − θ̄); top, the share of the fullest bin; s, d_a and
     # a_z of the unequal-variance ROC.
     measures: xr.Dataset
-    # Of TriviaQA, by model, temperature: what `bootstrapped` gives; below, the share of trials
+    # Of TriviaQA, by model, temperature: what `bootstrap` gives; below, the share of trials
     # below the cut at T = 1; ratings_above, how many ratings the bins leave above it.
     withdrawn: xr.Dataset
     # M at T = 1 by model, variant.
@@ -140,8 +140,8 @@ def analyse(*, data: str | Path | None = None, seed: int = 1) -> Study:
     """
     of_quartiles, of_deposit, of_trials = np.random.SeedSequence(seed).generate_state(3).tolist()
     deposit = None if data is None else analyse_deposit(data, of_deposit)
-    counts = withdrawn(quartile_counts())
-    found, draws = bootstrapped(counts, QUARTILE_CORRECTION, seed=of_quartiles)
+    counts = withdrawn_counts(quartile_counts())
+    found, draws = bootstrap(counts, QUARTILE_CORRECTION, seed=of_quartiles)
     quartiles = cells_as(found.assign(draws=draws), "dataset", "model")
     return Study(quartiles, deposit, analyse_simulation(of_trials), seed)
 
@@ -154,8 +154,8 @@ def quartile_counts() -> xr.DataArray:
 
     Shares of three digits give the number of right answers of 1,250 or 750 to a trial.
     """
-    shares = labelled(NAME, "quartiles", "dataset", "model", "quartile")["accuracy"]
-    size = labelled(NAME, "revised", "dataset", "model")["trials"] // 4
+    shares = arrays_of(NAME, "quartiles", "dataset", "model", "quartile")["accuracy"]
+    size = arrays_of(NAME, "revised", "dataset", "model")["trials"] // 4
     right = (shares * size).round().astype(np.int64)
     both = xr.concat([size - right, right], "correct").stack(cell=("dataset", "model"))
     coords = {name: both[name].to_numpy() for name in ("dataset", "model")}
@@ -185,7 +185,7 @@ def cells_as[Labelled: (xr.DataArray, xr.Dataset)](values: Labelled, *dims: str)
 # --- the withdrawn analysis ---------------------------------------------------------------------
 
 
-def withdrawn(table: xr.DataArray, cut: int | None = None) -> xr.DataArray:
+def withdrawn_counts(table: xr.DataArray, cut: int | None = None) -> xr.DataArray:
     """Count table of the withdrawn analysis, with its notice; `cut` as in `as_detection`."""
     return as_detection(table, acknowledge=ACKNOWLEDGEMENT, cut=cut)
 
@@ -200,7 +200,7 @@ def estimates(counts: xr.DataArray, correction: Correction = 0.5, s: Scale = 1.0
     return fitted[names].assign(m_ratio=fitted["m_ratio"].where(abs(fitted["m_ratio"]) <= LARGEST))
 
 
-def bootstrapped(
+def bootstrap(
     counts: xr.DataArray, correction: Correction = 0.5, *, seed: int
 ) -> tuple[xr.Dataset, xr.DataArray]:
     """Estimates with the limits of M's 95 % percentile interval, and the draws of M (cell, draw).
@@ -232,13 +232,13 @@ def nearest_edges(trials: Integers, ratings: int) -> tuple[list[int], int]:
     return edges, edges.index(int(nearest[ratings - 1])) + 1
 
 
-def merged(table: xr.DataArray, edges: list[int]) -> xr.DataArray:
+def merge_bins(table: xr.DataArray, edges: list[int]) -> xr.DataArray:
     """Type-2 table of the ratings that the edges leave of the bins.
 
     Examples
     --------
     >>> bins = xr.DataArray([[5, 4, 3, 1], [1, 2, 5, 9]], dims=["correct", "rating"])
-    >>> merged(bins, [1, 3]).values.tolist()
+    >>> merge_bins(bins, [1, 3]).values.tolist()
     [[5, 7, 1], [1, 7, 9]]
     """
     values = table.transpose(..., "correct", "rating")
@@ -271,16 +271,16 @@ def h3(found: xr.Dataset) -> xr.Dataset:
     is_relative = abs(rho_meta_d) < abs(rho_dprime) - 1e-9
     rules = {
         "range": span,
-        "stable": passed(is_stable),
+        "stable": verdict_on(is_stable),
         "rho_meta_d": rho_meta_d,
         "rho_dprime": rho_dprime,
-        "relative": passed(is_relative),
-        "supported": passed(is_stable & is_relative),
+        "relative": verdict_on(is_relative),
+        "supported": verdict_on(is_stable & is_relative),
     }
     return equivalence(meta_d, found["meta_d_se"]).assign(rules)
 
 
-def passed(rule: xr.DataArray) -> xr.DataArray:
+def verdict_on(rule: xr.DataArray) -> xr.DataArray:
     """Verdict on a rule in one word."""
     return xr.where(rule, PASSED, FAILED)
 
@@ -319,7 +319,7 @@ def equivalence(meta_d: xr.DataArray, se: xr.DataArray) -> xr.Dataset:
     is_other = difference["temperature"] != difference["other"]
     ends = difference + norm.isf(0.05) * np.hypot(se, se.rename(other))
     reach = ends.where(is_other, 0.0).max(["temperature", "other"], skipna=False).drop_attrs()
-    return xr.Dataset({"reach": reach, "equivalent": passed(reach < DELTA)})
+    return xr.Dataset({"reach": reach, "equivalent": verdict_on(reach < DELTA)})
 
 
 def pairwise(found: xr.Dataset) -> pd.DataFrame:
@@ -366,7 +366,7 @@ def read_deposit(data: str | Path) -> xr.DataArray:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError("data", f"{path}, which is no JSON", "roc_data.json", STEP) from error
-    numbers = printed(NAME)
+    numbers = file_of(NAME)
     names, models, datasets = numbers["deposit"], numbers["models"], numbers["datasets"]
     rows = [
         ((dataset, model, temperature), counts_at(content, (key, name, str(temperature)), path))
@@ -419,19 +419,19 @@ def analyse_deposit(data: str | Path, seed: int) -> Deposit:
     of_measures, *of_models = np.random.SeedSequence(seed).generate_state(5).tolist()
     by_model = [
         at_temperatures(tables, model, own)
-        for model, own in zip(printed(NAME)["models"], of_models, strict=True)
+        for model, own in zip(file_of(NAME)["models"], of_models, strict=True)
     ]
     pipeline = xr.concat(by_model, "model", combine_attrs="drop_conflicts")
-    return Deposit(tables, measured(tables, of_measures), pipeline, robustness_of_bins(tables))
+    return Deposit(tables, measures_of(tables, of_measures), pipeline, robustness_of_bins(tables))
 
 
-def measured(tables: xr.DataArray, seed: int) -> xr.Dataset:
+def measures_of(tables: xr.DataArray, seed: int) -> xr.Dataset:
     """Measures of confidence that need no stimulus, per dataset, model and temperature."""
     null, bias = np.random.SeedSequence(seed).generate_state(2).tolist()
-    n = printed(NAME)["revised"]["permutations"]
+    n = file_of(NAME)["revised"]["permutations"]
     plain = meta_information(tables)
     permuted = resample(tables, information_told, n=n, kind="permutation", seed=null)["meta_i2r"]
-    roc = uvsdt(withdrawn(tables))
+    roc = uvsdt(withdrawn_counts(tables))
     trials = tables.sum(["correct", "rating"])
     result = xr.Dataset(
         {
@@ -456,11 +456,11 @@ def information_told(tables: xr.DataArray) -> xr.DataArray:
 def at_temperatures(tables: xr.DataArray, model: str, seed: int) -> xr.Dataset:
     """Withdrawn analysis of a model on TriviaQA, the edges of T = 1 held over temperatures."""
     own = of_model(tables, model)
-    own = own.sel(cell=own["temperature"].isin(printed(NAME)["labels"]["temperature"]))
+    own = own.sel(cell=own["temperature"].isin(file_of(NAME)["labels"]["temperature"]))
     reference = own.sel(cell=own["temperature"] == 1.0).isel(cell=0).sum("correct").to_numpy()
     edges, cut = nearest_edges(reference, ratings=4)
     # Ratings that the bins cannot give are empty, and ½ in each of them would be a pretence.
-    found, _ = bootstrapped(withdrawn(merged(own, edges), cut), "loglinear", seed=seed)
+    found, _ = bootstrap(withdrawn_counts(merge_bins(own, edges), cut), "loglinear", seed=seed)
     below = reference.cumsum()[edges[cut - 1] - 1] / reference.sum()
     result = found.assign(below=below, ratings_above=len(edges) + 1 - cut)
     return cells_as(result, "temperature").drop_vars("dataset").assign_coords(model=model)
@@ -474,7 +474,7 @@ def of_model(tables: xr.DataArray, model: str, dataset: str = "TriviaQA") -> xr.
 def robustness_of_bins(tables: xr.DataArray) -> xr.DataArray:
     """M at T = 1: numbers of ratings (R1), unequal variance (R2), equal widths (R3), NQ (R4)."""
     at_one, found = tables.sel(cell=tables["temperature"] == 1.0), {}
-    for model in printed(NAME)["models"]:
+    for model in file_of(NAME)["models"]:
         own, other = of_model(at_one, model), of_model(at_one, model, "NQ")
         numbers = {f"K = {K}": m_of(own, K) for K in RATINGS}
         unequal = {"unequal variance": m_of(own, s="estimate"), "equal width": m_of(own, None)}
@@ -492,7 +492,7 @@ def m_of(
     edges, cut = nearest_edges(table.sum(["cell", "correct"]).to_numpy(), ratings or 4)
     if ratings is None:
         edges, cut = list(range(1, table.sizes["rating"])), edges[cut - 1]
-    counts = withdrawn(merged(table, edges), cut)
+    counts = withdrawn_counts(merge_bins(table, edges), cut)
     return float(estimates(counts, correction, s)["m_ratio"].item())
 
 
@@ -503,9 +503,9 @@ def analyse_simulation(seed: int) -> Simulation:
     """Simulate trials of four models, and analyse them by their decision and without it."""
     drawn, by_decision, by_correctness = np.random.SeedSequence(seed).generate_state(3).tolist()
     trials = simulated_trials(drawn)
-    decided, judged = counted(trials, 4)
-    real, _ = bootstrapped(decided, seed=by_decision)
-    mapped, _ = bootstrapped(withdrawn(judged), seed=by_correctness)
+    decided, judged = count_both(trials, 4)
+    real, _ = bootstrap(decided, seed=by_decision)
+    mapped, _ = bootstrap(withdrawn_counts(judged), seed=by_correctness)
     mapped = mapped.assign(auroc2=auroc2(judged))
     dims = ("model", "temperature")
     return Simulation(
@@ -519,7 +519,7 @@ def analyse_simulation(seed: int) -> Simulation:
 
 def true_values() -> xr.Dataset:
     """Parameters of every model and temperature: M stays, d′ falls."""
-    t, models = np.array(printed(NAME)["labels"]["temperature"]), {"model": list(TRUTH)}
+    t, models = np.array(file_of(NAME)["labels"]["temperature"]), {"model": list(TRUTH)}
     m, d = (xr.DataArray([values[i] for values in TRUTH.values()], models) for i in (0, 1))
     share = xr.DataArray(1 - LOSS * progress(), {"temperature": t})
     dprime, m_ratio = d * share, m * xr.ones_like(share)
@@ -528,7 +528,7 @@ def true_values() -> xr.Dataset:
 
 def progress() -> Floats:
     """Place of each temperature between the lowest (0) and the highest (1)."""
-    t = np.array(printed(NAME)["labels"]["temperature"])
+    t = np.array(file_of(NAME)["labels"]["temperature"])
     return (t - t[0]) / (t[-1] - t[0])
 
 
@@ -553,7 +553,7 @@ def simulated_trials(seed: int) -> pd.DataFrame:
     return trials.assign(correct=trials["stimulus"] == trials["response"])
 
 
-def counted(trials: pd.DataFrame, ratings: int, method: str = "quantile") -> list[xr.DataArray]:
+def count_both(trials: pd.DataFrame, ratings: int, method: str = "quantile") -> list[xr.DataArray]:
     """Count table with K ratings, and type-2 table with 2K: edges are those of T = 1, per model."""
     by = ["model", "temperature"]
     tables = []
@@ -590,8 +590,8 @@ def robustness_of_trials(trials: pd.DataFrame) -> xr.Dataset:
     }
     found = []
     for ratings, method, s in variants.values():
-        decided, judged = counted(trials, ratings, method)
-        both = {"real": decided, "withdrawn": withdrawn(judged)}
+        decided, judged = count_both(trials, ratings, method)
+        both = {"real": decided, "withdrawn": withdrawn_counts(judged)}
         m = {name: estimates(table, s=s)["m_ratio"].drop_attrs() for name, table in both.items()}
         found.append(cells_as(xr.Dataset(m), "model"))
     return xr.concat(found, pd.Index(list(variants), name="variant"), join="exact")
@@ -636,7 +636,7 @@ def of_quartiles(study: Study) -> dict[tuple[str, str], Any]:
     words = xr.where(is_rising, "strictly monotonic", "not monotonic")
     return {
         ("3.1", "trials"): {"all": shares.sizes["model"] * 8000 * 7},
-        ("3.1", "questions"): {"TriviaQA": sum(printed(NAME)["domain_questions"])},
+        ("3.1", "questions"): {"TriviaQA": sum(file_of(NAME)["domain_questions"])},
         ("5.1", "accuracy at half coverage"): surer_half(of_trivia),
         ("Table 5", "accuracy"): {
             f"{model} | {dataset}": words.sel(model=model, dataset=dataset).item()
@@ -656,7 +656,7 @@ def surer_half(shares: xr.DataArray) -> xr.DataArray:
 
 def of_models() -> dict[tuple[str, str], Any]:
     """Tables 2, 3 and 7, H1 and H3, by the printed numbers alone; expected bias of I₂ʳ."""
-    table, by_t = labelled(NAME, "aggregate", "model"), table_7()
+    table, by_t = arrays_of(NAME, "aggregate", "model"), table_7()
     both = table[["auroc2", "m_ratio"]]
     ranked, rising = ranks(both), both.to_dataframe().rank()
     found = h3(by_t)
@@ -684,7 +684,7 @@ def of_models() -> dict[tuple[str, str], Any]:
 
 def by_temperature(table: str) -> xr.Dataset:
     """A table of the study over models and temperatures."""
-    return labelled(NAME, table, "model", "temperature")
+    return arrays_of(NAME, table, "model", "temperature")
 
 
 def quotient(table: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
@@ -695,13 +695,13 @@ def quotient(table: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 def table_7() -> xr.Dataset:
     """Table 7, with standard errors of meta-d′: those of M at T = 1, times d′."""
-    table, by_t = labelled(NAME, "aggregate", "model"), by_temperature("temperature")
+    table, by_t = arrays_of(NAME, "aggregate", "model"), by_temperature("temperature")
     return by_t.assign(meta_d_se=normal_error(table) * by_t["dprime"])
 
 
 def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
     """Expected bias of I₂ʳ, (K − 1)/(2N ln 2 H₂), and what chance and its order leave open."""
-    revised, table = printed(NAME)["revised"], labelled(NAME, "revised", "dataset", "model")
+    revised, table = file_of(NAME)["revised"], arrays_of(NAME, "revised", "dataset", "model")
     df = revised["ratings"] - 1
     entropy = binary_entropy(table["accuracy"].to_numpy())
     bits = (2 * table["trials"] * np.log(2) * entropy).transpose("model", "dataset")
@@ -711,7 +711,7 @@ def expected_null() -> tuple[xr.DataArray, xr.DataArray]:
 
 def of_pairs() -> dict[tuple[str, str], Any]:
     """H4, and the instructed model less its base (4.7), by the printed numbers alone."""
-    table = labelled(NAME, "aggregate", "model")
+    table = arrays_of(NAME, "aggregate", "model")
     pairs = pairwise(table)
     pairs.index = pd.Index(pairs["left"] + ", " + pairs["right"])
     apart, near = f"{MISTRAL}, {BASE}", f"{MISTRAL}, {GEMMA}"
@@ -733,12 +733,12 @@ def of_pairs() -> dict[tuple[str, str], Any]:
 
 def of_variants() -> dict[tuple[str, str], Any]:
     """Tables 4 and 6: how far M moves with the number of ratings, and with domains."""
-    m = labelled(NAME, "binning", "model", "ratings")["m_ratio"]
+    m = arrays_of(NAME, "binning", "model", "ratings")["m_ratio"]
     primary, other = m.sel(ratings=4), {"model": "other"}
     before, after = primary - primary.rename(other), m - m.rename(other)
     is_kept = (before * after >= 0).all(["model", "other"])
     order = {f"K = {K}": "preserved" if is_kept.sel(ratings=K) else "changed" for K in (3, 6)}
-    domains = labelled(NAME, "domains", "model", "domain")["m_ratio"]
+    domains = arrays_of(NAME, "domains", "model", "domain")["m_ratio"]
     science, arts = (domains.sel(domain=x) for x in ("Science & Technology", "Arts & Literature"))
     gained = science.sel(model=INSTRUCT) - science.sel(model=BASE)
     return {
@@ -830,7 +830,7 @@ def in_words(value: float, lower: float, upper: float) -> str:
 
 def ranking() -> dict[str, Any]:
     """Ranks of the models by four measures, a line per model, and in words."""
-    table, revised = labelled(NAME, "aggregate", "model"), by_temperature("revised_temperature")
+    table, revised = arrays_of(NAME, "aggregate", "model"), by_temperature("revised_temperature")
     columns = {
         "AUROC2": table["auroc2"],
         "AUROC2, revised": revised["auroc2"].sel(temperature=1.0, drop=True),
@@ -869,13 +869,13 @@ def ends(measures: Mapping[str, xr.DataArray]) -> str:
         [f"{name} {a:.2f} to {b:.2f}" for a, b in values.isel(temperature=[0, -1]).to_numpy()]
         for name, values in measures.items()
     ]
-    by_model = zip(printed(NAME)["models"], zip(*said, strict=True), strict=True)
+    by_model = zip(file_of(NAME)["models"], zip(*said, strict=True), strict=True)
     return "; ".join(f"{model}: {', '.join(parts)}" for model, parts in by_model)
 
 
 def pair_frame(study: Study) -> pd.DataFrame:
     """Every two models: overlap and difference, of print and of the quartiles."""
-    in_print = pairwise(labelled(NAME, "aggregate", "model"))
+    in_print = pairwise(arrays_of(NAME, "aggregate", "model"))
     ours = pairwise(study.quartiles.sel(dataset="TriviaQA"))
     said = {
         name: [in_words(*row) for row in frame[["difference", "lower", "upper"]].to_numpy()]
@@ -887,7 +887,7 @@ def pair_frame(study: Study) -> pd.DataFrame:
 def domain_frame() -> pd.DataFrame:
     """M of the withdrawn and I₂ʳ of the revised analysis by domain, and their rank correlation."""
     m, told = (
-        labelled(NAME, table, "model", "domain")[name].to_dataframe()[name].unstack(sort=False)
+        arrays_of(NAME, table, "model", "domain")[name].to_dataframe()[name].unstack(sort=False)
         for table, name in (("domains", "m_ratio"), ("revised_domains", "meta_i2r"))
     )
     both = m.map("{:.3f}; ".format) + told.map("{:.3f}".format)
@@ -903,7 +903,7 @@ def deposit_contents(deposit: Deposit) -> dict[str, Any]:
     at_one = found.merge(in_print).assign(m=interval(found)).sel(temperature=1.0)
     revised = by_temperature("revised_temperature").sel(temperature=1.0)
     published = {
-        "auroc2_printed": labelled(NAME, "aggregate", "model")["auroc2"],
+        "auroc2_printed": arrays_of(NAME, "aggregate", "model")["auroc2"],
         "auroc2_revised": revised["auroc2"],
         "meta_i2r_revised": revised["meta_i2r"],
     }

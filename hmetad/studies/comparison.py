@@ -15,15 +15,15 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.compare.decisions import Decisions
-from hmetad.studies.printed import frame_of, printed
+from hmetad.studies.printed import file_of, frame_of
 
 __all__ = [
     "ComparisonRow",
     "by_row",
     "compare_with_print",
     "comparison_frame",
-    "decided_words",
     "is_reproduced",
+    "verdict_words",
 ]
 
 DIRECTIONS = ("greater, ", "less, ")
@@ -66,14 +66,14 @@ def compare_with_print(
     braces, by row.
     """
     rows = []
-    for entry in printed(study)["compare"]:
+    for entry in file_of(study)["compare"]:
         for (table, row, quantity), value, limits in printed_values(study, entry, ours):
             values, *reach = map(by_row, as_tuple(ours.get((table, quantity), {})))
             if row in values or "optional" not in entry:
                 limit = reach[0][row] if reach else [*limits, nan][0]
                 here = in_words_of(value, values[row])
                 rows.append(ComparisonRow(table, row, quantity, value, here, limit))
-    differs = printed(study)["differs"]
+    differs = file_of(study)["differs"]
     frame = comparison_frame(rows, {tuple(at): one["note"] for one in differs for at in one["at"]})
     said = {name: by_row(values) for name, values in (numbers or {}).items()}
     notes = [
@@ -154,7 +154,7 @@ def is_reproduced(frame: pd.DataFrame) -> bool:
     return bool((frame["agrees"] | (frame["note"] != "")).all())
 
 
-def decided_words(decisions: Decisions) -> dict[str, str]:
+def verdict_words(decisions: Decisions) -> dict[str, str]:
     """Verdicts in the words of a paper, by label: "greater, different", "not significant"."""
     words = {}
     for record in decisions.table().to_dict("records"):

@@ -28,7 +28,7 @@ from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.page.report import Report
 from hmetad.studies.comparison import compare_with_print
-from hmetad.studies.printed import printed
+from hmetad.studies.printed import file_of
 from hmetad.studies.report import build_report
 
 __all__ = ["Study", "analyse", "compare", "report"]
@@ -76,7 +76,7 @@ def analyse(*, seed: int = 1) -> Study:
     data, bias, classifiers = np.random.SeedSequence(seed).generate_state(3)
     counts = simulated_counts(np.random.default_rng(data))
     return Study(
-        estimates=conditions_of(measured(counts, debias_seed=int(bias))),
+        estimates=conditions_of(measures_of(counts, debias_seed=int(bias))),
         expected=conditions_of(expected_measures()).isel(data_set=0, reduction=0, drop=True),
         groups=groups_of_each_size(),
         outside=outside_of_bounds(np.random.default_rng(classifiers)),
@@ -86,7 +86,7 @@ def analyse(*, seed: int = 1) -> Study:
 
 def example_counts() -> xr.DataArray:
     """Table 1: two ratings, S1 the label −1."""
-    counts = printed(NAME)["table1"]
+    counts = file_of(NAME)["table1"]
     return from_nr(counts["nR_S1"], counts["nR_S2"]).assign_coords(cell=["Table 1"])
 
 
@@ -138,7 +138,7 @@ def labelled_counts(outcomes: NDArray[np.int64]) -> xr.DataArray:
     )
 
 
-def measured(counts: xr.DataArray, debias_seed: int | None = None) -> xr.Dataset:
+def measures_of(counts: xr.DataArray, debias_seed: int | None = None) -> xr.Dataset:
     """All six measures of every cell, as they are and with reduced bias."""
     fitted = fit_mle(counts, correction="cell")[["meta_d", "m_ratio"]].drop_attrs()
     plain = meta_information(counts)
@@ -169,7 +169,7 @@ def expected_measures() -> xr.Dataset:
         for noise in NOISES
         for accuracy in ACCURACIES
     ]
-    return measured(labelled_counts(np.stack(tables).astype(np.int64)))
+    return measures_of(labelled_counts(np.stack(tables).astype(np.int64)))
 
 
 def groups_of_each_size() -> xr.Dataset:
@@ -207,12 +207,11 @@ def outside_of_bounds(rng: np.random.Generator) -> xr.Dataset:
     type1 = roc(p1, by_label), roc(p2, by_label)
     wrong, right = (x / x.sum(axis=-1, keepdims=True) for x in (other, likelier))
     type2 = roc(wrong, by_confidence), roc(right, by_confidence)
-    return xr.Dataset(
-        {
-            "type1": ("classifier", outside(type1_roc_bounds(type1[0], accuracy), type1[1])),
-            "type2": ("classifier", outside(type2_roc_bounds(type2[0], accuracy), type2[1])),
-        }
-    )
+    found = {
+        "type1": distance_outside(type1_roc_bounds(type1[0], accuracy), type1[1]),
+        "type2": distance_outside(type2_roc_bounds(type2[0], accuracy), type2[1]),
+    }
+    return xr.Dataset({name: ("classifier", values) for name, values in found.items()})
 
 
 def roc(p: Floats, order: NDArray[np.int64]) -> Floats:
@@ -220,7 +219,7 @@ def roc(p: Floats, order: NDArray[np.int64]) -> Floats:
     return np.minimum(np.take_along_axis(p, order, axis=-1).cumsum(axis=-1)[..., :-1], 1.0)
 
 
-def outside(bounds: xr.Dataset, rate: Floats) -> Floats:
+def distance_outside(bounds: xr.Dataset, rate: Floats) -> Floats:
     """Largest distance of a curve from the region between its bounds."""
     below, above = bounds["lower"].to_numpy() - rate, rate - bounds["upper"].to_numpy()
     return np.maximum(np.maximum(below, above).max(axis=-1), 0.0)
@@ -297,17 +296,17 @@ def mean_ranges(study: Study) -> xr.Dataset:
 def report(study: Study, comparison: pd.DataFrame) -> Report:
     """Report of the reproduction."""
     counts = example_counts()
-    measured_example = meta_information(counts)
+    measures = meta_information(counts)
     three = study.groups["accuracy"].sel(size=3)
     ranges = mean_ranges(study).rename(MEASURES).to_dataframe(dim_order=["noise", "reduction"])
     headings = {"noise": "Noise", "reduction": "Estimate"}
     contents = {
         "data_sets": DATA_SETS,
         "resamples": RESAMPLES,
-        "example": measured_example,
+        "example": measures,
         "example_counts": counts,
-        "example_accuracy": measured_example["accuracy"].item(),
-        "example_info": measured_example["info"].item(),
+        "example_accuracy": measures["accuracy"].item(),
+        "example_info": measures["info"].item(),
         "expected": long_frame(study.expected),
         "limits": limits_of_panels(study),
         "reductions": [points_of(study, reduction) for reduction in REDUCTIONS],

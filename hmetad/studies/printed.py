@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-__all__ = ["frame_of", "labelled", "printed"]
+__all__ = ["arrays_of", "file_of", "frame_of"]
 
 
 @cache
-def printed(study: str) -> Mapping[str, Any]:
+def file_of(study: str) -> Mapping[str, Any]:
     """Everything in the file of a study: numbers, what is compared, and the plan of the report.
 
     Examples
     --------
-    >>> printed("wang2025")["table2"]["columns"]
+    >>> file_of("wang2025")["table2"]["columns"]
     ['method', 'values', 'average', 'repeated']
     """
     text = files("hmetad.studies").joinpath(f"{study}.toml").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def frame_of(study: str, table: str) -> pd.DataFrame:
     >>> frame_of("cacioli2026", "binning").to_dict("records")[1]
     {'model': 'Llama-3-Instruct', 'm_ratio': 0.983, 'ratings': 4}
     """
-    numbers = printed(study)
+    numbers = file_of(study)
     section = numbers[table]
     frame = pd.DataFrame(section["rows"], columns=section["columns"])
     if "over" not in section:
@@ -47,12 +47,12 @@ def frame_of(study: str, table: str) -> pd.DataFrame:
     return frame.explode([*lists, section["over"]], ignore_index=True).infer_objects()
 
 
-def labelled(study: str, table: str, *dims: str) -> xr.Dataset:
+def arrays_of(study: str, table: str, *dims: str) -> xr.Dataset:
     """Table of a study as arrays, whose dims are columns; its rows run over them in that order.
 
     Examples
     --------
-    >>> labelled("cacioli2026", "temperature", "model", "temperature")["meta_d"].sizes
+    >>> arrays_of("cacioli2026", "temperature", "model", "temperature")["meta_d"].sizes
     Frozen({'model': 4, 'temperature': 4})
     """
     frame = frame_of(study, table)

@@ -15,7 +15,7 @@ from hmetad.report.contents.tables import decision_figure as figure_of_decisions
 from hmetad.report.names import symbol
 from hmetad.report.page.report import Block, Figure, Prose, Report, table_from_frame
 from hmetad.studies.figures import draw
-from hmetad.studies.printed import printed
+from hmetad.studies.printed import file_of
 
 __all__ = ["agreement", "build_report"]
 
@@ -30,18 +30,18 @@ def build_report(study: str, contents: Contents, comparison: pd.DataFrame) -> Re
     and the blocks, each of one of `KINDS`. One with ``needs`` is left out where the contents lack
     it; one with ``each`` is repeated for every member of these contents, with what the member has.
     """
-    plan = printed(study)
+    plan = file_of(study)
     head = plan["report"]
     known = {**contents, "agreement": agreement(comparison)}
     known |= {"comparison": comparison, "where": head.get("where", {})}
-    known |= {name: filled(text, known) for name, text in plan.get("said", {}).items()}
-    blocks = [block for entry in plan["block"] for block in repeated(entry, known)]
-    meta = [(name, filled(text, known)) for name, text in head["meta"].items()]
+    known |= {name: fill(text, known) for name, text in plan.get("said", {}).items()}
+    blocks = [block for entry in plan["block"] for block in blocks_of(entry, known)]
+    meta = [(name, fill(text, known)) for name, text in head["meta"].items()]
     meta += [("Seed", str(contents["seed"])), ("hmetad", version("hmetad"))]
     return Report(head["title"], tuple(blocks), subtitle=head["subtitle"], meta=tuple(meta))
 
 
-def repeated(entry: Entry, known: Contents) -> Iterator[Block]:
+def blocks_of(entry: Entry, known: Contents) -> Iterator[Block]:
     """Blocks of an entry: none, one, or one for each member of what it is repeated for."""
     if "needs" in entry and known.get(entry["needs"]) is None:
         return
@@ -50,7 +50,7 @@ def repeated(entry: Entry, known: Contents) -> Iterator[Block]:
         yield from KINDS[kind](entry, {**known, **own})
 
 
-def filled(text: str, known: Contents) -> str:
+def fill(text: str, known: Contents) -> str:
     """Text on one line, with what it has in braces."""
     return re.sub(r"\s*\n\s*", " ", text.strip("\n")).format_map(known)
 
@@ -58,23 +58,23 @@ def filled(text: str, known: Contents) -> str:
 def prose(entry: Entry, known: Contents) -> Iterator[Block]:
     """Paragraphs, which empty lines separate, under a heading."""
     parts = [part for part in entry.get("text", "").split("\n\n") if part.strip()]
-    yield Prose(entry.get("heading", ""), tuple(filled(part, known) for part in parts))
+    yield Prose(entry.get("heading", ""), tuple(fill(part, known) for part in parts))
 
 
 def table(entry: Entry, known: Contents) -> Iterator[Block]:
     """A data frame with chosen columns under headings."""
     yield table_from_frame(
         known[entry["table"]],
-        filled(entry["caption"], known),
+        fill(entry["caption"], known),
         columns=entry.get("columns"),
         formats=entry.get("formats"),
-        note=filled(entry.get("note", ""), known),
-        name=filled(entry.get("name", entry["table"]), known),
+        note=fill(entry.get("note", ""), known),
+        name=fill(entry.get("name", entry["table"]), known),
     )
 
 
 def decisions(entry: Entry, known: Contents) -> Iterator[Block]:
-    """Decisions beside the words of the paper, and against the ROPE in a figure if it has words."""
+    """Decisions beside the words of the paper; against the ROPE, where a figure is asked for."""
     name, comparison = entry["decisions"], known["comparison"]
     # The comparison has them in the same order.
     words = comparison.loc[comparison["table"] == name, "printed"]
@@ -87,8 +87,8 @@ def decisions(entry: Entry, known: Contents) -> Iterator[Block]:
 def figure(entry: Entry, known: Contents) -> Iterator[Block]:
     """A plot of `hmetad.studies.figures`, of contents and with options that the entry names."""
     drawn = draw(entry["plot"], [known[name] for name in entry["of"]], entry.get("options", {}))
-    caption, name = filled(entry["caption"], known), filled(entry["figure"], known)
-    yield Figure(caption, filled(entry["alt"], known), drawn, name)
+    caption, name = fill(entry["caption"], known), fill(entry["figure"], known)
+    yield Figure(caption, fill(entry["alt"], known), drawn, name)
 
 
 def differing(_: Entry, known: Contents) -> Iterator[Block]:
@@ -96,7 +96,7 @@ def differing(_: Entry, known: Contents) -> Iterator[Block]:
     comparison = known["comparison"]
     rows = comparison[~comparison["agrees"].astype(bool)]
     if len(rows):
-        shown = beside(rows, known["where"]).assign(Cause=rows["note"])
+        shown = places_and_values(rows, known["where"]).assign(Cause=rows["note"])
         caption = "Every disagreement with print, and its cause."
         yield table_from_frame(shown, caption, name="differences")
 
@@ -105,7 +105,7 @@ def everything(_: Entry, known: Contents) -> Iterator[Block]:
     """Every printed value beside ours."""
     comparison = known["comparison"]
     verdict = ["yes" if one else "no" for one in comparison["agrees"]]
-    shown = beside(comparison, known["where"]).assign(Agrees=verdict)
+    shown = places_and_values(comparison, known["where"]).assign(Agrees=verdict)
     yield table_from_frame(shown, "Every printed value, and ours.", name="comparison")
 
 
@@ -133,7 +133,7 @@ KINDS: Mapping[str, Callable[[Entry, Contents], Iterator[Block]]] = {
 }
 
 
-def beside(comparison: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
+def places_and_values(comparison: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     """Printed values and ours, and where they stand."""
     what = comparison["row"] + ": " + comparison["quantity"].map(symbol)
     shown = {"Where": [where.get(name, name) for name in comparison["table"]], "What": what}

@@ -25,8 +25,8 @@ from hmetad.report.contents.estimates import estimate_frame
 from hmetad.report.names import symbol
 from hmetad.report.page.report import Report
 from hmetad.report.plots.intervals import describe_intervals
-from hmetad.studies.comparison import compare_with_print, decided_words
-from hmetad.studies.printed import frame_of, printed
+from hmetad.studies.comparison import compare_with_print, verdict_words
+from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.report import build_report
 
 __all__ = ["Study", "analyse", "compare", "confidence_counts", "report"]
@@ -115,7 +115,7 @@ def risk_decisions(criteria: xr.Dataset) -> dict[str, Decisions]:
 
 def rope_of(quantity: str) -> tuple[float, float]:
     """Region of practical equivalence of the paper."""
-    lower, upper = printed(NAME)["rope"][quantity]
+    lower, upper = file_of(NAME)["rope"][quantity]
     return lower, upper
 
 
@@ -130,13 +130,13 @@ def compare(study: Study) -> pd.DataFrame:
     ours: dict[tuple[str, str], Any] = {("S1", name): means[name] for name in ESTIMATED}
     ours |= {("S2", "c"): study.criteria["c"], ("S2", "half_width"): half_width(study.criteria)}
     for name, decisions in study.decisions.items():
-        ours[name, decisions.quantity] = decided_words(decisions)
+        ours[name, decisions.quantity] = verdict_words(decisions)
     return compare_with_print(NAME, ours)
 
 
 def report(study: Study, comparison: pd.DataFrame) -> Report:
     """Report of the reproduction."""
-    tasks = printed(NAME)["tasks"]
+    tasks = file_of(NAME)["tasks"]
     titles = [tasks[task] for task in study.counts["task"].to_numpy()]
     estimates, criteria = estimates_beside_print(study, comparison), criteria_frame(study)
     contents = {
@@ -174,7 +174,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
 def named_estimates(draws: xr.DataTree) -> pd.DataFrame:
     """Posterior means and intervals per cell, with the names of the tasks."""
     frame = estimate_frame(draws)
-    return frame.assign(task=frame["task"].map(printed(NAME)["tasks"]))
+    return frame.assign(task=frame["task"].map(file_of(NAME)["tasks"]))
 
 
 def estimates_beside_print(study: Study, comparison: pd.DataFrame) -> pd.DataFrame:
@@ -196,7 +196,7 @@ def criteria_frame(study: Study) -> pd.DataFrame:
         lower=frame["c"] - frame["half_width"],
         upper=frame["c"] + frame["half_width"],
         in_print=in_print,
-        task=frame["task"].map(printed(NAME)["tasks"]),
+        task=frame["task"].map(file_of(NAME)["tasks"]),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hmetad.studies.printed import printed
+from hmetad.studies.printed import file_of
 
 
 @pytest.fixture(scope="session")
@@ -10,6 +10,6 @@ def known_differences():
     """Return a function that gives the places where a study differs from print."""
 
     def places(study):
-        return {tuple(at) for entry in printed(study)["differs"] for at in entry["at"]}
+        return {tuple(at) for entry in file_of(study)["differs"] for at in entry["at"]}
 
     return places

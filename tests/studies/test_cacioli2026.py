@@ -14,10 +14,10 @@ from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.studies import cacioli2026
 from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import frame_of, printed
+from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.run import reproduce
 
-PRINTED = printed("cacioli2026")
+PRINTED = file_of("cacioli2026")
 MODELS = PRINTED["models"]
 TEMPERATURES = [0.3, 0.5, 0.7, 1.0]
 
@@ -328,7 +328,7 @@ def test_the_decision_gives_the_truth_and_correctness_does_not(study):
 def test_intervals_by_the_decision_cover_the_truth_as_often_as_they_say():
     z = []
     for seed in range(8):
-        decided, _ = cacioli2026.counted(cacioli2026.simulated_trials(seed), 4)
+        decided, _ = cacioli2026.count_both(cacioli2026.simulated_trials(seed), 4)
         found = cacioli2026.cells_as(cacioli2026.estimates(decided), "model", "temperature")
         truth = cacioli2026.true_values()
         z.append(((found["m_ratio"] - truth["m_ratio"]) / found["m_ratio_se"]).to_numpy())
@@ -347,7 +347,7 @@ def test_without_sampling_error_the_withdrawn_m_is_below_1_and_falls_with_the_tr
 
 def test_edges_of_t_1_are_held_over_temperatures():
     trials = cacioli2026.simulated_trials(1)
-    decided, judged = cacioli2026.counted(trials, 4)
+    decided, judged = cacioli2026.count_both(trials, 4)
     one = judged.sel(cell=judged["temperature"] == 1.0).sum("correct")
     # Octiles of 200 levels: one level may hold a hundredth of the trials, or two.
     np.testing.assert_allclose(one / one.sum("rating"), 1 / 8, atol=0.03)

@@ -11,11 +11,11 @@ from hmetad.studies.comparison import (
     ComparisonRow,
     compare_with_print,
     comparison_frame,
-    decided_words,
     in_words_of,
     is_reproduced,
+    verdict_words,
 )
-from hmetad.studies.printed import frame_of, labelled, printed
+from hmetad.studies.printed import arrays_of, file_of, frame_of
 from hmetad.studies.run import STUDIES
 
 
@@ -58,7 +58,7 @@ def test_a_listed_difference_that_agrees_carries_no_excuse():
 def test_verdicts_are_put_into_the_words_of_the_paper(estimate, in_print, ours):
     values = xr.DataArray(np.array([estimate]), dims="pair", coords={"pair": ["a − b"]}, name="c")
     decisions = decide_normal(values, 0.05, rope=(-0.1, 0.1))
-    words = decided_words(decisions)
+    words = verdict_words(decisions)
     assert {row: in_words_of(in_print, found) for row, found in words.items()} == {"a − b": ours}
 
 
@@ -82,7 +82,7 @@ def study(monkeypatch):
         "differs": [{"at": [["W", "A*", "d"]], "note": "By {size:.1f}."}],
     }
     for module in ("comparison", "printed"):
-        monkeypatch.setattr(f"hmetad.studies.{module}.printed", lambda _: numbers)
+        monkeypatch.setattr(f"hmetad.studies.{module}.file_of", lambda _: numbers)
     return "made"
 
 
@@ -131,15 +131,15 @@ def test_the_file_of_a_study_says_whose_numbers_these_are_and_repeats_no_name(na
     assert all(line.startswith("#") for line in header.splitlines())
     assert name[-4:] in header
     assert "licence" in header or "CC BY" in header
-    tables = {key for key, section in printed(name).items() if "columns" in section}
+    tables = {key for key, section in file_of(name).items() if "columns" in section}
     for table in tables:
-        rows = printed(name)[table]["rows"]
-        assert {len(row) for row in rows} == {len(printed(name)[table]["columns"])}, table
-    assert {entry["of"] for entry in printed(name)["compare"] if "of" in entry} <= tables
+        rows = file_of(name)[table]["rows"]
+        assert {len(row) for row in rows} == {len(file_of(name)[table]["columns"])}, table
+    assert {entry["of"] for entry in file_of(name)["compare"] if "of" in entry} <= tables
 
 
 def test_lists_in_cells_run_over_their_labels(study):
     assert frame_of(study, "wide").to_dict("list") == {
         "model": ["A", "A"], "d": [1.0, 2.0], "t": [0.5, 1.0]
     }  # fmt: skip
-    assert labelled(study, "wide", "model", "t")["d"].sel(model="A", t=1.0).item() == 2.0
+    assert arrays_of(study, "wide", "model", "t")["d"].sel(model="A", t=1.0).item() == 2.0

@@ -5,7 +5,7 @@ import pytest
 
 from hmetad.report.page.report import Figure, Prose, Table
 from hmetad.studies.figures import PLOTS, plot_lines
-from hmetad.studies.printed import printed
+from hmetad.studies.printed import file_of
 from hmetad.studies.report import KINDS, build_report
 from hmetad.studies.run import STUDIES
 
@@ -38,7 +38,7 @@ def built(monkeypatch, comparison):
     def build(*blocks, said=None, **contents):
         head = {"title": "T", "subtitle": "S", "meta": {"N": "{n:,}"}, "where": {"S1": "Table S1"}}
         plan = {"report": head, "said": said or {}, "block": list(blocks)}
-        monkeypatch.setattr("hmetad.studies.report.printed", lambda _: plan)
+        monkeypatch.setattr("hmetad.studies.report.file_of", lambda _: plan)
         return build_report("made", {"seed": 1, "n": 1234, **contents}, comparison)
 
     return build
@@ -93,7 +93,7 @@ def test_lines_and_points_are_drawn_by_panel_within_their_limits(built):
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_block_of_a_file_is_read(name):
     assert set(KEYS) == set(KINDS)
-    for block in printed(name)["block"]:
+    for block in file_of(name)["block"]:
         kind = next(kind for kind in KINDS if kind in block)
         assert set(block) <= {kind, "needs", "each"} | KEYS[kind], block
         assert block.get("plot", "lines") in PLOTS

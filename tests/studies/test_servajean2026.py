@@ -11,7 +11,7 @@ import pytest
 
 from hmetad.studies import servajean2026
 from hmetad.studies.comparison import is_reproduced
-from hmetad.studies.printed import printed
+from hmetad.studies.printed import file_of
 from hmetad.studies.servajean2026 import analyse, compare, report
 
 
@@ -61,7 +61,7 @@ def test_counts_give_the_printed_numbers_of_trials(study):
 
 
 def test_printed_words_name_contrasts_that_exist(study):
-    entries = {e["table"]: e for e in printed("servajean2026")["compare"] if "otherwise" in e}
+    entries = {e["table"]: e for e in file_of("servajean2026")["compare"] if "otherwise" in e}
     assert set(entries) == set(study.decisions)
     for name, decisions in study.decisions.items():
         labels = set(decisions.table()["label"])
