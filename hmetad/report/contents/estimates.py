@@ -34,8 +34,9 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
         m_ratio and log_m, each with columns of the same name and _lower and _upper; NaN where a
         draw is undefined. Where each response has an M of its own there is a row for each.
     """
-    names = list(spec_of(fit).record.shown)
-    posterior = fit["posterior"].to_dataset()[names]
+    sampled = fit["posterior"].to_dataset()
+    names = [name for name in spec_of(fit).record.shown if name in sampled]
+    posterior = sampled[names]
     bounds = az.eti(posterior, prob=ci_prob)
     summary = posterior.mean(["chain", "draw"], skipna=False)
     for name in names:
