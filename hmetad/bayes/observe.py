@@ -5,6 +5,7 @@ log-likelihood is that of the likelihood, and from which new tables can be drawn
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.likelihood.arrays import NUMPY
 from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.registry import load_likelihood
 
 __all__ = ["drawn_counts", "observe"]
 
@@ -32,20 +34,6 @@ def observe(
     arguments : sequence of tensor
         In the order of the likelihood, each of shape (cells, *its dims).
     """
-
-    def logp(value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
-        """ℓ of each cell; the last two parameters only tell how to draw new counts."""
-        return log_likelihood(likelihood, value, *parameters[:-2])
-
-    def random(
-        *parameters: Any,
-        rng: np.random.Generator,
-        size: tuple[int, ...] | None = None,  # noqa: ARG001
-    ) -> NDArray[np.int64]:
-        """New counts with the observed numbers of trials of each stimulus."""
-        *values, trials, _ = parameters
-        return drawn_counts(rng, trials, likelihood.log_probabilities(*values, xp=NUMPY))
-
     letters = {"response": "r", "criterion": "g"}
     dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]
     pm.CustomDist(
@@ -53,13 +41,30 @@ def observe(
         *arguments,
         counts.sum(["response", "rating"]).values,
         counts["rating"].values,
-        logp=logp,
-        random=random,
+        # By name: what is kept of a compiled model must not depend on the process.
+        logp=partial(counts_logp, likelihood.name),
+        random=partial(counts_random, likelihood.name),
         signature=",".join(f"({own})" for own in [*dims, "s", "k"]) + "->(s,r,k)",
         dtype="int64",
         observed=counts.values,
         dims=counts.dims,
     )
+
+
+def counts_logp(name: str, value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
+    """ℓ of each cell; the last two parameters only tell how to draw new counts."""
+    return log_likelihood(load_likelihood(name), value, *parameters[:-2])
+
+
+def counts_random(
+    name: str,
+    *parameters: Any,
+    rng: np.random.Generator,
+    size: tuple[int, ...] | None = None,  # noqa: ARG001
+) -> NDArray[np.int64]:
+    """New counts with the observed numbers of trials of each stimulus."""
+    *arguments, trials, _ = parameters
+    return drawn_counts(rng, trials, load_likelihood(name).log_probabilities(*arguments, xp=NUMPY))
 
 
 def drawn_counts(

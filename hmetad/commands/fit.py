@@ -131,7 +131,7 @@ def fit(
 
 
 def refuse_full_disk(
-    path: Path, counts: "xr.DataArray", spec: hmetad.ModelSpec, draws: int | None
+    path: Path, counts: "xr.DataArray", spec: "hmetad.ModelSpec", draws: int | None
 ) -> None:
     """Refuse a disk that has no room for the draws, before they are drawn."""
     usual = import_module("hmetad.bayes.fit").DEFAULTS

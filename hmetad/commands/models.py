@@ -3,7 +3,8 @@
 Nothing → a row per card.
 """
 
-from hmetad.bayes.cards import card_names, card_path, read_card
+from importlib import import_module
+
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.options import AsJson, PrintAs
 
@@ -18,6 +19,7 @@ CARDS = {"model": "model", "title": "title", "question": "question"}
 
 def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
     """List the model cards."""
+    found = import_module("hmetad.bayes.cards")
     cards = [
         {
             "model": spec.name,
@@ -26,6 +28,6 @@ def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
             "reference": spec.reference,
             "formula": dict(spec.formula),
         }
-        for spec in (read_card(card_path(name)) for name in card_names())
+        for spec in map(found.read_card, map(found.card_path, found.card_names()))
     ]
     give(Answer((Listing(cards, CARDS),)), chosen_format(print_as, as_json))

@@ -35,8 +35,8 @@ class Arrays:
 
     def __getattr__(self, name: str) -> Any:
         """Function of this name."""
-        functions = self.__dict__.get("functions", {})
-        return functions[name] if name in functions else getattr(self.__dict__["module"], name)
+        functions, module = (self.__dict__.get(x) for x in ("functions", "module"))
+        return functions[name] if functions and name in functions else getattr(module, name)
 
 
 NUMPY = Arrays(np, log_ndtr=log_ndtr, concat=np.concatenate)

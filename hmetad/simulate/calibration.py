@@ -17,12 +17,13 @@ from scipy.stats import binom
 from hmetad.arguments import checked, seed_or_none
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loading import as_model
-from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.bayes.spec import ModelSpec
 from hmetad.compare.monte_carlo import effective_draws, rank_rhat
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.records import Likelihood
 from hmetad.simulate.simulate import simulate_counts
 
 __all__ = ["calibrate_sampler", "uniformity"]
@@ -129,8 +130,9 @@ def calibrate_sampler(
     found = []
     for i, tree in enumerate(fits_of(tables, other, seeds, options)):
         truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
-        true = parameter_values(xr.DataTree.from_dict(truth), names)
-        found.append(ranked(parameter_values(tree, names), true.isel(chain=0, draw=0), size))
+        true = parameter_values(xr.DataTree.from_dict(truth), names, spec.record)
+        drawn_values = parameter_values(tree, names, other.record)
+        found.append(ranked(drawn_values, true.isel(chain=0, draw=0), size))
     result = summarised(xr.concat(found, "simulation"), size)
     said = {"model": spec.name, "fitted": other.to_json(), "n": number, "ranks": size}
     result.attrs = {**said, "seed": str(seed)}
@@ -236,7 +238,9 @@ def fits_of(
         yield xr.DataTree.from_dict(groups)
 
 
-def parameter_values(tree: xr.DataTree, names: Sequence[str]) -> xr.DataArray:
+def parameter_values(
+    tree: xr.DataTree, names: Sequence[str], likelihood: Likelihood
+) -> xr.DataArray:
     """Draws (chain, draw, parameter) of variables, and last of the log-likelihood."""
     posterior = tree["posterior"].to_dataset()
     parts, labels, owners = [], [], []
@@ -249,8 +253,9 @@ def parameter_values(tree: xr.DataTree, names: Sequence[str]) -> xr.DataArray:
         own = [", ".join(str(levels[i][j]) for i, j in enumerate(place)) for place in places]
         labels += [f"{name}[{place}]" if place else name for place in own]
         owners += [name] * len(own)
-    observed = tree["observed_data"]["counts"].transpose(*OUTCOME).to_numpy()
-    log_p = trial_log_likelihood(tree).to_numpy()
+    counts = tree["observed_data"].to_dataset()["counts"]
+    observed = counts.transpose(*OUTCOME).to_numpy()
+    log_p = outcome_draws(posterior, counts, likelihood).to_numpy()
     # An outcome that never came may be as improbable as it likes.
     loglik = np.where(observed > 0, observed * log_p, 0.0).sum(axis=(2, 3, 4, 5))
     return xr.DataArray(
