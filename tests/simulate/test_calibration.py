@@ -117,7 +117,9 @@ def test_only_the_log_likelihood_shows_a_posterior_that_ignores_the_data():
         data = {"observed_data": counts.isel(chain=0, draw=i)}
         draws, truth = (
             parameter_values(
-                xr.DataTree.from_dict({"posterior": prior.isel(draw=part), **data}), names
+                xr.DataTree.from_dict({"posterior": prior.isel(draw=part), **data}),
+                names,
+                load_model("individual").record,
             )
             for part in (slice(n + i * size, n + (i + 1) * size), [i])
         )
