@@ -25,6 +25,7 @@ BELOW = {
     "kinds": set(),
     "arguments": {"errors", "kinds"},
     "codes": set(),
+    "results": set(),
     "notice": {"errors", "untrusted", "arguments", "codes"},
 }
 FLOOR = {*BELOW} - {"caches"}
