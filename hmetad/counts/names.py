@@ -16,7 +16,7 @@ __all__ = ["RESERVED_NAMES", "column_names", "renamed_columns"]
 
 # No grouping column may be called what its results are.
 DIM_NAMES = ("cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary")
-OTHER_DIMS = ("point", "at_least", "rank", "other", "member", "counts", "gamma", "log_gap")
+OTHER_NAMES = ("point", "at_least", "rank", "other", "member", "counts", "gamma", "log_gap")
 PAIR_NAMES = ("left", "right", "label", "kind", "withheld", "quantity", "unsettled")
 VERDICT_NAMES = ("verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope")
 SUMMARY_NAMES = ("mean", "sd", "mcse_lower", "mcse_upper", "rhat", "ess_tail")
@@ -29,7 +29,7 @@ ELSEWHERE = (
 )
 RESERVED_NAMES = frozenset(
     [
-        *(*DIM_NAMES, *OTHER_DIMS, *PAIR_NAMES, *VERDICT_NAMES, *SUMMARY_NAMES),
+        *(*DIM_NAMES, *OTHER_NAMES, *PAIR_NAMES, *VERDICT_NAMES, *SUMMARY_NAMES),
         *(result.name for result in results() if result.section not in ELSEWHERE),
     ]
 )
