@@ -28,6 +28,7 @@ BELOW = {
     "lazy": set(),
     "arguments": {"errors", "kinds"},
     "codes": set(),
+    "results": set(),
     "notice": {"errors", "untrusted", "arguments", "codes"},
 }
 FLOOR = {*BELOW} - {"caches"}

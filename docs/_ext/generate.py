@@ -17,7 +17,9 @@ from hmetad.bayes.cards import card_names, card_path
 from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
 from hmetad.codes import codes
+from hmetad.compare.columns import COLUMNS
 from hmetad.lazy import homes_in
+from hmetad.results import results
 from hmetad.studies.run import STUDIES
 
 __all__ = ["write_all"]
@@ -49,7 +51,9 @@ def write_all(docs: Path) -> None:
         "api/index.rst": api_index(),
         "generated/command_line.md": command_line(),
         "generated/model_cards.md": model_cards(),
+        "generated/decision_columns.md": decision_columns(),
         "generated/notices.md": notice_list(),
+        "generated/results.md": result_list(),
         "generated/data_sets.md": data_sets(),
         "generated/validation.md": validation(docs / "validation"),
         **report_sections(docs / "example" / "report.md"),
@@ -157,6 +161,39 @@ def notice_list() -> str:
         lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
         lines += [f": {code.means}{withheld} *Do*: {code.do}", ""]
     return "\n".join(lines)
+
+
+def decision_columns() -> str:
+    """Columns of a table of decisions, and what they are."""
+    rows = [(f"`{column.name}`", column.means) for column in COLUMNS]
+    return "\n".join(table(("column", "what it is"), rows))
+
+
+def result_list() -> str:
+    """Every variable of a result, by the functions that return it."""
+    lines = []
+    for section in dict.fromkeys(result.section for result in results()):
+        found = [result for result in results() if result.section == section]
+        functions = dict.fromkeys(result.function.rpartition(".")[2] for result in found)
+        named = [*(["measure"] if found[0].measured else []), *functions]
+        origin = ", ".join(f"`{name}`" for name in named if name in hmetad.__all__)
+        lines += [f"## {found[0].title}", "", f"*From*: {origin}", ""]
+        rows = [
+            (f"`{x.name}`", x.symbol, shown_unit(x.unit), x.means, shown_source(x.source))
+            for x in found
+        ]
+        lines += table(("name", "symbol", "unit", "what it is", "source"), rows)
+    return "\n".join(lines)
+
+
+def shown_unit(unit: str) -> str:
+    """Unit of a result; none for a plain number."""
+    return "" if unit == "1" else unit
+
+
+def shown_source(source: str) -> str:
+    """Source of a result, if it is the same for all that are asked for."""
+    return "" if "{" in source else source
 
 
 def report_sections(path: Path) -> dict[str, str]:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
+from hmetad.compare.columns import COLUMNS, headings
+from hmetad.report.names import column_name
+from hmetad.results import shown_in
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,26 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["judged", "superiorities", "with_fits", "with_others", "with_ranks"]
 
-DECISIONS = {
-    "label": "contrast",
-    "mean": "mean",
-    "lower": "lower",
-    "upper": "upper",
-    "p_direction": "P(dir.)",
-    "in_rope": "in ROPE",
-    "statistical": "excludes null",
-    "verdict": "verdict",
-}
 SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
-RANKS = {
-    "cell": "cell",
-    "mean_rank": "mean rank",
-    "rank_lower": "from",
-    "rank_upper": "to",
-    "p_best": "P(best)",
-    "verdict": "verdict",
-}
-WHY = {"withheld": "withheld for", "unsettled": "MC error could turn"}
 type Fits = Mapping[str, "xr.DataTree"]
 
 
@@ -51,10 +35,9 @@ def judged(decisions: "Decisions") -> Answer:
     low, high = decisions.rope
     kind = record.get("kind", "value").replace("_", " ")
     of = "" if kind == "value" else " in"
-    shown = {**DECISIONS, **reasons_in(rows)}
     title = f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{paired(record)}"
     found = hmetad.notices(decisions.results)
-    return Answer((Listing(rows, shown, title),), found, more=record)
+    return Answer((Listing(rows, headings(rows, "terminal"), title),), found, more=record)
 
 
 def superiorities(draws: "xr.DataArray") -> Answer:
@@ -69,8 +52,9 @@ def superiorities(draws: "xr.DataArray") -> Answer:
 def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     """Answer with a table of ranks after its first."""
     rows = [with_whole_ranks(row) for row in rows_of(hmetad.rank_table(ranks))]
+    columns = {"cell": "cell", **{name: column_name(name, "rank") for name in shown_in("rank")}}
     title = f"Ranks in {ranks.attrs['quantity']}, the largest first"
-    listing = Listing(rows, {**RANKS, **reasons_in(rows)}, title)
+    listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
     found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
     more = {**answer.more, "ranks": rows}
     return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
@@ -96,7 +80,8 @@ def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
 
 def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Columns that say why there is no verdict, where one is missing."""
-    return {name: heading for name, heading in WHY.items() if any(row.get(name) for row in rows)}
+    reasons = {column.name for column in COLUMNS if column.is_reason}
+    return {k: text for k, text in headings(rows, "terminal").items() if k in reasons}
 
 
 def with_whole_ranks(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,8 @@ from hmetad.commands.options import (
     Stimulus,
     Trials,
 )
+from hmetad.report.names import column_name
+from hmetad.results import results
 
 __all__ = ["EXAMPLES", "measures"]
 
@@ -53,24 +55,6 @@ hmetad measures trials.csv --by model,task --meta-d -o measures.csv
 hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
 hmetad measures answers.csv --by model --correct correct --quantiles 4
 """
-MEASURED = {
-    "cell": "cell",
-    "trials": "trials",
-    "share_right": "right",
-    "dprime": "d′",
-    "c": "c",
-    "meta_d": "meta-d′",
-    "m_ratio": "M-ratio",
-    "m_ratio_lower": "from",
-    "m_ratio_upper": "to",
-    "auroc2": "AUROC2",
-    "auroc2_lower": "from",
-    "auroc2_upper": "to",
-    "gamma_trapezoid": "G_trap",
-    "rmi": "RMI",
-    "rmi_lower": "from",
-    "rmi_upper": "to",
-}
 
 
 def measures(
@@ -147,7 +131,7 @@ def measures(
     else:
         result = statistic(counts)
     rows = rows_of(hmetad.measure_frame(result))
-    shown = {name: heading for name, heading in MEASURED.items() if name in rows[0]}
+    shown = {name: title for name, title in columns().items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
     said = {"intervals": {"method": method, "ci_prob": ci_prob, "draws": draws}} if interval else {}
     drawn = as_seed(result.attrs["seed"]) if interval else None
@@ -158,3 +142,14 @@ def measures(
         title = f"Measures of {file.name}"
         hmetad.measures_report(counts, result, title=title, command=again).save(path)
     give(answer, chosen, [] if path is None else [path])
+
+
+def columns() -> dict[str, str]:
+    """Columns that a terminal shows, and their headings."""
+    shown = {name: column_name(name) for name in ("cell", "trials", "share_right")}
+    for result in results():
+        if result.terminal:
+            shown[result.name] = column_name(result.name)
+        if result.terminal == "interval":
+            shown |= {f"{result.name}_lower": "from", f"{result.name}_upper": "to"}
+    return shown

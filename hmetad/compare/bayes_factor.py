@@ -25,24 +25,16 @@ from hmetad.compare.quantities import (
     one_variable,
 )
 from hmetad.errors import InputError, nearest
+from hmetad.results import attrs_of
 
 __all__ = ["bayes_factor"]
 
 type Floats = NDArray[np.float64]
 
-SOURCE = "Wagenmakers et al. 2010"
 HOW = (
     "Sample it: with hmetad.rebuild_model(fit): sampled = pymc.sample_prior_predictive(4000, "
     "var_names=[{!r}]); then fit['prior'] = sampled['prior']."
 )
-VARIABLES = {
-    "bf01": "Bayes factor in favour of the null",
-    "bf10": "Bayes factor against the null",
-    "mcse_bf01": "Monte Carlo standard error of bf01",
-    "mcse_bf10": "Monte Carlo standard error of bf10",
-    "posterior_density": "density of the posterior at the null",
-    "prior_density": "density of the prior at the null",
-}
 
 
 @checked("fit", null=finite)
@@ -201,8 +193,8 @@ def labelled(
     withheld = [", ".join(filter(None, both)) for both in reasons]
     coords = {k: v for k, v in posterior.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
     data = {
-        name: (dim, np.asarray(columns[name]), {"long_name": text, "units": "1", "source": SOURCE})
-        for name, text in VARIABLES.items()
+        name: (dim, np.asarray(values), attrs_of(name, "bayes_factor"))
+        for name, values in columns.items()
     }
     attrs = {k: v for k, v in posterior.attrs.items() if k == "notices"}
     result = xr.Dataset(data, coords, attrs | {"quantity": str(posterior.name), "null": null})

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked
 from hmetad.codes import limit
+from hmetad.compare.columns import headings, labelled_columns, refuse_taken
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     as_cells,
@@ -45,17 +46,7 @@ SAID = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices"),
 )
-# What a reader of the draws needs; `Decisions.table` has the rest.
-SHOWN = (
-    *("label", "mean", "lower", "upper", "p_direction", "in_rope"),
-    *("statistical", "verdict", "withheld", "unsettled"),
-)
-WHERE_ANY = ("withheld", "unsettled")
 MOST_ROWS = 60
-REPORTED = (
-    *("mean", "sd", "lower", "upper", "mcse_lower", "mcse_upper"),
-    *("p_direction", "in_rope", "rhat", "ess_tail"),
-)
 
 
 @dataclass(frozen=True)
@@ -68,13 +59,11 @@ class Decisions:
     Parameters
     ----------
     results : Dataset
-        One dim (pair or cell), with its labels. mean, sd, lower, upper; mcse_lower and
-        mcse_upper (draws) or p_value (normal); p_direction; in_rope; statistical (the interval
-        excludes the null; False where withheld); verdict: "different" (interval entirely outside
-        the ROPE), "negligible" (entirely inside), "inconclusive", or "unreliable" (withheld: see
-        `decide`);
-        full_verdict: the same words by the share of the posterior in the ROPE, below .025 and
-        above .975. Of draws also rhat, ess_tail and unsettled.
+        One dim (pair or cell), with its labels, and a variable for each column of `table` that is
+        a number or an answer; the attr long_name says what it is. statistical is False where
+        withheld. verdict is "different" (interval entirely outside the ROPE), "negligible"
+        (entirely inside), "inconclusive", or "unreliable" (withheld: see `decide`); full_verdict
+        the same words by the share of the posterior in the ROPE, below .025 and above .975.
     quantity : str
         What is judged, such as "log_m".
     rope : tuple of float
@@ -126,12 +115,12 @@ class Decisions:
         return self.results.attrs
 
     def __repr__(self) -> str:
-        shown = shown_columns(self.table())
+        shown = short_table(self)
         text = shown.to_string(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
         return f"{headline(self)}\n{text}"
 
     def _repr_html_(self) -> str:
-        shown = shown_columns(self.table())
+        shown = short_table(self)
         # A label that is cut short may be that of another.
         with pd.option_context("display.max_colwidth", None):
             table = shown.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
@@ -212,19 +201,19 @@ def decide(
     level = 1 - (1 - ci_prob) / comparisons
     found = summarise(rows, level=level, is_hdi=ci_kind == "hdi", null=null, rope=rope)
     withheld = reasons(draws, found)
-    values = {name: found[name] for name in REPORTED} | judged(found, rope, null, withheld != "")
+    values = {**found, **judged(found, rope, null, withheld != "")}
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
-    results = xr.Dataset({name: (dim, x) for name, x in values.items()}, coords)
+    refuse_taken(coords)
+    results = xr.Dataset(labelled_columns(values, dim), coords)
     said = {k: v for k, v in draws.attrs.items() if k in SAID}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
 
-def shown_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns of a table of decisions that are shown unasked; reasons where there are any."""
-    columns = [name for name in SHOWN if name in table]
-    empty = [name for name in WHERE_ANY if name in table and (table[name] == "").all()]
-    return table[[name for name in columns if name not in empty]]
+def short_table(decisions: Decisions) -> pd.DataFrame:
+    """Columns of the table that are shown unasked; reasons where there are any."""
+    table = decisions.table()
+    return table[[*headings(table.to_dict("records"), "terminal")]]
 
 
 def headline(decisions: Decisions) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.compare.columns import labelled_columns, refuse_taken
 from hmetad.compare.decisions import Decisions, check_arguments
 from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.quantities import both_codes
@@ -76,9 +77,11 @@ def decide_normal(
     z = norm.isf((1 - ci_prob) / comparisons / 2)
     found = normal_summary(values.values, errors.values, z, rope, null, comparisons)
     judgement = with_withheld(answers(found, rope, null), withheld != "")
-    results = xr.Dataset({"mean": values, "sd": errors}).assign(
-        {name: (dim, x) for name, x in (found | judgement).items()}
-    )
+    refuse_taken(values.coords)
+    found = {"mean": values.values, "sd": errors.values, **found}
+    columns = labelled_columns({**found, **judgement}, str(dim))
+    # These two bring labels along, and attrs of their own.
+    results = xr.Dataset({**columns, "mean": values, "sd": errors})
     said = notice_attrs([*notices(values), *shrunken(values)])
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from hmetad.codes import about_m_alone
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.results import about
 
 __all__ = [
     "GROUP_DIM",
-    "M_QUANTITIES",
     "SAMPLE_DIMS",
     "Draws",
     "as_cells",
@@ -36,7 +36,6 @@ __all__ = [
 type Draws = xr.DataTree | xr.Dataset | xr.DataArray
 
 SAMPLE_DIMS = ("chain", "draw")
-M_QUANTITIES = ("m", "m_ratio", "log_m")
 GROUP_DIM = "__factor_dim"
 
 
@@ -195,6 +194,6 @@ def stacked_notices(
 
 def errors_on(draws: xr.DataArray) -> list[Notice]:
     """Errors that draws carry, as far as they concern the quantity."""
-    of_m = str(draws.name) in M_QUANTITIES
+    of_m = about(str(draws.name)) == "M"
     errors = [notice for notice in notices(draws) if notice.severity == "error"]
     return [error for error in errors if of_m or not about_m_alone(error.code)]

@@ -28,24 +28,12 @@ from hmetad.compare.quantities import Draws, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
 from hmetad.notice import notice_attrs, notices
+from hmetad.results import attrs_of, names_of, shown_in
 
 __all__ = ["rank", "rank_table"]
 
 type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[Any]]
-
-SOURCE = "Goldstein & Spiegelhalter 1996"
-# name → long_name
-VARIABLES = {
-    "mean_rank": "posterior mean of the rank",
-    "rank_lower": "lower bound of the rank",
-    "rank_upper": "upper bound of the rank",
-    "p_best": "probability of rank 1",
-    "mcse_best": "Monte Carlo standard error of the probability of rank 1",
-    "verdict": "whether this is the best",
-    "p_rank": "probability of each rank",
-    "p_superior": "probability of a larger value than the other level's, ties counting half",
-}
 
 
 @checked("draws")
@@ -160,7 +148,7 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     >>> rank_table(rank(log_m, over="model"))["model"].tolist()
     ['b', 'a']
     """
-    shown = ["mean_rank", "rank_lower", "rank_upper", "p_best", "verdict"]
+    shown = shown_in("rank")
     coords = [str(k) for k, v in ranks.coords.items() if v.dims == ("cell",) and k != "withheld"]
     frame = ranks[shown].to_dataframe().reset_index()
     held = [name for name in str(ranks.attrs["within"]).split(", ") if name]
@@ -251,7 +239,7 @@ def untrusted(rows: Floats) -> str:
 def nothing_known(cells: int, places: int, others: int) -> Columns:
     """Arrays of the results, NaN everywhere."""
     shapes = {"p_rank": (cells, places), "p_superior": (cells, others)}
-    numbers = {name: np.full(shapes.get(name, (cells,)), np.nan) for name in VARIABLES}
+    numbers = {name: np.full(shapes.get(name, (cells,)), np.nan) for name in names_of("rank")}
     return {**numbers, "verdict": np.full(cells, "unreliable", dtype=object)}
 
 
@@ -275,9 +263,9 @@ def labelled_ranks(
         name: (
             dims.get(name, ("cell",)),
             result[name].astype(str) if name == "verdict" else result[name],
-            {"long_name": long_name, "units": "1", "source": SOURCE},
+            attrs_of(name, "rank"),
         )
-        for name, long_name in VARIABLES.items()
+        for name in names_of("rank")
     }
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
     coords |= {"rank": np.arange(1, result["p_rank"].shape[1] + 1), "other": others}

@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from hmetad.compare.quantities import (
-    M_QUANTITIES,
     SAMPLE_DIMS,
     Draws,
     quantity_draws,
 )
 from hmetad.compare.separate import separate_cells
 from hmetad.notice import Notice, notice_of
+from hmetad.results import about
 
 __all__ = ["type1_differences"]
 
@@ -82,7 +82,7 @@ def type1_differences(
     >>> found[0].cells
     ('a − b',)
     """
-    if values.name not in (*M_QUANTITIES, "meta_d"):
+    if not about(str(values.name)):
         return []
     is_apart = np.zeros(weights.shape[0], dtype=bool)
     for name in TYPE1:

@@ -10,49 +10,27 @@ import pandas as pd
 from hmetad.counts.alike import refuse_unwritable
 from hmetad.counts.checks import TYPE1_DIMS, refuse_no_table
 from hmetad.errors import InputError, nearest
+from hmetad.results import results
 
 __all__ = ["RESERVED_NAMES", "column_names", "renamed_columns"]
 
-# No grouping column may be called what its results are. By hand, since the rooms that make the
-# results import this one.
-DIM_NAMES = ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary"]
-TYPE1_RESULTS = ["hit_rate", "false_alarm_rate", "dprime", "c", "c_prime", "ln_beta"]
-META_RESULTS = ["meta_d", "m_ratio", "log_m", "meta_c", "criteria", "loglik", "converged", "loss"]
-INFORMATION_RESULTS = ["info", "accuracy", "lower", "upper", "meta_i", "meta_i1r", "meta_i2r"]
-ROC_RESULTS = ["s", "d_a", "a_z", "g_squared", "df"]
-OTHER_RESULTS = ["counts", "cov_dprime_c", "rmi", "meta_i1r_accuracy", "log_gap"]
-TYPE2_RESULTS = ["auroc2", "gamma", "v_statistic", "phi", "hits", "false_alarms"]
-ROC_COORDS = ["point", "at_least"]
-RANK_RESULTS = ["rank", "other", "mean_rank", "rank_lower", "rank_upper", "p_best", "mcse_best"]
-ORDER_RESULTS = ["p_rank", "p_superior", "rhat", "ess_tail", "unsettled", "quantity"]
-FACTOR_RESULTS = ["bf01", "bf10", "mcse_bf01", "mcse_bf10", "posterior_density", "prior_density"]
-MEASURE_RESULTS = ["trials", "share_right", "auroc2_by_response", "gamma_trapezoid"]
-GAMMA_RESULTS = ["gamma_pairs", "gamma_gaussian"]
-GROUP_RESULTS = ["member", "majority_vote", "confidence_weighted_vote", "predictionwise_vote"]
-CONFIDENCE_RESULTS = ["confidence_right", "confidence_wrong", "confidence_difference"]
-PAIR_NAMES = ["left", "right", "label", "kind", "withheld"]
-VERDICT_NAMES = ["verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope"]
-SUMMARY_NAMES = ["mean", "sd", "mcse_lower", "mcse_upper"]
+# No grouping column may be called what its results are.
+DIM_NAMES = ("cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary")
+OTHER_NAMES = ("point", "at_least", "rank", "other", "member", "counts", "gamma", "log_gap")
+PAIR_NAMES = ("left", "right", "label", "kind", "withheld", "quantity", "unsettled")
+VERDICT_NAMES = ("verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope")
+SUMMARY_NAMES = ("mean", "sd", "mcse_lower", "mcse_upper", "rhat", "ess_tail")
+# Of results that are not made of a count table, or have these names in a fit alone.
+ELSEWHERE = (
+    "posterior",
+    *("calibration", "accuracy_by_confidence", "selective_prediction", "combine_predictions"),
+    *("normal_noise_information", "noise_information"),
+    *("plan_trials", "recover", "calibrate_sampler"),
+)
 RESERVED_NAMES = frozenset(
     [
-        *DIM_NAMES,
-        *TYPE1_RESULTS,
-        *META_RESULTS,
-        *INFORMATION_RESULTS,
-        *ROC_RESULTS,
-        *OTHER_RESULTS,
-        *TYPE2_RESULTS,
-        *ROC_COORDS,
-        *RANK_RESULTS,
-        *ORDER_RESULTS,
-        *FACTOR_RESULTS,
-        *MEASURE_RESULTS,
-        *GAMMA_RESULTS,
-        *GROUP_RESULTS,
-        *CONFIDENCE_RESULTS,
-        *PAIR_NAMES,
-        *VERDICT_NAMES,
-        *SUMMARY_NAMES,
+        *(*DIM_NAMES, *OTHER_NAMES, *PAIR_NAMES, *VERDICT_NAMES, *SUMMARY_NAMES),
+        *(result.name for result in results() if result.section not in ELSEWHERE),
     ]
 )
 

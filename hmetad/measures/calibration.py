@@ -16,9 +16,7 @@ from hmetad.arguments import checked
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
-    BIN_TEXTS,
     MASS,
-    MURPHY,
     bin_sums,
     bin_table,
     binned_sums,
@@ -51,22 +49,6 @@ BINNING = {
     "mass": MASS,
     "width": "equal intervals of 0 to 1; a confidence on a cut goes down",
     "distinct": "one bin for each distinct confidence of a cell",
-}
-ECE = "Naeini, Cooper & Hauskrecht 2015"
-STEPHENSON = "Stephenson, Coelho & Jolliffe 2008"
-LICHTENSTEIN = "Lichtenstein, Fischhoff & Phillips 1982"
-# name → long_name, units, source
-VARIABLES = BIN_TEXTS | {
-    "ece": ("expected calibration error", "1", ECE),
-    "brier": ("Brier score", "1", "Brier 1950"),
-    "reliability": ("reliability term of the Brier score, 0 at best", "1", MURPHY),
-    "resolution": ("resolution term of the Brier score, large at best", "1", MURPHY),
-    "uncertainty": ("uncertainty term of the Brier score", "1", MURPHY),
-    "residual": ("within-bin variance minus twice the covariance", "1", STEPHENSON),
-    "mean_confidence": ("mean confidence", "1", LICHTENSTEIN),
-    "accuracy": ("share of right trials", "1", LICHTENSTEIN),
-    "overconfidence": ("mean confidence minus accuracy", "1", LICHTENSTEIN),
-    "histogram": ("trials by confidence, in equal intervals of 0 to 1", "trials", MURPHY),
 }
 
 
@@ -158,7 +140,7 @@ def calibration(
     }
     values |= {name: (("bin",), x) for name, x in bin_table(*sums).items()}
     values["histogram"] = (("histogram_bin",), histogram(forecasts))
-    result = described(judged, values, VARIABLES)
+    result = described(judged, values, "calibration")
     upper = np.arange(1, INTERVALS + 1) / INTERVALS
     result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
     result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}

@@ -1,43 +1,27 @@
 """Every measure that applies to a table, in one.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
-(cell). A new measure is registered in `CATALOGUE`.
+(cell). Which functions are called, the table of results says: a new measure is an entry there.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from inspect import signature
+from typing import Any
 
 import xarray as xr
 
 from hmetad.arguments import checked, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
-from hmetad.measures.information import meta_information
-from hmetad.measures.sdt import Correction, sdt
-from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi, v_statistic
+from hmetad.measures.results import described
+from hmetad.measures.sdt import Correction
 from hmetad.notice import notices, with_notices
+from hmetad.results import Result, results
 
-__all__ = ["CATALOGUE", "Entry", "measure"]
+__all__ = ["function_of", "measure", "numbers_of_trials"]
 
-
-@dataclass(frozen=True)
-class Entry:
-    """A measure of the catalogue.
-
-    Parameters
-    ----------
-    function : callable
-        Table → DataArray or Dataset.
-    needs_stimulus : bool
-        Whether a type-2 table is not enough.
-    name : str
-        Under which a DataArray is listed; a Dataset has names of its own.
-    """
-
-    function: Callable[[xr.DataArray], xr.DataArray | xr.Dataset]
-    needs_stimulus: bool = False
-    name: str = ""
+type Measure = Callable[..., xr.DataArray | xr.Dataset]
 
 
 def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
@@ -47,23 +31,8 @@ def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")
     right = by_correct.sel(correct="right", drop=True)
-    result = xr.Dataset({"trials": total, "share_right": right / total.where(total > 0)})
-    result["trials"].attrs = {"long_name": "number of trials", "units": "trials"}
-    result["share_right"].attrs = {"long_name": "share of right trials", "units": "1"}
-    return result
-
-
-CATALOGUE = (
-    Entry(numbers_of_trials),
-    Entry(auroc2, name="auroc2"),
-    Entry(partial(auroc2, response_conditional=True), True, "auroc2_by_response"),
-    Entry(partial(gamma, estimator="trapezoid"), name="gamma_trapezoid"),
-    Entry(partial(gamma, estimator="pairs"), name="gamma_pairs"),
-    Entry(partial(gamma, estimator="gaussian"), name="gamma_gaussian"),
-    Entry(v_statistic, name="v_statistic"),
-    Entry(phi, name="phi"),
-    Entry(mean_confidence),
-)
+    found = {"trials": total, "share_right": right / total.where(total > 0)}
+    return xr.Dataset({name: described(x, name, x.to_numpy()) for name, x in found.items()})
 
 
 @checked("counts", seed=seed_or_none)
@@ -110,12 +79,12 @@ def measure(
     0.499
     """
     has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS
-    entries = [
-        Entry(partial(sdt, correction=correction), True),
-        *CATALOGUE,
-        Entry(partial(meta_information, debias=debias, seed=seed)),
-    ]
-    found = [as_dataset(x, counts) for x in entries if has_stimulus or not x.needs_stimulus]
+    options = {"correction": correction, "debias": debias, "seed": seed}
+    calls: dict[object, Result] = {}
+    for result in results():
+        if result.measured and (has_stimulus or not result.stimulus):
+            calls.setdefault((result.function, result.options), result)
+    found = [measured(counts, result, options) for result in calls.values()]
     # Each carries the notices of the counts and its own; what only one says is kept.
     said = [notice for part in found for notice in notices(part)]
     bare = [part.assign_attrs(notices="[]") for part in found]
@@ -124,13 +93,30 @@ def measure(
     return with_notices(merged, said)
 
 
-def as_dataset(entry: Entry, counts: xr.DataArray) -> xr.Dataset:
-    """Result of an entry as a Dataset; a DataArray's notices become the Dataset's."""
-    result = entry.function(counts)
-    if isinstance(result, xr.Dataset):
-        return result
-    said = notices(result)
-    bare = result.drop_attrs().assign_attrs(
-        {name: value for name, value in result.attrs.items() if name != "notices"}
-    )
-    return with_notices(bare.to_dataset(name=entry.name), said)
+def measured(counts: xr.DataArray, result: Result, options: Mapping[str, Any]) -> xr.Dataset:
+    """What the function of a result gives for a table, with those of the options that it takes.
+
+    A DataArray gets the name of the result; its notices become the Dataset's.
+    """
+    function = function_of(result)
+    taken = {name: x for name, x in options.items() if name in signature(function).parameters}
+    value = function(counts, **dict(result.options), **taken)
+    if isinstance(value, xr.Dataset):
+        return value
+    said = notices(value)
+    attrs = {name: x for name, x in value.attrs.items() if name != "notices"}
+    return with_notices(value.drop_attrs().assign_attrs(attrs).to_dataset(name=result.name), said)
+
+
+def function_of(result: Result) -> Measure:
+    """Function that returns a result.
+
+    Examples
+    --------
+    >>> from hmetad.results import find_result
+    >>> function_of(find_result("phi")).__name__
+    'phi'
+    """
+    module, _, name = result.function.rpartition(".")
+    function: Measure = getattr(import_module(f"hmetad.{module}"), name)
+    return function

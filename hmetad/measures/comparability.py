@@ -13,6 +13,7 @@ from hmetad.codes import limit
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.mixtures import is_item_name
 from hmetad.notice import Notice, notice_where, notices_where
+from hmetad.results import about
 from hmetad.untrusted import read_attr
 
 __all__ = ["pair_notices", "unequal_ratings"]
@@ -20,7 +21,6 @@ __all__ = ["pair_notices", "unequal_ratings"]
 type Positions = NDArray[np.int64]
 type Truths = NDArray[np.bool_]
 
-ON_M = ("m_ratio", "log_m", "meta_d")
 TYPE1 = ("dprime", "c")
 # Of finding a difference in d′ or c in any of the pairs, where there is none.
 FALSE_ALARM = 0.05
@@ -96,7 +96,7 @@ def pair_notices(
     names = [f"{a} − {b}" for a, b in zip(labels[left], labels[right], strict=True)]
     shared = have_the_same_items(estimates, left, right)
     is_known = {*TYPE1, *(f"{name}_se" for name in TYPE1)} <= set(estimates)
-    may_tell = var in ON_M and is_known
+    may_tell = bool(about(var)) and is_known
     apart = type1_differs(estimates, left, right) if may_tell else np.zeros_like(shared)
     masks = {"paired-data.test": shared, "type1-differs.test": apart}
     return notices_where({code: xr.DataArray(x, {"cell": names}) for code, x in masks.items()})

@@ -15,9 +15,7 @@ from hmetad.measures.results import ratio
 from hmetad.notice import Notice, notice_where
 
 __all__ = [
-    "BIN_TEXTS",
     "MASS",
-    "MURPHY",
     "bin_sums",
     "bin_table",
     "binned_sums",
@@ -30,15 +28,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MASS = "about as many trials in each; equal confidences, by their average rank, never part"
-MURPHY = "Murphy 1973"
-# name → long_name, units, source
-BIN_TEXTS = {
-    "bin_confidence": ("mean confidence in the bin", "1", MURPHY),
-    "bin_accuracy": ("share of right trials in the bin", "1", MURPHY),
-    "bin_trials": ("trials in the bin", "trials", MURPHY),
-    "bins_used": ("bins with at least one trial", "bins", MURPHY),
-    "trials": ("number of trials", "trials", MURPHY),
-}
 
 
 def mass_bins(forecasts: Forecasts, bins: int) -> Ints:

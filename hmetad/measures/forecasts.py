@@ -25,6 +25,7 @@ from hmetad.counts.table import (
 )
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
+from hmetad.results import attrs_of, names_of
 
 __all__ = [
     "RESULT_NAMES",
@@ -48,23 +49,10 @@ Placed = tuple[tuple[str, ...], NDArray[Any]]
 
 RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
 MAX_RATING = 20
-# No grouping column may be called what the results of these trials are.
-CALIBRATION_NAMES = ["ece", "brier", "reliability", "resolution", "uncertainty", "residual"]
-BIN_NAMES = ["bin", "bins_used", "bin_confidence", "bin_accuracy", "bin_trials", "histogram"]
-OTHER_NAMES = ["histogram_bin", "overconfidence", "trials", "inversions", "rises", "spearman"]
-SELECTION_NAMES = ["coverage", "selective_accuracy", "confidence_threshold", "selective_area"]
-ABSTENTION_NAMES = ["abstention", "abstention_trials", "reliable_accuracy", "abstain_accuracy"]
-RESULT_NAMES = frozenset(
-    [
-        *CALIBRATION_NAMES,
-        *BIN_NAMES,
-        *OTHER_NAMES,
-        *SELECTION_NAMES,
-        *ABSTENTION_NAMES,
-        "effective_reliability",
-        "mean_confidence",
-    ]
-)
+# No grouping column may be called what the results of these trials are, or their dims.
+DIM_NAMES = ("bin", "histogram_bin", "coverage", "abstention")
+SECTIONS = ("calibration", "accuracy_by_confidence", "selective_prediction")
+RESULT_NAMES = frozenset([*DIM_NAMES, *(name for x in SECTIONS for name in names_of(x))])
 # What a computed probability may be beyond 0 or 1.
 ROUNDING = 1e-9
 
@@ -193,15 +181,14 @@ def cell_sums(forecasts: Forecasts, values: Floats | Ints) -> Floats:
 def described(
     judged: Judged,
     values: Mapping[str, Placed],
-    texts: Mapping[str, tuple[str, str, str]],
+    section: str,
+    **texts: object,
 ) -> xr.Dataset:
-    """Dataset of the values, each with long_name, units and source."""
+    """Dataset of the values, each with what a section of the table of results says of it."""
     coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
     result = xr.Dataset(coords=coords, attrs=judged.attrs)
     for name, (dims, array) in values.items():
-        long_name, units, source = texts[name]
-        attrs = {"long_name": long_name, "units": units, "source": source}
-        result[name] = (("cell", *dims), array, attrs)
+        result[name] = (("cell", *dims), array, attrs_of(name, section, **texts))
     return result
 
 

@@ -7,6 +7,7 @@ Source: Nitzan & Paroush (1982); Meyen, Göppert, Schrenk, von Luxburg & Franz (
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -48,16 +49,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-NITZAN = "Nitzan & Paroush 1982"
-MEYEN = "Meyen et al. 2025"
-# name → long_name, units
-COMBINED = {
-    "response": ("response of the group", "label"),
-    "confidence": ("probability that the response of the group is right", "1"),
-    "log_odds": ("log-odds of S2 against S1", "nat"),
-    "is_tie": ("whether both labels are equally likely", "1"),
-}
-
 
 @checked("accuracy")
 def majority_vote(accuracy: Values) -> xr.DataArray:
@@ -98,8 +89,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     K = members.sizes["member"]
     votes = np.arange(K + 1)
     value = right_votes(members.to_numpy()) @ np.where(2 * votes == K, 0.5, 2 * votes > K)
-    text = "accuracy of the group by majority, ties split by half"
-    result = described(one_group(members), "majority_vote", value, text, "1", NITZAN)
+    result = described(one_group(members), "majority_vote", value)
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
@@ -146,8 +136,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     right = members.to_numpy()
     responses = np.stack([right, 1 - right], axis=-1)
     value, method = best_accuracy(responses, responses[..., ::-1], 0.5)
-    text = "accuracy of the group by votes weighted with the log-odds of each accuracy"
-    result = described(one_group(members), "confidence_weighted_vote", value, text, "1", NITZAN)
+    result = described(one_group(members), "confidence_weighted_vote", value)
     result.attrs["method"] = method
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
@@ -230,9 +219,8 @@ def predictionwise_vote(
         raise InputError("prior", f"{p:g} without prediction", "0.5, or prediction given as well")
     plus, minus = (x / x.sum(axis=-1, keepdims=True) for x in (plus, minus))
     value, method = best_accuracy(plus, minus, p)
-    text = "accuracy of the group by predictions weighted with the log-odds of their confidence"
     like = one_group(shares.isel({level: 0}, drop=True))
-    result = described(like, "predictionwise_vote", value, text, "1", MEYEN)
+    result = described(like, "predictionwise_vote", value)
     result.attrs |= {"method": method, "prior": p}
     gaps = shares.copy(data=np.isnan(m + c)).any(level)
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
@@ -296,11 +284,9 @@ def group_bounds(
     responses = np.stack([of_s2, 1 - of_s2], axis=-1), np.stack([1 - of_s1, of_s1], axis=-1)
     lower, method = best_accuracy(*responses, p)
     upper, is_below = greatest_accuracy(p * of_s2 + (1 - p) * of_s1, max(p, 1 - p))
-    like, source = one_group(members), f"{MEYEN}, Theorem 8"
-    bounds = {
-        "lower": described(like, "lower", lower, "least accuracy of the group", "1", source),
-        "upper": described(like, "upper", upper, "greatest accuracy of the group", "1", source),
-    }
+    like = one_group(members)
+    values = {"lower": lower, "upper": upper}
+    bounds = {name: described(like, name, x, "group_bounds") for name, x in values.items()}
     below = notice_where(like.copy(data=is_below), "below-prior")
     gaps = missing(members.isnull() | others.isnull())
     result = xr.Dataset(bounds, attrs={"method": method, "prior": p})
@@ -371,12 +357,16 @@ def combine_predictions(
     first = np.take_along_axis(is_second, is_there.argmax(axis=-1)[..., None], axis=-1)[..., 0]
     group = np.where(is_tie | is_torn, first, log_odds > 0)
     like = one_group(said)
-    values = (np.array(pair)[group.astype(int)], expit(abs(log_odds)), log_odds, is_tie)
-    result = xr.Dataset(attrs={"labels": json.dumps(pair, ensure_ascii=False), "prior": p})
-    for name, array in zip(COMBINED, values, strict=True):
-        result[name] = like.copy(data=array)
-        long_name, units = COMBINED[name]
-        result[name].attrs = {"long_name": long_name, "units": units, "source": NITZAN}
+    values: dict[str, NDArray[Any]] = {
+        "response": np.array(pair)[group.astype(int)],
+        "confidence": expit(abs(log_odds)),
+        "log_odds": log_odds,
+        "is_tie": is_tie,
+    }
+    result = xr.Dataset(
+        {name: described(like, name, x, "combine_predictions") for name, x in values.items()},
+        attrs={"labels": json.dumps(pair, ensure_ascii=False), "prior": p},
+    )
     found = trial_notices(like, is_there, is_torn)
     return with_notices(result, [*notices(said), *notices(sure), *found])
 

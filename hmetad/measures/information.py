@@ -26,6 +26,7 @@ from hmetad.measures.information_estimates import (
     told_by_response,
 )
 from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
+from hmetad.results import attrs_of, names_of
 
 __all__ = ["meta_information"]
 
@@ -38,45 +39,7 @@ AT_ONCE = 200_000
 # freedom, where it makes up this share of meta-I.
 CLEAR, CLEAR_SHARE = 6.635, 0.05
 
-DAYAN, MEYEN = "Dayan 2023", "Meyen et al. 2025"
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
-# name → long_name, units, source
-VARIABLES = {
-    "info": ("information that response and rating transmit about the stimulus", "bit", MEYEN),
-    "accuracy": (
-        "recoded accuracy: share of trials whose stimulus is the more frequent one among the "
-        "trials of the same response and rating; not percent correct",
-        "1",
-        MEYEN,
-    ),
-    "lower": ("least information at this recoded accuracy", "bit", MEYEN),
-    "upper": ("greatest information at this recoded accuracy", "bit", MEYEN),
-    "meta_i": ("metainformation, info less its lower bound", "bit", DAYAN),
-    "meta_i1r": (
-        "meta_i relative to that of an observer with normal noise and the d′ of the type-1 table",
-        "1",
-        DAYAN,
-    ),
-    "meta_i1r_accuracy": (
-        "meta_i relative to that of an observer with normal noise and this recoded accuracy, "
-        "d′ = 2Φ⁻¹(accuracy)",
-        "1",
-        DAYAN,
-    ),
-    "meta_i2r": ("meta_i relative to the entropy H₂(accuracy)", "1", DAYAN),
-    "rmi": ("relative metainformation: place of info between its bounds", "1", MEYEN),
-}
-TYPE2_VARIABLES = {
-    "share_right": ("share of right trials", "1", DAYAN),
-    "meta_i": ("metainformation, I(correct; confidence)", "bit", DAYAN),
-    "meta_i2r": ("meta_i relative to the entropy H₂(share_right) of correctness", "1", DAYAN),
-    "rmi": (
-        "relative metainformation of correctness: meta_i relative to the most that ratings can "
-        "tell which are each right at least half of the time",
-        "1",
-        MEYEN,
-    ),
-}
 
 
 @checked("counts", seed=seed_or_none)
@@ -242,12 +205,11 @@ def labelled(
 ) -> xr.Dataset:
     """Dataset of the estimates, in the dims of the table."""
     result = xr.Dataset(coords=like.coords)
-    described = VARIABLES if dims == TYPE1_DIMS else TYPE2_VARIABLES
-    for name, (long_name, units, source) in described.items():
+    section = "information" if dims == TYPE1_DIMS else "information_of_correctness"
+    for name in names_of(section):
         result[name] = (like.dims, estimates[name].reshape(like.shape))
         estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"
-        described_as = {"long_name": long_name, "units": units, "source": source}
-        result[name].attrs = {**described_as, "estimate": estimate}
+        result[name].attrs = {**attrs_of(name, section), "estimate": estimate}
     return result
 
 

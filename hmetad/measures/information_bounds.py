@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.errors import InputError
+from hmetad.results import attrs_of, names_of
 
 __all__ = [
     "binary_entropy",
@@ -27,7 +28,6 @@ __all__ = [
 type Floats = NDArray[np.float64]
 type Numbers = ArrayLike | xr.DataArray
 
-SOURCE = "Meyen et al. 2025"
 # What an accuracy that was added up or rounded may lie beside its range.
 SLACK = 1e-9
 
@@ -89,14 +89,10 @@ def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     """
     values = numbers_within("prior", prior, 0.0, 1.0)
     is_vector = "label" in values.dims if isinstance(values, xr.DataArray) else values.ndim > 0
-    names = {
-        "lower": ("least transmitted information at this accuracy", "bit"),
-        "upper": ("greatest transmitted information at this accuracy", "bit"),
-    }
     return labelled_results(
         bounds_of_labels if is_vector else bounds_of_two,
         {"accuracy": numbers_within("accuracy", accuracy, 0.0, 1.0), "prior": values},
-        names,
+        "information_bounds",
         core=[[], ["label"] if is_vector else []],
     )
 
@@ -136,11 +132,7 @@ def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     >>> bounds["lower"].round(3).values, bounds["upper"].round(3).values
     (array([0. , 0.5, 1. ]), array([0.4, 0.7, 1. ]))
     """
-    names = {
-        "lower": ("least true-positive rate", "1"),
-        "upper": ("greatest true-positive rate", "1"),
-    }
-    return labelled_results(bounds_of_tpr, rates_and_accuracy(fpr, accuracy), names)
+    return labelled_results(bounds_of_tpr, rates_and_accuracy(fpr, accuracy), "type1_roc_bounds")
 
 
 @checked(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
@@ -176,11 +168,7 @@ def type2_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     >>> bounds["lower"].item(), bounds["upper"].round(3).item()
     (0.3, 0.7)
     """
-    names = {
-        "lower": ("least type-2 true-positive rate", "1"),
-        "upper": ("greatest type-2 true-positive rate", "1"),
-    }
-    return labelled_results(bounds_of_tpr2, rates_and_accuracy(fpr, accuracy), names)
+    return labelled_results(bounds_of_tpr2, rates_and_accuracy(fpr, accuracy), "type2_roc_bounds")
 
 
 def binary_entropy(p: ArrayLike) -> Floats:
@@ -241,7 +229,7 @@ def numbers_within(argument: str, given: Numbers, low: float, high: float) -> Fl
 def labelled_results(
     function: Callable[..., tuple[Floats, ...]],
     inputs: Mapping[str, Floats | xr.DataArray],
-    names: Mapping[str, tuple[str, str]],
+    section: str,
     core: Sequence[Sequence[str]] | None = None,
 ) -> xr.Dataset:
     """Values of a function of arrays, under their names and with the labels of its inputs.
@@ -249,11 +237,12 @@ def labelled_results(
     Parameters
     ----------
     function : callable
-        Takes the inputs as arrays that broadcast, and returns one array for each name (two or
-        more).
+        Takes the inputs as arrays that broadcast, and returns one array for each result of the
+        section (two or more).
     inputs : mapping of str to ndarray or DataArray
         Arguments by their names.
-    names : mapping of str to (long_name, units)
+    section : str
+        Of the table of results.
     core : sequence, optional
         Dims of each input that the function reduces, its last axes.
 
@@ -264,11 +253,11 @@ def labelled_results(
 
     Examples
     --------
-    >>> names = {"sum": ("sum", "1"), "product": ("product", "1")}
     >>> inputs = {"x": np.array(2.0), "y": np.array(3.0)}
-    >>> labelled_results(lambda x, y: (x + y, x * y), inputs, names)["product"].item()
-    6.0
+    >>> labelled_results(lambda x, y: (x, x + y), inputs, "information_bounds")["upper"].item()
+    5.0
     """
+    names = names_of(section)
     sizes = [list(dims) for dims in core] if core else [[] for _ in inputs]
     try:
         found = xr.apply_ufunc(
@@ -284,9 +273,9 @@ def labelled_results(
         shapes = "shapes " + " and ".join(str(np.shape(values)) for values in inputs.values())
         raise InputError(", ".join(inputs), shapes, "shapes and labels that match") from error
     result = xr.Dataset()
-    for (name, (long_name, units)), values in zip(names.items(), found, strict=True):
+    for name, values in zip(names, found, strict=True):
         result[name] = values if isinstance(values, xr.DataArray) else xr.DataArray(values)
-        result[name].attrs = {"long_name": long_name, "units": units, "source": SOURCE}
+        result[name].attrs = attrs_of(name, section)
     return result
 
 

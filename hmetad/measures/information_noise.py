@@ -70,13 +70,8 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     >>> observer["info"].round(4).item(), observer["meta_i"].round(4).item()
     (0.1749, 0.0562)
     """
-    names = {
-        "accuracy": ("accuracy of an observer with normal noise", "1"),
-        "info": ("transmitted information with normal noise", "bit"),
-        "meta_i": ("surplus information with normal noise, meta-I(d′)", "bit"),
-    }
     values = numbers_within("dprime", dprime, -np.inf, np.inf)
-    return labelled_results(normal_observer, {"dprime": values}, names)
+    return labelled_results(normal_observer, {"dprime": values}, "normal_noise_information")
 
 
 @checked(accuracy=arrays_of_numbers)
@@ -110,14 +105,8 @@ def noise_information(accuracy: Numbers) -> xr.Dataset:
     >>> [at[noise].round(4).item() for noise in ("normal", "binary", "uniform")]
     [0.1749, 0.1187, 0.4]
     """
-    names = {
-        "dprime": ("d′ of normal noise with this accuracy", "SD of the evidence"),
-        "normal": ("transmitted information, normal noise", "bit"),
-        "binary": ("transmitted information, binary noise", "bit"),
-        "uniform": ("transmitted information, uniform noise", "bit"),
-    }
     values = numbers_within("accuracy", accuracy, 0.5, 1.0)
-    return labelled_results(three_observers, {"accuracy": values}, names)
+    return labelled_results(three_observers, {"accuracy": values}, "noise_information")
 
 
 def meta_i_of_dprime(dprime: Floats) -> Floats:

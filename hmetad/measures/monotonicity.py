@@ -16,9 +16,7 @@ from hmetad.arguments import checked
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
-    BIN_TEXTS,
     MASS,
-    MURPHY,
     bin_table,
     binned_sums,
     empty_bins,
@@ -40,7 +38,6 @@ __all__ = ["accuracy_by_confidence", "share_limits"]
 Interval = Literal["wilson", "exact"]
 Floats = NDArray[np.float64]
 
-SPEARMAN = "Spearman 1904"
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 
 
@@ -116,7 +113,8 @@ def accuracy_by_confidence(
     }
     values: dict[str, Placed] = {name: ((), x) for name, x in over_cells.items()}
     values |= {name: (("bin",), x) for name, x in table.items()}
-    result = described(judged, values, rise_texts(interval, ci_prob))
+    texts = {"level": 100 * ci_prob, "interval": interval, "reference": SOURCES[interval]}
+    result = described(judged, values, "accuracy_by_confidence", **texts)
     result = result.assign_coords(bin=np.arange(1, bins + 1))
     result.attrs |= {"bins": bins, "method": "mass", "binning": MASS}
     result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}
@@ -182,16 +180,3 @@ def share_limits(
         high = np.where(wrong == 0, 1.0, centre + half)
     low, high = (np.where(n > 0, x, np.nan) for x in (low, high))
     return low, high
-
-
-def rise_texts(interval: Interval, ci_prob: float) -> dict[str, tuple[str, str, str]]:
-    """What the variables of `accuracy_by_confidence` are."""
-    limit = f"limit of the {100 * ci_prob:g} % {interval} interval of accuracy"
-    return BIN_TEXTS | {
-        "bin_confidence": ("mean confidence in the bin", "unit of confidence", MURPHY),
-        "lower": (f"lower {limit}", "1", SOURCES[interval]),
-        "upper": (f"upper {limit}", "1", SOURCES[interval]),
-        "inversions": ("pairs of bins in the wrong order of accuracy", "pairs", SPEARMAN),
-        "rises": ("whether accuracy rises with confidence and never falls", "1", SPEARMAN),
-        "spearman": ("rank correlation of bin and accuracy", "1", SPEARMAN),
-    }

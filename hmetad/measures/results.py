@@ -1,13 +1,15 @@
 """What measures make of their numbers: quotients that may be undefined, and arrays that say more.
 
-Arrays → array; array and words → DataArray with long_name, units and source.
+Arrays → array; array and the name of a result → DataArray with long_name, units and source.
 """
 
-from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+
+from hmetad.results import attrs_of
 
 __all__ = ["described", "ratio"]
 
@@ -26,16 +28,16 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 
 
 def described(
-    like: xr.DataArray, name: Hashable, values: Floats, long_name: str, units: str, source: str
+    like: xr.DataArray, name: str, values: NDArray[Any], section: str = ""
 ) -> xr.DataArray:
-    """Values under their name, in the dims of `like`, with what they are.
+    """Values under their name, in the dims of `like`, with what the table of results says of them.
 
     Examples
     --------
     >>> like = xr.DataArray([0.0], {"cell": ["a"]})
-    >>> described(like, "phi", np.array([0.3]), "correlation", "1", "Pearson 1895").attrs["units"]
-    '1'
+    >>> described(like, "phi", np.array([0.3])).attrs["source"]
+    'Kornell, Son & Terrace 2007'
     """
     result = like.copy(data=values).rename(name)
-    result.attrs = {"long_name": long_name, "units": units, "source": source}
+    result.attrs = attrs_of(name, section)
     return result

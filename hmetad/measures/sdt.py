@@ -20,6 +20,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
 from hmetad.measures.results import ratio
 from hmetad.notice import hand_on, notices_where
+from hmetad.results import attrs_of
 
 __all__ = [
     "Correction",
@@ -37,31 +38,6 @@ Correction = Named | float
 Floats = NDArray[np.float64]
 
 LOG_2PI = np.log(2 * np.pi)
-FORMULAS = "Macmillan & Creelman 2005"
-ERRORS = "Gourevitch & Galanter 1967, delta method"
-# name → long_name, source
-VARIABLES = {
-    "hit_rate": ("hit rate, P(response S2 | S2)", FORMULAS),
-    "false_alarm_rate": ("false-alarm rate, P(response S2 | S1)", FORMULAS),
-    "dprime": ("sensitivity d′", FORMULAS),
-    "c": ("criterion c", FORMULAS),
-    "c_prime": ("relative criterion c′", FORMULAS),
-    "ln_beta": ("log likelihood ratio ln β", FORMULAS),
-    "dprime_se": ("standard error of d′", ERRORS),
-    "c_se": ("standard error of c", ERRORS),
-    "c_prime_se": ("standard error of c′", ERRORS),
-    "ln_beta_se": ("standard error of ln β", ERRORS),
-    "cov_dprime_c": ("sampling covariance of d′ and c", ERRORS),
-}
-UNITS = {
-    "hit_rate": "1",
-    "false_alarm_rate": "1",
-    "c_prime": "1",
-    "c_prime_se": "1",
-    "ln_beta": "nat",
-    "ln_beta_se": "nat",
-    "cov_dprime_c": "SD squared",
-}
 
 
 class Type1Rates(NamedTuple):
@@ -131,9 +107,8 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
         {name: like.copy(data=values) for name, values in estimate(rates).items()},
         attrs={"correction": correction if isinstance(correction, str) else float(correction)},
     )
-    for name, (long_name, source) in VARIABLES.items():
-        units = UNITS.get(name, "SD of the evidence")
-        estimates[name].attrs = {"long_name": long_name, "units": units, "source": source}
+    for name in map(str, estimates):
+        estimates[name].attrs = attrs_of(name, "sdt")
     d = estimates["dprime"]
     masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
     return hand_on(estimates, counts, notices_where(masks))

@@ -36,25 +36,6 @@ Floats = NDArray[np.float64]
 
 COVERAGES = tuple(k / 20 for k in range(1, 21))
 TIES = "expected over a random order of equal confidences"
-EL_YANIV = "El-Yaniv & Wiener 2010"
-GEIFMAN = "Geifman & El-Yaniv 2017"
-FENG = "Feng et al. 2024"
-# name → long_name, units, source
-VARIABLES = {
-    "selective_accuracy": ("accuracy of the most confident trials", "1", EL_YANIV),
-    "confidence_threshold": ("least confidence among them", "unit of confidence", EL_YANIV),
-    "selective_area": ("area under the accuracy-coverage curve", "1", GEIFMAN),
-    "accuracy": ("share of right trials", "1", EL_YANIV),
-    "trials": ("number of trials", "trials", EL_YANIV),
-    "abstention_trials": ("trials by what was done and would have been right", "trials", FENG),
-    "reliable_accuracy": ("share of right among the answered trials, R-Acc", "1", FENG),
-    "abstain_accuracy": ("share of trials rightly answered or abstained from, A-Acc", "1", FENG),
-    "effective_reliability": (
-        "right minus wrong answers, over all trials",
-        "1",
-        "Whitehead et al. 2022",
-    ),
-}
 OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
@@ -145,7 +126,7 @@ def selective_prediction(
         "trials": ((), n.astype(np.int64)),
     }
     values |= {} if abstained is None else abstention(judged, abstained)
-    result = described(judged, values, VARIABLES).assign_coords(coverage=shares)
+    result = described(judged, values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     found = [*judged.found, *few_trials(result["trials"])]
     if abstained is not None:

@@ -5,6 +5,7 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 Fleming & Lau (2014).
 """
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
@@ -24,23 +25,6 @@ __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statisti
 
 GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 Floats = NDArray[np.float64]
-
-HIGHAM = "Higham & Higham 2018"
-GAMMA_SOURCES = {"trapezoid": HIGHAM, "pairs": "Goodman & Kruskal 1954", "gaussian": HIGHAM}
-GALVIN = "Galvin, Podd, Drga & Whitmore 2003"
-# name → long_name, units, source
-CURVE = {
-    "false_alarm_rate": ("type-2 false-alarm rate, P(rating ≥ k | wrong)", "1", GALVIN),
-    "hit_rate": ("type-2 hit rate, P(rating ≥ k | right)", "1", GALVIN),
-    "false_alarms": ("wrong trials with rating ≥ k", "trials", GALVIN),
-    "hits": ("right trials with rating ≥ k", "trials", GALVIN),
-}
-FLEMING = "Fleming & Lau 2014"
-MEANS = {
-    "confidence_right": ("mean rating of right trials", "rating", FLEMING),
-    "confidence_wrong": ("mean rating of wrong trials", "rating", FLEMING),
-    "confidence_difference": ("mean rating, right minus wrong trials", "rating", FLEMING),
-}
 
 
 @checked("counts")
@@ -84,10 +68,15 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     wrong, right = sides(table)
     false_alarms, hits = from_above(wrong), from_above(right)
     rates = [ratio(trials, trials[..., -1:]) for trials in (false_alarms, hits)]
-    values = dict(zip(CURVE, (*rates, false_alarms, hits), strict=True))
+    values = {
+        "false_alarm_rate": rates[0],
+        "hit_rate": rates[1],
+        "false_alarms": false_alarms,
+        "hits": hits,
+    }
     K = table.sizes["rating"]
     like = one_value(table).expand_dims(point=K + 1, axis=-1)
-    curve = xr.Dataset({name: described(like, name, x, *CURVE[name]) for name, x in values.items()})
+    curve = dataset_of(like, "type2_roc", values)
     curve = curve.assign_coords(point=np.arange(K + 1), at_least=("point", np.arange(K + 1, 0, -1)))
     return with_notices(curve, notices(table))
 
@@ -134,8 +123,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     table = type2_counts(counts, response_conditional=response_conditional)
     concordant, discordant, tied = pairs(table)
     area = ratio(concordant + tied / 2, concordant + discordant + tied)
-    text, source = "area under the type-2 ROC curve", f"{HIGHAM}, Eq. 5"
-    result = described(one_value(table), "auroc2", area, text, "1", source)
+    result = described(one_value(table), "auroc2", area)
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
@@ -195,10 +183,8 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
         new = undefined(table, value, "undefined-gamma.tied")
-    text = f"gamma, {estimator} estimator"
-    result = described(one_value(table), "gamma", value, text, "1", GAMMA_SOURCES[estimator])
-    result.attrs["estimator"] = estimator
-    return with_notices(result, [*notices(table), *new])
+    result = described(one_value(table), f"gamma_{estimator}", value).rename("gamma")
+    return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
 
 @checked("counts")
@@ -236,8 +222,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     table = type2_counts(counts)
     concordant, discordant, _ = pairs(table)
     value = ratio(concordant, concordant + discordant)
-    text, source = "V, the share of concordant pairs", "Nelson 1984"
-    result = described(one_value(table), "v_statistic", value, text, "1", source)
+    result = described(one_value(table), "v_statistic", value)
     return with_notices(result, [*notices(table), *undefined(table, value, "undefined-v")])
 
 
@@ -287,8 +272,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     deviation = np.sqrt(ratio((both * distance**2).sum(axis=-1), np.where(varies, n, 0.0)))
     difference = ratio(right @ rating, n_right) - ratio(wrong @ rating, n_wrong)
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
-    text, source = "correlation of being right with the rating", "Kornell, Son & Terrace 2007"
-    result = described(one_value(table), "phi", value, text, "1", source)
+    result = described(one_value(table), "phi", value)
     return with_notices(result, [*notices(table), *undefined(table, value, "undefined-phi")])
 
 
@@ -321,10 +305,17 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     table = type2_counts(counts)
     rating = table["rating"].to_numpy().astype(float)
     of_wrong, of_right = (ratio(side @ rating, side.sum(axis=-1)) for side in sides(table))
-    values = dict(zip(MEANS, (of_right, of_wrong, of_right - of_wrong), strict=True))
-    like = one_value(table)
-    means = xr.Dataset({name: described(like, name, x, *MEANS[name]) for name, x in values.items()})
-    return with_notices(means, notices(table))
+    values = {
+        "confidence_right": of_right,
+        "confidence_wrong": of_wrong,
+        "confidence_difference": of_right - of_wrong,
+    }
+    return with_notices(dataset_of(one_value(table), "type2", values), notices(table))
+
+
+def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
+    """Dataset of the values, each with what the table of results says of it."""
+    return xr.Dataset({name: described(like, name, x, section) for name, x in values.items()})
 
 
 def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:

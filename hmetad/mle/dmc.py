@@ -25,19 +25,7 @@ __all__ = ["fit_dmc"]
 type Floats = NDArray[np.float64]
 type Truths = NDArray[np.bool_]
 
-SOURCE = "Wang et al. 2025"
 SLOPE = 1e-10
-SD = "SD of the evidence"
-# name → long_name, units
-VARIABLES = {
-    "dprime": ("sensitivity d′", SD),
-    "c": ("criterion c", SD),
-    "meta_d": ("meta-d′, the sensitivity that the ratings ask for", SD),
-    "m_ratio": ("metacognitive efficiency M = meta-d′/d′", "1"),
-    "criteria": ("type-2 criteria", SD),
-    "loss": ("squared distance of predicted from observed rating proportions", "1"),
-    "converged": ("whether the minimum was reached", "1"),
-}
 
 
 @checked("counts")
@@ -112,7 +100,7 @@ def fit_dmc(
     shares = rating_shares(table, correction)
     upper = np.where(bounded & (type1.d > 0), type1.d, FARTHEST)
     least = minimum(shares, type1, upper)
-    result = labelled(assemble(least, type1, shares), VARIABLES, ordered, SOURCE)
+    result = labelled(assemble(least, type1, shares), "fit_dmc", ordered)
     result.attrs |= {
         "meta_criterion": "absolute",
         "bounded": int(bounded),

@@ -6,14 +6,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.results import attrs_of
+
 __all__ = ["labelled"]
 
 
 def labelled(
     values: Mapping[str, NDArray[np.float64]],
-    described: Mapping[str, tuple[str, str]],
+    section: str,
     counts: xr.DataArray,
-    source: str,
     *,
     per_response: bool = False,
 ) -> xr.Dataset:
@@ -24,12 +25,10 @@ def labelled(
     values : mapping of str to array
         (cells,); criteria (cells, 2, K − 1); with a last dim of the sides that have a meta-d′ of
         their own, (cells, 1) or (cells, 2).
-    described : mapping of str to (str, str)
-        Long name and units of each.
+    section : str
+        Of the table of results, which says what they are.
     counts : DataArray
         Dims (..., stimulus, response, rating), in this order.
-    source : str
-        Of all of them.
     per_response : bool, optional
         Whether those with sides have dim response.
 
@@ -48,7 +47,6 @@ def labelled(
             inner = ("response",)
         sizes = array.shape[1 : 1 + len(inner)]
         result[name] = ((*like.dims, *inner), array.reshape((*like.shape, *sizes)))
-        long_name, units = described[name]
-        result[name].attrs = {"long_name": long_name, "units": units, "source": source}
+        result[name].attrs = attrs_of(name, section)
     criteria = np.arange(1, counts.sizes["rating"])
     return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)

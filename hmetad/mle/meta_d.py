@@ -27,28 +27,8 @@ __all__ = ["fit_mle"]
 
 type Floats = NDArray[np.float64]
 
-SOURCE = "Maniscalco & Lau 2012"
 # Of `Maximum`, what comes per response where each has its own meta-d′.
 FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
-# name → long_name, units
-VARIABLES = {
-    "dprime": ("sensitivity d′", "SD of the S1 evidence"),
-    "c": ("criterion c", "SD of the S1 evidence"),
-    "meta_d": ("metacognitive sensitivity meta-d′", "SD of the S1 evidence"),
-    "m_ratio": ("metacognitive efficiency M = meta-d′/d′", "1"),
-    "log_m": ("log M", "1"),
-    "meta_c": ("criterion at the meta level, κ", "SD of the S1 evidence"),
-    "criteria": ("type-2 criteria", "SD of the S1 evidence"),
-    "loglik": ("log-likelihood of the ratings, without multinomial coefficients", "nat"),
-    "converged": ("whether the maximum was reached", "1"),
-    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2", "1"),
-    "s_se": ("standard error of s", "1"),
-    "dprime_se": ("standard error of d′", "SD of the S1 evidence"),
-    "c_se": ("standard error of c", "SD of the S1 evidence"),
-    "meta_d_se": ("standard error of meta-d′", "SD of the S1 evidence"),
-    "m_ratio_se": ("standard error of M", "1"),
-    "log_m_se": ("standard error of log M", "1"),
-}
 
 
 @checked("counts")
@@ -128,7 +108,7 @@ def fit_mle(
     else:
         fitted = fitted_at(corrected, z, np.full(len(table), float(s)), meta_criterion, responses)
         estimates = assemble(fitted)
-    result = labelled(estimates, VARIABLES, ordered, SOURCE, per_response=response_conditional)
+    result = labelled(estimates, "fit_mle", ordered, per_response=response_conditional)
     result.attrs |= {
         "meta_criterion": meta_criterion,
         "s": s if isinstance(s, str) else float(s),

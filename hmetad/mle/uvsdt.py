@@ -25,27 +25,6 @@ type Floats = NDArray[np.float64]
 
 SLOPE = 1e-6
 SQRT2 = np.sqrt(2.0)
-MODEL = "Dorfman & Alf 1969; Simpson & Fitter 1973"
-S1_UNITS = "SD of the S1 evidence"
-# name → long_name, units
-VARIABLES = {
-    "dprime": ("distance of the means", S1_UNITS),
-    "c": ("criterion c, from the midpoint of the means", S1_UNITS),
-    "s": ("ratio of SDs of the evidence, σ_S1/σ_S2; slope of the zROC", "1"),
-    "d_a": ("sensitivity d_a", "root mean square SD of the evidence"),
-    "a_z": ("area under the fitted ROC, A_z", "1"),
-    "dprime_se": ("standard error of the distance", S1_UNITS),
-    "c_se": ("standard error of c", S1_UNITS),
-    "s_se": ("standard error of s", "1"),
-    "d_a_se": ("standard error of d_a", "root mean square SD of the evidence"),
-    "a_z_se": ("standard error of A_z", "1"),
-    "criteria": ("confidence criteria, from the midpoint of the means", S1_UNITS),
-    "loglik": ("log-likelihood, without multinomial coefficients", "nat"),
-    "g_squared": ("likelihood ratio to free probabilities, G²", "1"),
-    "df": ("degrees of freedom of G²", "1"),
-    "p_value": ("P(G² or more) where the model holds", "1"),
-    "converged": ("whether the maximum was reached", "1"),
-}
 
 
 @checked("counts")
@@ -110,7 +89,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     bounded = np.where(is_separated(scale)[:, None, None], 0.0, scale)
     fit_rocs(bounded, *starts(scale), found, cut)
     fitted = dict(zip(FOUND, found.T, strict=True))
-    result = labelled(estimates(fitted, cut), VARIABLES, ordered, MODEL)
+    result = labelled(estimates(fitted, cut), "uvsdt", ordered)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     lost = result["s"].isnull()
     masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}

@@ -1,22 +1,21 @@
 """What a quantity is called on an axis or in a heading.
 
-Name of a variable → the field's symbol.
+Name of a variable → the field's symbol, heading or unit, from the table of results.
 """
 
-__all__ = ["axis_name", "in_percent", "interval_kind", "judged_name", "symbol", "unit"]
+from hmetad.results import find_result
 
-SYMBOLS = {
-    "dprime": "d′",
-    "c": "c",
-    "c_prime": "c′",
-    "meta_d": "meta-d′",
-    "m_ratio": "M-ratio",
-    "log_m": "log M-ratio",
-    "meta_c": "κ",
-    "half_width": "half-width of the 95 % interval",
-}
-UNITS = dict.fromkeys(("dprime", "c", "meta_d", "meta_c"), "SD of the evidence")
-UNITS |= {"info": "bit", "meta_i": "bit"}
+__all__ = [
+    "axis_name",
+    "column_name",
+    "heading",
+    "in_percent",
+    "interval_kind",
+    "judged_name",
+    "symbol",
+    "unit",
+]
+
 # As `contrast` names them.
 LOG_RATIO = "log ratio of "
 
@@ -31,7 +30,38 @@ def symbol(quantity: str) -> str:
     """
     if quantity.startswith(LOG_RATIO):
         return LOG_RATIO + symbol(quantity.removeprefix(LOG_RATIO))
-    return SYMBOLS.get(quantity, quantity)
+    found = find_result(quantity)
+    return (found and found.symbol) or quantity
+
+
+def heading(quantity: str, section: str = "") -> str:
+    """What stands over the column of a quantity in a page.
+
+    Examples
+    --------
+    >>> heading("gamma_trapezoid"), heading("dprime"), heading("phi")
+    ('Gamma (ROC)', 'd′', 'phi')
+    """
+    found = find_result(quantity, section)
+    return (found and found.heading) or symbol(quantity)
+
+
+def column_name(quantity: str, section: str = "") -> str:
+    """What stands over the column of a quantity on a terminal, where there is less room.
+
+    Examples
+    --------
+    >>> column_name("gamma_trapezoid"), column_name("share_right"), column_name("phi")
+    ('G_trap', 'right', 'phi')
+    """
+    found = find_result(quantity, section)
+    own = found and (found.column or found.symbol)
+    return own or lower_first(heading(quantity, section))
+
+
+def lower_first(text: str) -> str:
+    """Text that begins with a small letter."""
+    return text[:1].lower() + text[1:]
 
 
 def judged_name(quantity: str, *, is_contrast: bool) -> str:
@@ -58,7 +88,8 @@ def unit(quantity: str) -> str:
     >>> unit("meta_d"), unit("m_ratio")
     ('SD of the evidence', '')
     """
-    return UNITS.get(quantity, "")
+    found = find_result(quantity)
+    return "" if found is None or found.unit in ("1", quantity) else found.unit
 
 
 def axis_name(quantity: str, *said: str, name: str = "") -> str:

@@ -24,6 +24,7 @@ from hmetad.compare.monte_carlo import effective_draws, rank_rhat
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Likelihood
+from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 
 __all__ = ["calibrate_sampler", "uniformity"]
@@ -36,17 +37,6 @@ LOGLIK = "loglik"
 ENDS_OF_INTERNAL = ("_average", "_coefficient", "_offset", "_partial")
 NULL_SIMULATIONS = 4000
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
-# name → long_name
-VARIABLES = {
-    "rank": "draws of the posterior below the truth",
-    "truth": "value drawn from the prior",
-    "z_score": "posterior mean less the truth, in posterior SD",
-    "contraction": "1 - posterior variance / prior variance",
-    "ess": "effective draws",
-    "rhat": "rank-normalised R̂",
-    "statistic": "smallest pointwise tail probability of the ranks' distribution function",
-    "p_value": "probability of a statistic as small, if ranks are uniform",
-}
 
 
 @checked(seed=seed_or_none)
@@ -298,6 +288,6 @@ def summarised(found: xr.Dataset, size: int) -> xr.Dataset:
         statistic=("parameter", statistic),
         p_value=("parameter", p_value),
     )
-    for name, long_name in VARIABLES.items():
-        result[name].attrs["long_name"] = long_name
+    for name in map(str, result):
+        result[name].attrs["long_name"] = attrs_of(name, "calibrate_sampler")["long_name"]
     return result

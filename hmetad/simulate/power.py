@@ -19,26 +19,13 @@ from hmetad.compare.verdicts import interval_words
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.mle.meta_d import fit_mle
+from hmetad.results import attrs_of
 from hmetad.simulate.outcomes import VERDICTS, study_results
 from hmetad.simulate.simulate import simulate_counts
 
 __all__ = ["plan_trials"]
 
 type Floats = NDArray[np.float64]
-
-# name → long_name
-VARIABLES = {
-    "probability": "share of studies that come to this verdict",
-    "probability_se": "Monte Carlo standard error of the share",
-    "half_width": "median half-width of the interval of what is judged",
-    "half_width_se": "Monte Carlo standard error of that median",
-    "log_m_half_width": "median half-width of the interval of log M of one cell",
-    "log_m_half_width_se": "Monte Carlo standard error of that median",
-    "bias": "mean of the estimates of M less the truth",
-    "bias_se": "Monte Carlo standard error of the bias",
-    "undefined": "share of cells without log M",
-    "undefined_se": "Monte Carlo standard error of that share",
-}
 
 
 @checked(
@@ -268,7 +255,7 @@ def assembled(
         data[name] = (dims, np.array([one[name] for one in found], dtype=float))
     result = xr.Dataset(data, coords)
     for name in data:
-        result[name].attrs["long_name"] = VARIABLES[name]
+        result[name].attrs["long_name"] = attrs_of(name, "plan_trials")["long_name"]
     if rope is not None:
         true = np.atleast_1d(np.log(m_ratio) @ np.array([1.0, -1.0])[: len(m_ratio)])
         result.attrs = {"rope": list(rope), "truth": str(interval_words(true, true, rope)[0])}

@@ -13,20 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
+from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 
 __all__ = ["recover"]
 
 type Estimator = Callable[[xr.DataArray], xr.Dataset]
-
-# name → long_name
-SUMMARIES = {
-    "bias": "mean of the estimates less the truth",
-    "bias_se": "Monte Carlo standard error of the bias",
-    "median_bias": "median of the estimates less the truth",
-    "rmse": "root mean square error",
-    "undefined": "share of cells without an estimate",
-}
 
 
 @checked(dprime=arrays_of_numbers, trials=arrays_of_numbers, seed=seed_or_none)
@@ -108,7 +100,8 @@ def recover(
     dims = ("estimator", "true_dprime", "trials")
     coords = {"estimator": list(estimators), "true_dprime": sensitivity, "trials": number}
     result = xr.Dataset({name: (dims, x) for name, x in summaries(grid).items()}, coords)
-    for name, long_name in SUMMARIES.items():
+    for name in map(str, result):
+        long_name = attrs_of(name, "recover")["long_name"]
         result[name].attrs = {"long_name": f"{long_name}, {var}"}
     result.attrs = {"var": var, "m_ratio": m_ratio, "c": c, "n": size}
     return result

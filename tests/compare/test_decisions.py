@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from hmetad.commands.compared import judged
+from hmetad.compare import columns
 from hmetad.compare.decisions import decide
 from hmetad.compare.normal_decisions import decide_normal
-from hmetad.counts.names import RESERVED_NAMES
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
+from hmetad.report.contents.tables import decision_table
+from hmetad.report.page.records import decisions_record
 
 ROPE = (-0.1, 0.1)
 
@@ -179,10 +182,38 @@ def test_cells_can_be_judged_as_well_as_pairs():
         decide(draws.expand_dims("response"), rope=ROPE)
 
 
-def test_every_column_of_a_table_of_decisions_is_refused_as_a_grouping_name():
-    table = decide(normal_draws(0.3), rope=ROPE).table()
-    normal = decide_normal([0.3], 0.1, rope=ROPE).table()
-    assert set(table.columns) | set(normal.columns) <= RESERVED_NAMES
+def test_every_column_of_a_table_of_decisions_is_refused_as_a_coordinate():
+    draws = normal_draws(0.3)
+    table, normal = decide(draws, rope=ROPE).table(), decide_normal([0.3], 0.1, rope=ROPE).table()
+    for name in {*table.columns, *normal.columns} - {"withheld"}:
+        named = draws.assign_coords({name: ("pair", ["x"])})
+        with pytest.raises(InputError, match=rf"rename\({name}='my_{name}'\)"):
+            decide(named, rope=ROPE)
+        with pytest.raises(InputError, match="coordinate: got"):
+            decide_normal(named.mean(["chain", "draw"]), 0.1, rope=ROPE)
+
+
+def test_each_column_of_a_table_of_decisions_says_what_it_is():
+    results = decide(normal_draws(0.3), rope=ROPE).results
+    told = {name: x.attrs["long_name"] for name, x in results.data_vars.items()}
+    assert told == {c.name: c.means for c in columns.COLUMNS if c.name in told}
+    assert {"mean", "in_rope", "unsettled"} <= set(told)
+
+
+def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
+    def width(found):
+        return found["upper"] - found["lower"]
+
+    added = columns.Column("width", "width of the interval", "width", "Width", width)
+    monkeypatch.setattr(columns, "COLUMNS", (*columns.COLUMNS, added))
+    decisions = decide(normal_draws(0.3), rope=ROPE)
+    table = decisions.table()
+    assert table["width"].tolist() == (table["upper"] - table["lower"]).tolist()
+    assert "width" in repr(decisions).splitlines()[1]
+    assert decision_table(decisions, "").columns[-1] == "Width"
+    assert judged(decisions).listings[0].columns["width"] == "width"
+    assert decisions_record(decisions)["results"][0]["width"] == table["width"].item()
+    assert "width" in decide_normal([0.3], 0.1, rope=ROPE).table()
 
 
 def test_draws_that_do_not_vary_carry_no_verdict():

@@ -10,8 +10,9 @@ from scipy.stats import norm
 
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
-from hmetad.measures.sdt import VARIABLES, sdt, type1_rates, z_scores, z_test
+from hmetad.measures.sdt import sdt, type1_rates, z_scores, z_test
 from hmetad.notice import notices
+from hmetad.results import names_of
 
 # Servajean & Servajean (2026), Table S2: hits, misses, false alarms, correct rejections, the
 # printed c and the printed half-width of its 95 % interval.
@@ -274,7 +275,7 @@ def test_the_counts_are_not_changed():
     xr.testing.assert_identical(counts, before)
 
 
-@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("name", names_of("sdt"))
 def test_no_grouping_column_is_called_like_an_estimate(name):
     with pytest.raises(InputError, match=f"coords: got '{name}'.*Rename the column"):
         from_nr([50, 50], [12, 38], **{name: "x"})

@@ -3,6 +3,7 @@
 Count table and Dataset of measures → Report.
 """
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 import numpy as np
@@ -13,7 +14,7 @@ from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import measure_frame
 from hmetad.report.contents.tables import notice_block
-from hmetad.report.names import in_percent
+from hmetad.report.names import heading, in_percent
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.report.plots.measures import (
@@ -22,41 +23,10 @@ from hmetad.report.plots.measures import (
     plot_type1_roc,
     plot_type2_roc,
 )
+from hmetad.results import Shown, results
 
 __all__ = ["measures_report"]
 
-# Tables of a page, each with the measures that are read together.
-GROUPS = {
-    "Type 1: how well stimuli are told apart": ("dprime", "c", "hit_rate", "false_alarm_rate"),
-    "Metacognitive efficiency by maximum likelihood": ("meta_d", "m_ratio"),
-    "Type 2: how well confidence tells right from wrong": (
-        "share_right",
-        "auroc2",
-        "gamma_trapezoid",
-        "gamma_pairs",
-        "phi",
-        "confidence_difference",
-    ),
-    "Information that confidence adds": ("info", "accuracy", "meta_i", "meta_i2r", "rmi"),
-}
-HEADINGS = {
-    "dprime": "d′",
-    "hit_rate": "Hits",
-    "false_alarm_rate": "False alarms",
-    "meta_d": "meta-d′",
-    "m_ratio": "M-ratio",
-    "share_right": "Right",
-    "auroc2": "AUROC2",
-    "gamma_trapezoid": "Gamma (ROC)",
-    "gamma_pairs": "Gamma (pairs)",
-    "confidence_difference": "Confidence, right − wrong",
-    "info": "Information",
-    "accuracy": "Accuracy, best coding",
-    "meta_i": "meta-I",
-    "meta_i2r": "meta-I₂ʳ",
-    "rmi": "RMI",
-}
-WITH_INTERVAL = ("dprime", "c", "meta_d", "m_ratio", "auroc2", "rmi")
 NO_STIMULUS = (
     "There is no stimulus in these data: each trial is right or wrong, with a confidence. d′, "
     "meta-d′ and M-ratio do not exist for them; what stands here needs none."
@@ -94,7 +64,7 @@ def measures_report(
         raise InputError("measures", "other cells than counts", "the measures of these counts")
     frame = measure_frame(measures).assign(trials=trials_of(counts))
     tables = [
-        table for caption, names in GROUPS.items() for table in group_table(frame, caption, names)
+        table for title, shown in groups().items() for table in group_table(frame, title, shown)
     ]
     blocks: list[Block] = [
         Prose("Measures", tuple(remarks(counts, measures))),
@@ -129,24 +99,28 @@ def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
     return said
 
 
-def group_table(frame: pd.DataFrame, caption: str, names: tuple[str, ...]) -> list[Block]:
+def groups() -> dict[str, dict[str, Shown]]:
+    """Tables of a page by their titles, each with the measures that are read together."""
+    found: dict[str, dict[str, Shown]] = {}
+    for result in results():
+        if result.page:
+            found.setdefault(result.title, {})[result.name] = result.page
+    return found
+
+
+def group_table(frame: pd.DataFrame, title: str, shown: Mapping[str, Shown]) -> list[Block]:
     """Table of some of the measures, if there are any."""
-    present = [name for name in names if name in frame]
+    present = [name for name in shown if name in frame]
     if not present:
         return []
     columns = {"cell": "Cell", "trials": "Trials"}
     for name in present:
         columns[name] = heading(name)
         # Intervals of all would make the table too wide; those are in the CSV beside it.
-        if name in WITH_INTERVAL:
+        if shown[name] == "interval":
             sides = [side for side in ("lower", "upper") if f"{name}_{side}" in frame]
             columns |= {f"{name}_{side}": side for side in sides}
-    return [table_from_frame(frame, f"{caption}.", columns=columns, name=present[0])]
-
-
-def heading(name: str) -> str:
-    """Heading of a measure's column."""
-    return HEADINGS.get(name, name)
+    return [table_from_frame(frame, f"{title}.", columns=columns, name=present[0])]
 
 
 def figures(counts: xr.DataArray, measures: xr.Dataset) -> list[Block]:

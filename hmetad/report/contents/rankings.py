@@ -13,8 +13,9 @@ from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.report.contents.pairwise import Stratum, held_equal
 from hmetad.report.contents.tables import codes_in_words
-from hmetad.report.names import in_percent, symbol
+from hmetad.report.names import heading, in_percent, symbol
 from hmetad.report.page.blocks import Table, table_from_frame
+from hmetad.results import shown_in
 
 __all__ = ["ranking_table", "ranks_of"]
 
@@ -91,11 +92,7 @@ def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
     over = str(ranks.attrs["over"])
     columns = {
         over: over.replace("_", " ").capitalize(),
-        "mean_rank": "Mean rank",
-        "rank_lower": "Lower",
-        "rank_upper": "Upper",
-        "p_best": "P(best)",
-        "verdict": "Best?",
+        **{name: heading(name, "rank") for name in shown_in("rank")},
     }
     if (frame["withheld"] != "").any():
         frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])

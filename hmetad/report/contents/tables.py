@@ -9,6 +9,7 @@ from dataclasses import replace
 import xarray as xr
 
 from hmetad.codes import limit, short_words
+from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
 from hmetad.report.contents.estimates import convergence_record
@@ -46,21 +47,9 @@ def decision_table(
     """
     frame = decisions.table()
     words = {True: "yes", False: "no"}
-    frame["excludes"] = [words.get(answer) for answer in frame["statistical"]]
-    columns = {
-        "label": "Contrast",
-        "mean": "Mean",
-        "lower": "Lower",
-        "upper": "Upper",
-        "p_direction": "P(dir.)",
-        "in_rope": "In ROPE",
-        "excludes": f"≠ {format_cell(decisions.null, 'g')}",
-        "verdict": "Verdict",
-    }
-    why = reasons_withheld(decisions)
-    if any(why):
-        frame["why"] = why
-        columns["why"] = "Withheld for"
+    frame["statistical"] = [words.get(answer) for answer in frame["statistical"]]
+    frame["withheld"] = reasons_withheld(decisions)
+    columns = headings(frame.to_dict("records"), "page", format_cell(decisions.null, "g"))
     if in_print is not None:
         frame["in_print"] = list(in_print)
         columns["in_print"] = "In print"

@@ -1,0 +1,145 @@
+"""The columns of a table of decisions: what each is, how it comes about, and where it is shown.
+
+What was found and judged of each quantity → values by column; rows → the columns to show.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hmetad.errors import InputError
+
+__all__ = ["COLUMNS", "Column", "headings", "labelled_columns", "refuse_taken"]
+
+type Found = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of decisions.
+
+    Parameters
+    ----------
+    name, means : str
+    terminal, page : str, optional
+        Headings; without one it is in the whole table alone, as in files. ``{null}`` stands for
+        the null value.
+    compute : callable, optional
+        What was found, by name → values; else they are what was found by its own name, if so.
+    is_reason : bool, optional
+        Whether it is shown where there is anything in it.
+    """
+
+    name: str
+    means: str
+    terminal: str = ""
+    page: str = ""
+    compute: Callable[[Found], Any] | None = None
+    is_reason: bool = False
+
+
+# In their order in the table, where coordinates come after the label.
+COLUMNS = (
+    Column("label", "what is judged", "contrast", "Contrast"),
+    Column("mean", "mean of the draws, or the estimate", "mean", "Mean"),
+    Column("sd", "standard deviation of the draws, or the standard error"),
+    Column("lower", "lower bound of the interval", "lower", "Lower"),
+    Column("upper", "upper bound of the interval", "upper", "Upper"),
+    Column("mcse_lower", "Monte Carlo standard error of the lower bound"),
+    Column("mcse_upper", "Monte Carlo standard error of the upper bound"),
+    Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
+    Column(
+        "odds",
+        "odds of the more likely sign",
+        "odds",
+        "Odds",
+        lambda found: found["p_direction"] / (1 - found["p_direction"]),
+    ),
+    Column("p_direction", "probability of the more likely sign", "P(dir.)", "P(dir.)"),
+    Column("in_rope", "share of the posterior in the ROPE", "in ROPE", "In ROPE"),
+    Column("rhat", "rank-normalised R̂ of the draws judged"),
+    Column("ess_tail", "effective draws of the worse bound"),
+    Column(
+        "statistical",
+        "whether the interval excludes the null; no answer where it is withheld",
+        "excludes null",
+        "≠ {null}",
+    ),
+    Column("verdict", "where the interval lies against the ROPE", "verdict", "Verdict"),
+    Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
+    Column(
+        "withheld",
+        "codes of what withholds the answers",
+        "withheld for",
+        "Withheld for",
+        is_reason=True,
+    ),
+    Column(
+        "unsettled",
+        "answers that more draws could change",
+        "MC error could turn",
+        is_reason=True,
+    ),
+)
+
+
+def labelled_columns(found: Found, dim: str) -> dict[str, tuple[str, Any, dict[str, str]]]:
+    """Columns that can be had from what was found: their dim, values, and what they are.
+
+    Examples
+    --------
+    >>> labelled_columns({"verdict": ["different"], "tail_lower": [100]}, "pair")["verdict"]
+    ('pair', ['different'], {'long_name': 'where the interval lies against the ROPE'})
+    """
+    columns = {}
+    for column in COLUMNS:
+        is_known = column.compute is not None or column.name in found
+        if is_known:
+            values = found[column.name] if column.compute is None else column.compute(found)
+            columns[column.name] = (dim, values, {"long_name": column.means})
+    return columns
+
+
+def headings(
+    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "0"
+) -> dict[str, str]:
+    """Columns of rows that are shown, and their headings; reasons where there are any.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+    where : {"terminal", "page"}
+    null : str, optional
+        The null value, in words.
+
+    Examples
+    --------
+    >>> headings([{"label": "a", "mean": 0.3, "sd": 0.1, "withheld": ""}], "page")
+    {'label': 'Contrast', 'mean': 'Mean'}
+    """
+    shown: dict[str, str] = {}
+    for column in COLUMNS:
+        title = getattr(column, where)
+        cells = [row[column.name] for row in rows if column.name in row]
+        if title and (any(cells) if column.is_reason else cells):
+            shown[column.name] = title.format(null=null)
+    return shown
+
+
+def refuse_taken(coordinates: Iterable[object]) -> None:
+    """Refuse coordinates that are called like a column, for the table would have two.
+
+    Examples
+    --------
+    >>> refuse_taken(["model", "mean"])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: coordinate: got 'mean', allowed is a name that no column of a table \
+of decisions has. Rename it: .rename(mean='my_mean').
+    """
+    # Contrasts bring their reasons along.
+    taken = {column.name for column in COLUMNS} - {"withheld"}
+    for name in map(str, coordinates):
+        if name in taken:
+            allowed = "a name that no column of a table of decisions has"
+            step = f"Rename it: .rename({name}='my_{name}')."
+            raise InputError("coordinate", repr(name), allowed, step)

@@ -1,0 +1,177 @@
+"""What every variable of a result is: its name, meaning, unit, source, symbol, and where it stands.
+
+The table in results.toml → one record per result; name → the attrs of its variable.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = [
+    "Result",
+    "Shown",
+    "about",
+    "attrs_of",
+    "find_result",
+    "names_of",
+    "results",
+    "shown_in",
+]
+
+Shown = Literal["", "estimate", "interval"]
+
+TABLE = Path(__file__).with_name("results.toml")
+# What a result has from the first one of its name, and what it has from its section.
+OF_NAME = ("means", "symbol", "heading", "column", "about")
+OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A variable of what a function returns.
+
+    Parameters
+    ----------
+    section, name : str
+        Functions may have results of the same name: the section tells them apart.
+    means : str
+        A few words.
+    title : str
+        Of the table that it belongs to.
+    unit : str
+        "1" where it has none.
+    source, symbol, heading, column : str
+    page, terminal : {"", "estimate", "interval"}
+        How it is shown in the tables of a page, and by `hmetad measures`.
+    about : {"", "M", "meta-d′"}
+        What it rests on that has no meaning where d′ is not above 0.
+    function : str
+        Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
+    options : mapping
+    measured : bool
+        Whether `measure` calls that function.
+    stimulus : bool
+        Whether it needs a table with a stimulus.
+    """
+
+    section: str
+    name: str
+    means: str
+    title: str
+    unit: str = "1"
+    source: str = ""
+    symbol: str = ""
+    heading: str = ""
+    column: str = ""
+    page: Shown = ""
+    terminal: Shown = ""
+    about: Literal["", "M", "meta-d′"] = ""
+    function: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    measured: bool = False
+    stimulus: bool = False
+
+
+def find_result(name: str, section: str = "") -> Result | None:
+    """Result of this name, of a section or the first of all; None where there is none.
+
+    Examples
+    --------
+    >>> find_result("dprime").means, find_result("dprime", "uvsdt").means
+    ('sensitivity d′', 'distance of the means')
+    >>> find_result("reaction_time") is None
+    True
+    """
+    of_name = by_name().get(name, {})
+    return of_name.get(section) if section else next(iter(of_name.values()), None)
+
+
+def attrs_of(name: str, section: str = "", /, **values: object) -> dict[str, str]:
+    """Attrs of the variable: long_name, units and, where there is one, source.
+
+    Parameters
+    ----------
+    name, section : str
+        As in `find_result`; there has to be one.
+    **values : object
+        What stands in braces in the table.
+
+    Examples
+    --------
+    >>> attrs_of("ece")["long_name"], attrs_of("trials")
+    ('expected calibration error', {'long_name': 'number of trials', 'units': 'trials'})
+    """
+    found = find_result(name, section)
+    assert found is not None, f"no result {name} in {section or 'any section'}"
+    source = {"source": found.source.format_map(values)} if found.source else {}
+    return {"long_name": found.means.format_map(values), "units": found.unit, **source}
+
+
+def about(name: str) -> str:
+    """What a quantity rests on that has no meaning where d′ is not above 0; empty for others.
+
+    Examples
+    --------
+    >>> about("log_m"), about("meta_d"), about("dprime"), about("reaction_time")
+    ('M', 'meta-d′', '', '')
+    """
+    found = find_result(name)
+    return "" if found is None else found.about
+
+
+def names_of(section: str) -> list[str]:
+    """Names of the results of a section, in the order of the table.
+
+    Examples
+    --------
+    >>> names_of("information_bounds")
+    ['lower', 'upper']
+    """
+    return [result.name for result in results() if result.section == section]
+
+
+def shown_in(section: str) -> list[str]:
+    """Names of the results of a section that tables show.
+
+    Examples
+    --------
+    >>> shown_in("rank")
+    ['mean_rank', 'rank_lower', 'rank_upper', 'p_best', 'verdict']
+    """
+    return [result.name for result in results() if result.section == section and result.page]
+
+
+@cache
+def by_name() -> Mapping[str, Mapping[str, Result]]:
+    """Results by name, then by section."""
+    found: dict[str, dict[str, Result]] = {}
+    for result in results():
+        found.setdefault(result.name, {})[result.section] = result
+    return found
+
+
+@cache
+def results() -> tuple[Result, ...]:
+    """Every result, in the order of the table."""
+    return tuple(read_results())
+
+
+def read_results() -> Iterator[Result]:
+    """Results of the table, with what they have from others of their name and from their section.
+
+    A unit is that of the result, else of its section, else of the first result of its name.
+    """
+    first: dict[str, dict[str, Any]] = {}
+    for section, entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).items():
+        shared = {key: entry[key] for key in OF_SECTION if key in entry}
+        for name, own in entry["results"].items():
+            before = first.get(name, {})
+            known = {key: before[key] for key in OF_NAME if key in before}
+            known |= {"unit": before["unit"]} if "unit" in before else {}
+            record = {**known, **shared, **own}
+            first.setdefault(name, record)
+            options = tuple(record.pop("with", {}).items())
+            yield Result(section, name, options=options, **record)

@@ -1,0 +1,125 @@
+"""One table says what every result is, and functions return what stands there, no more or less."""
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import hmetad
+from hmetad.commands.measures import columns
+from hmetad.measures.catalogue import function_of
+from hmetad.report.names import axis_name, column_name, heading, symbol, unit
+from hmetad.results import TABLE, about, attrs_of, find_result, names_of, results
+
+COUNTS = hmetad.from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
+TRIALS = pd.DataFrame(
+    {
+        "correct": [1, 0, 1, 1, 0, 1] * 20,
+        "confidence": [0.9, 0.4, 0.7, 0.8, 0.6, 0.5] * 20,
+        "left_out": [0, 1, 0, 0, 0, 0] * 20,
+    }
+)
+MEMBERS = xr.DataArray([["a", "b"]], dims=["trial", "member"])
+SURE = xr.DataArray([[0.6, 0.7]], dims=["trial", "member"])
+DRAWS = xr.DataArray(
+    np.random.default_rng(1).normal([0, 1], 0.2, (4, 100, 2)),
+    dims=("chain", "draw", "cell"),
+    coords={"cell": ["a", "b"], "model": ("cell", ["a", "b"])},
+    name="log_m",
+)
+ESTIMATORS = {"mle": hmetad.fit_mle}
+# By the sections of the table.
+RETURNED = {
+    "sdt": lambda: hmetad.sdt(COUNTS),
+    "fit_mle": lambda: hmetad.fit_mle(COUNTS, s="estimate"),
+    "fit_dmc": lambda: hmetad.fit_dmc(COUNTS),
+    "uvsdt": lambda: hmetad.uvsdt(COUNTS),
+    "type2_roc": lambda: hmetad.type2_roc(COUNTS),
+    "information": lambda: hmetad.meta_information(COUNTS),
+    "information_of_correctness": lambda: hmetad.meta_information(hmetad.type2_counts(COUNTS)),
+    "information_bounds": lambda: hmetad.information_bounds(0.7, 0.5),
+    "type1_roc_bounds": lambda: hmetad.type1_roc_bounds(0.3, 0.7),
+    "type2_roc_bounds": lambda: hmetad.type2_roc_bounds(0.3, 0.7),
+    "normal_noise_information": lambda: hmetad.normal_noise_information(1.0),
+    "noise_information": lambda: hmetad.noise_information(0.7),
+    "calibration": lambda: hmetad.calibration(TRIALS),
+    "accuracy_by_confidence": lambda: hmetad.accuracy_by_confidence(TRIALS),
+    "selective_prediction": lambda: hmetad.selective_prediction(TRIALS, abstained="left_out"),
+    "group_bounds": lambda: hmetad.group_bounds([0.7, 0.7, 0.7]),
+    "combine_predictions": lambda: hmetad.combine_predictions(MEMBERS, SURE),
+    "rank": lambda: hmetad.rank(DRAWS, over="model"),
+    "recover": lambda: hmetad.recover(ESTIMATORS, dprime=[1.0], trials=[200], n=4, seed=1),
+}
+
+
+@pytest.mark.parametrize("section", RETURNED)
+def test_a_function_returns_the_results_of_its_section(section):
+    returned = RETURNED[section]()
+    assert set(map(str, returned.data_vars)) == set(names_of(section))
+    for name, values in returned.data_vars.items():
+        told = find_result(name, section)
+        assert values.attrs["long_name"].startswith(told.means.partition("{")[0])
+        assert values.attrs.get("units", told.unit) == told.unit
+
+
+@pytest.mark.parametrize("has_stimulus", [True, False])
+def test_measure_returns_what_the_table_says_it_measures(has_stimulus):
+    measured = hmetad.measure(COUNTS if has_stimulus else hmetad.type2_counts(COUNTS))
+    expected = {x.name for x in results() if x.measured and (has_stimulus or not x.stimulus)}
+    assert set(map(str, measured.data_vars)) == expected
+
+
+def test_the_attrs_of_a_measure_are_those_of_its_entry():
+    measured = hmetad.measure(COUNTS)
+    assert measured["gamma_pairs"].attrs["source"] == "Goodman & Kruskal 1954"
+    for name, section in (("auroc2", "type2"), ("dprime", "sdt"), ("rmi", "information")):
+        assert attrs_of(name, section).items() <= measured[name].attrs.items()
+
+
+@pytest.mark.parametrize("result", results(), ids=lambda x: f"{x.section}-{x.name}")
+def test_an_entry_is_whole(result):
+    assert result.means
+    assert result.title
+    assert {result.page, result.terminal} <= {"", "estimate", "interval"}
+    name = result.function.rpartition(".")[2]
+    assert name in hmetad.__all__ or name == "numbers_of_trials"
+    assert callable(function_of(result))
+
+
+def test_what_the_first_of_a_name_says_is_not_said_again():
+    first = {}
+    for section in tomllib.loads(TABLE.read_text(encoding="utf-8")).values():
+        for name, own in section["results"].items():
+            for key in ("means", "symbol", "heading", "column", "about"):
+                assert key not in own or own[key] != first.get(name, {}).get(key), name
+            first.setdefault(name, own)
+
+
+def test_a_unit_is_that_of_the_result_else_of_its_section_else_of_the_first_of_its_name():
+    assert find_result("c_prime").unit == "1"
+    assert find_result("dprime", "fit_mle").unit == "SD of the S1 evidence"
+    assert find_result("dprime", "fit_dmc").unit == "SD of the evidence"
+    assert unit("meta_d") == "SD of the evidence"
+    assert unit("trials") == unit("m_ratio") == unit("reaction_time") == ""
+
+
+def test_names_on_axes_pages_and_terminals_come_from_one_entry():
+    assert (symbol("auroc2"), heading("auroc2"), column_name("auroc2")) == ("AUROC2",) * 3
+    assert (symbol("hit_rate"), heading("hit_rate")) == ("hit_rate", "Hits")
+    assert (column_name("share_right"), column_name("rank_lower", "rank")) == ("right", "from")
+    assert axis_name("meta_i") == "meta-I (bit)"
+
+
+def test_a_terminal_shows_what_its_entries_ask_for():
+    shown = columns()
+    assert list(shown)[:3] == ["cell", "trials", "share_right"]
+    assert {"m_ratio_lower": "from", "rmi_upper": "to"}.items() <= shown.items()
+    assert "phi" not in shown
+
+
+def test_only_quantities_of_m_rest_on_it():
+    assert {x.name for x in results() if x.about == "M"} == {"m", "m_ratio", "log_m"}
+    assert about("meta_d") == "meta-d′"
+    assert about("some_log_m") == ""
