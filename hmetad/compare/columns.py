@@ -48,13 +48,6 @@ COLUMNS = (
     Column("mcse_lower", "Monte Carlo standard error of the lower bound"),
     Column("mcse_upper", "Monte Carlo standard error of the upper bound"),
     Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
-    Column(
-        "odds",
-        "odds of the more likely sign",
-        "odds",
-        "Odds",
-        lambda found: found["p_direction"] / (1 - found["p_direction"]),
-    ),
     Column("p_direction", "probability of the more likely sign", "P(dir.)", "P(dir.)"),
     Column("in_rope", "share of the posterior in the ROPE", "in ROPE", "In ROPE"),
     Column("rhat", "rank-normalised R̂ of the draws judged"),

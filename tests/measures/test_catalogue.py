@@ -1,5 +1,7 @@
 """Everything that applies to a table is in one Dataset, as each function gives it alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -20,7 +22,7 @@ from hmetad import (
 )
 from hmetad.counts.names import RESERVED_NAMES
 from hmetad.measures import catalogue
-from hmetad.measures.catalogue import Entry
+from hmetad.results import find_result, results
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
 
@@ -69,8 +71,8 @@ def test_the_share_of_right_trials_has_one_name_and_is_not_recoded():
 
 
 def test_two_measures_of_one_name_that_differ_are_refused(counts, monkeypatch):
-    other = Entry(lambda table: 2 * auroc2(table), name="auroc2")
-    monkeypatch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, other))
+    other = replace(find_result("phi"), name="auroc2")
+    monkeypatch.setattr(catalogue, "results", lambda: (*results(), other))
     with pytest.raises(xr.MergeError, match="auroc2"):
         measure(counts)
 
