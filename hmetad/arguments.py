@@ -5,7 +5,7 @@ is said by a named check: a seed, a whole number of at least one, an array of nu
 """
 
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, cast, get_type_hints
@@ -23,6 +23,7 @@ __all__ = [
     "finite",
     "of_type",
     "probability",
+    "refuse_same_names",
     "seed_or_none",
     "whole",
     "with_posterior",
@@ -292,6 +293,33 @@ def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, A
         own = checks.named.get(name, checks.others)
         if own is not None and value is not own.default:
             own.check(name, value)
+
+
+def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
+    """Refuse grouping columns that are called like what stands beside them in a result.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Grouping columns, or all coordinates of the cells or pairs.
+    results : iterable of str
+        Names of the result.
+
+    Examples
+    --------
+    >>> refuse_same_names(["model", "trials"], ["trials", "auroc2"])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: by: got 'trials', allowed is a column that is not called like a \
+result. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
+    """
+    taken = {*results}
+    for name in columns:
+        if name in taken:
+            step = (
+                f"Rename it, by={{'my_{name}': {name!r}}} when counting or "
+                f".rename({name}='my_{name}') later."
+            )
+            raise InputError("by", repr(name), "a column that is not called like a result", step)
 
 
 def of_type(annotation: Any) -> Check:

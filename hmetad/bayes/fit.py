@@ -16,7 +16,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, refuse_same_names
 from hmetad.bayes.checks import convergence_notices
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
@@ -121,6 +121,7 @@ def fit(
     refuse_draws(counts, spec.record, options)
     problem = state_problem(counts, spec)
     bayesian_model = pymc_model(problem)
+    refuse_same_names(counts.coords, bayesian_model.named_vars)
     start = initial_values(problem, bayesian_model)
     options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))

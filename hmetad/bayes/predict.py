@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import checked, refuse_same_names, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec, spec_of
@@ -80,7 +80,9 @@ def predict(
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
         values[name] = predicted(posterior, spec, design, group_terms=group_terms)
-    result = xr.Dataset(derived(values, spec.record)).assign_coords(cell_coords(table, labels))
+    found = derived(values, spec.record)
+    refuse_same_names(table.columns, found)
+    result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
     # Each variable says what the fit says, for those who take it out.
     said = {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
     named = {name: x.assign_attrs(said) for name, x in result.items()}

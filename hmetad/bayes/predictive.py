@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, seed_or_none, with_posterior
+from hmetad.arguments import checked, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.spec import spec_of
@@ -24,6 +24,8 @@ type Floats = NDArray[np.float64]
 # Share of a cell's intervals that miss what was observed, from which on it is noticed.
 MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
+SUMMARIES = ("mean", "lower", "upper")
+BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 
 @checked(fit=with_posterior, seed=seed_or_none)
@@ -76,6 +78,7 @@ def predicted_counts(
     number = whole_number("draws", draws, 2)
     open_probability("ci_prob", ci_prob)
     observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
+    refuse_same_names(observed.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
     replicated = replicate(fit, observed, number, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
@@ -108,6 +111,8 @@ def predicted_curve(
     observed: xr.DataArray, replicated: Floats, levels: list[float]
 ) -> dict[str, xr.DataArray]:
     """Type-2 ROC of the observed counts, and mean and quantiles of the replicated ones."""
+    # Grouping columns may be called like its counts.
+    observed = observed.reset_coords(drop=True)
     curve = type2_roc(type2_counts(observed))
     tables = xr.DataArray(replicated, dict(observed.coords), ("draw", *OUTCOME))
     drawn = type2_roc(tables)

@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import checked, refuse_same_names, seed_or_none
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import outcome_draws
 from hmetad.bayes.model import build_model
@@ -75,6 +75,7 @@ def draw_prior(
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     bayesian_model = build_model(design, spec)
+    refuse_same_names(design.coords, bayesian_model.named_vars)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
     prior = prior_draws(bayesian_model, number, rng).assign_coords(per_cell)

@@ -45,7 +45,8 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         return []
     pooled, scale = pooled_over(spec), spec.record.focus
     # The few trials of an item with an observer show no sign of their own.
-    counts = items_together(counts)
+    # Nor may a grouping column be called like what is looked at.
+    counts = items_together(counts).reset_coords(drop=True)
     return [
         *confidence_notices(counts, scale, "meta_d" in pooled),
         *dprime_notices(counts, fit, "keep-and-say" if "dprime" in pooled else "by-itself"),

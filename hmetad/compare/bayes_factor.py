@@ -14,7 +14,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, finite
+from hmetad.arguments import checked, finite, refuse_same_names
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import (
@@ -25,7 +25,7 @@ from hmetad.compare.quantities import (
     one_variable,
 )
 from hmetad.errors import InputError, nearest
-from hmetad.results import attrs_of
+from hmetad.results import attrs_of, names_of
 
 __all__ = ["bayes_factor"]
 
@@ -192,6 +192,8 @@ def labelled(
     reasons = zip(said, table["reason"], strict=True)
     withheld = [", ".join(filter(None, both)) for both in reasons]
     coords = {k: v for k, v in posterior.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
+    own = ["withheld"] if dim == "cell" else []
+    refuse_same_names(coords, [*names_of("bayes_factor"), *own])
     data = {
         name: (dim, np.asarray(values), attrs_of(name, "bayes_factor"))
         for name, values in columns.items()

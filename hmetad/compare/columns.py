@@ -3,11 +3,13 @@
 What was found and judged of each quantity → values by column; rows → the columns to show.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hmetad.errors import InputError
+import xarray as xr
+
+from hmetad.arguments import refuse_same_names
 
 __all__ = ["COLUMNS", "Column", "headings", "labelled_columns", "refuse_taken"]
 
@@ -119,20 +121,16 @@ def headings(
     return shown
 
 
-def refuse_taken(coordinates: Iterable[object]) -> None:
+def refuse_taken(judged: xr.DataArray) -> None:
     """Refuse coordinates that are called like a column, for the table would have two.
 
     Examples
     --------
-    >>> refuse_taken(["model", "mean"])
+    >>> refuse_taken(xr.DataArray([0.3], {"pair": ["a"], "mean": ("pair", [1])}))
     Traceback (most recent call last):
-    hmetad.errors.InputError: coordinate: got 'mean', allowed is a name that no column of a table \
-of decisions has. Rename it: .rename(mean='my_mean').
+    hmetad.errors.InputError: by: got 'mean', allowed is a column that is not called like a \
+result. Rename it, by={'my_mean': 'mean'} when counting or .rename(mean='my_mean') later.
     """
-    # Contrasts bring their reasons along.
-    taken = {column.name for column in COLUMNS} - {"withheld"}
-    for name in map(str, coordinates):
-        if name in taken:
-            allowed = "a name that no column of a table of decisions has"
-            step = f"Rename it: .rename({name}='my_{name}')."
-            raise InputError("coordinate", repr(name), allowed, step)
+    # Contrasts bring their reasons along; of cells it would be a grouping column.
+    brought = set() if "cell" in judged.dims else {"withheld"}
+    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import checked, of_type
+from hmetad.arguments import checked, of_type, refuse_same_names
 from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -134,6 +134,7 @@ def contrast(
     """
     check_request(draws, kind, against, matrix, independent)
     held = held_names(within)
+    refuse_same_names(held, ["label", "left", "right", "left_cell", "right_cell", "withheld"])
     values = cells_of(draws, var, (over, *held))
     if kind == "log_ratio" and str(values.name).startswith("log_"):
         step = "It is a logarithm already: its difference is the log ratio."

@@ -203,7 +203,7 @@ def decide(
     withheld = reasons(draws, found)
     values = {**found, **judged(found, rope, null, withheld != "")}
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
-    refuse_taken(coords)
+    refuse_taken(draws)
     results = xr.Dataset(labelled_columns(values, dim), coords)
     said = {k: v for k, v in draws.attrs.items() if k in SAID}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)

@@ -77,7 +77,7 @@ def decide_normal(
     z = norm.isf((1 - ci_prob) / comparisons / 2)
     found = normal_summary(values.values, errors.values, z, rope, null, comparisons)
     judgement = with_withheld(answers(found, rope, null), withheld != "")
-    refuse_taken(values.coords)
+    refuse_taken(values)
     found = {"mean": values.values, "sd": errors.values, **found}
     columns = labelled_columns({**found, **judgement}, str(dim))
     # These two bring labels along, and attrs of their own.

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import checked, with_variables
+from hmetad.arguments import checked, refuse_same_names, with_variables
 from hmetad.codes import limit
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
@@ -268,6 +268,7 @@ def labelled_ranks(
         for name in names_of("rank")
     }
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
+    refuse_same_names(coords, [*names_of("rank"), "rank", "other", "withheld"])
     coords |= {"rank": np.arange(1, result["p_rank"].shape[1] + 1), "other": others}
     coords["withheld"] = ("cell", reasons.astype(str))
     return xr.Dataset(data, coords)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, refuse_same_names
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.errors import InputError
@@ -60,6 +60,7 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     varies = (share > 0) & (share < 1)
     effective = np.full(len(rows), np.nan)
     effective[varies] = effective_draws(rows[varies])
+    refuse_same_names(draws.coords, ["label", "p_superior", "mcse"])
     coords = {str(k): v.values for k, v in draws.coords.items() if v.dims == ("pair",)}
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Names of columns: which ones results need, and under which names columns go.
+"""Names of columns: which ones tables need, and under which names columns go.
 
 Names, or a DataFrame of trials and {new name: column} → the same checked, or InputError.
 """
@@ -10,28 +10,12 @@ import pandas as pd
 from hmetad.counts.alike import refuse_unwritable
 from hmetad.counts.checks import TYPE1_DIMS, refuse_no_table
 from hmetad.errors import InputError, nearest
-from hmetad.results import results
 
-__all__ = ["RESERVED_NAMES", "column_names", "renamed_columns"]
+__all__ = ["DIM_NAMES", "column_names", "renamed_columns"]
 
-# No grouping column may be called what its results are.
-DIM_NAMES = ("cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary")
-OTHER_NAMES = ("point", "at_least", "rank", "other", "member", "counts", "gamma", "log_gap")
-PAIR_NAMES = ("left", "right", "label", "kind", "withheld", "quantity", "unsettled")
-VERDICT_NAMES = ("verdict", "full_verdict", "statistical", "p_direction", "p_value", "in_rope")
-SUMMARY_NAMES = ("mean", "sd", "mcse_lower", "mcse_upper", "rhat", "ess_tail")
-# Of results that are not made of a count table, or have these names in a fit alone.
-ELSEWHERE = (
-    "posterior",
-    *("calibration", "accuracy_by_confidence", "selective_prediction", "combine_predictions"),
-    *("normal_noise_information", "noise_information"),
-    *("plan_trials", "recover", "calibrate_sampler"),
-)
-RESERVED_NAMES = frozenset(
-    [
-        *(*DIM_NAMES, *OTHER_NAMES, *PAIR_NAMES, *VERDICT_NAMES, *SUMMARY_NAMES),
-        *(result.name for result in results() if result.section not in ELSEWHERE),
-    ]
+# Of count tables and fits. Other names that results need are refused where columns meet them.
+DIM_NAMES = frozenset(
+    ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary", "counts"]
 )
 
 
@@ -42,10 +26,10 @@ def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) 
     --------
     >>> column_names("by", "model")
     ['model']
-    >>> column_names("by", ["model", "dprime"])
+    >>> column_names("by", ["model", "rating"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: by: got 'dprime', allowed is a name without '/' that is no dim and \
-no result of hmetad. The name is taken, by a dim or a result. Rename the column, say 'my_dprime'.
+    hmetad.errors.InputError: by: got 'rating', allowed is a name without '/' that no dim of a \
+table or a fit has. Rename the column, say 'my_rating'.
     """
     if not isinstance(given, Iterable):
         raise InputError(argument, repr(given), "names of columns, as text")
@@ -56,10 +40,9 @@ no result of hmetad. The name is taken, by a dim or a result. Rename the column,
     for name in names:
         if not isinstance(name, str):
             raise InputError(argument, repr(name), "the name of a column, as text")
-        allowed = "a name without '/' that is no dim and no result of hmetad"
-        if name in RESERVED_NAMES or name.endswith("_se"):
-            step = f"The name is taken, by a dim or a result. Rename the column, say 'my_{name}'."
-            raise InputError(argument, repr(name), allowed, step)
+        allowed = "a name without '/' that no dim of a table or a fit has"
+        if name in DIM_NAMES:
+            raise InputError(argument, repr(name), allowed, f"Rename the column, say 'my_{name}'.")
         refuse_unwritable(argument, [name])
         if "/" in name:
             raise InputError(argument, repr(name), allowed, "Rename the column.")

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import checked, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
@@ -275,6 +275,7 @@ def form_of(statistic: Statistic, first: xr.DataArray) -> xr.Dataset:
 def as_dataset(result: object) -> xr.Dataset:
     """Result of a statistic as a Dataset."""
     if isinstance(result, xr.DataArray):
+        refuse_same_names(result.coords, [result.name or "statistic"])
         return result.to_dataset(name=result.name or "statistic")
     if not isinstance(result, xr.Dataset):
         raise InputError("statistic", f"a {type(result).__name__} from it", "a Dataset")

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import checked, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
 from hmetad.measures.results import described
@@ -27,6 +27,7 @@ type Measure = Callable[..., xr.DataArray | xr.Dataset]
 def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     """Trials, and the share of them that were right."""
     table = type2_counts(counts)
+    refuse_same_names(table.coords, ["trials", "share_right"])
     # Cells first, as the others have them.
     by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")
@@ -103,6 +104,7 @@ def measured(counts: xr.DataArray, result: Result, options: Mapping[str, Any]) -
     value = function(counts, **dict(result.options), **taken)
     if isinstance(value, xr.Dataset):
         return value
+    refuse_same_names(value.coords, [result.name])
     said = notices(value)
     attrs = {name: x for name, x in value.attrs.items() if name != "notices"}
     return with_notices(value.drop_attrs().assign_attrs(attrs).to_dataset(name=result.name), said)

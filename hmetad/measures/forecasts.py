@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import refuse_same_names
 from hmetad.codes import limit
 from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
 from hmetad.counts.correct import right_trials
@@ -25,10 +26,9 @@ from hmetad.counts.table import (
 )
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
-from hmetad.results import attrs_of, names_of
+from hmetad.results import attrs_of
 
 __all__ = [
-    "RESULT_NAMES",
     "By",
     "Forecasts",
     "Judged",
@@ -49,10 +49,6 @@ Placed = tuple[tuple[str, ...], NDArray[Any]]
 
 RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
 MAX_RATING = 20
-# No grouping column may be called what the results of these trials are, or their dims.
-DIM_NAMES = ("bin", "histogram_bin", "coverage", "abstention")
-SECTIONS = ("calibration", "accuracy_by_confidence", "selective_prediction")
-RESULT_NAMES = frozenset([*DIM_NAMES, *(name for x in SECTIONS for name in names_of(x))])
 # What a computed probability may be beyond 0 or 1.
 ROUNDING = 1e-9
 
@@ -123,10 +119,6 @@ def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Jud
     refuse_ratings_table(trials)
     trials = renamed_columns(trials, by)
     by = column_names("by", by)
-    for name in by:
-        if name in RESULT_NAMES:
-            allowed = "a name that is none of the results of calibration and selection"
-            raise InputError("by", repr(name), allowed, "Rename the column.")
     refuse_no_table(trials)
     check_roles(trials, [*roles.items(), *(("by", name) for name in by)])
     confidence = roles["confidence"]
@@ -186,6 +178,7 @@ def described(
 ) -> xr.Dataset:
     """Dataset of the values, each with what a section of the table of results says of it."""
     coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
+    refuse_same_names(coords, [*values, *(dim for dims, _ in values.values() for dim in dims)])
     result = xr.Dataset(coords=coords, attrs=judged.attrs)
     for name, (dims, array) in values.items():
         result[name] = (("cell", *dims), array, attrs_of(name, section, **texts))

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import checked, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
@@ -206,6 +206,7 @@ def labelled(
     """Dataset of the estimates, in the dims of the table."""
     result = xr.Dataset(coords=like.coords)
     section = "information" if dims == TYPE1_DIMS else "information_of_correctness"
+    refuse_same_names(like.coords, names_of(section))
     for name in names_of(section):
         result[name] = (like.dims, estimates[name].reshape(like.shape))
         estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"

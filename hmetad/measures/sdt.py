@@ -14,13 +14,13 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, refuse_same_names
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
 from hmetad.measures.results import ratio
 from hmetad.notice import hand_on, notices_where
-from hmetad.results import attrs_of
+from hmetad.results import attrs_of, names_of
 
 __all__ = [
     "Correction",
@@ -103,6 +103,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     ordered = counts.transpose(..., *TYPE1_DIMS)
     rates = type1_rates(ordered.to_numpy(), correction)
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
+    refuse_same_names(like.coords, names_of("sdt"))
     estimates = xr.Dataset(
         {name: like.copy(data=values) for name, values in estimate(rates).items()},
         attrs={"correction": correction if isinstance(correction, str) else float(correction)},

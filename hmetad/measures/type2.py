@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, refuse_same_names
 from hmetad.counts.correct import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
@@ -75,6 +75,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
         "hits": hits,
     }
     K = table.sizes["rating"]
+    refuse_same_names(table.coords, ["point", "at_least"])
     like = one_value(table).expand_dims(point=K + 1, axis=-1)
     curve = dataset_of(like, "type2_roc", values)
     curve = curve.assign_coords(point=np.arange(K + 1), at_least=("point", np.arange(K + 1, 0, -1)))
@@ -315,6 +316,7 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
 
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
     """Dataset of the values, each with what the table of results says of it."""
+    refuse_same_names(like.coords, values)
     return xr.Dataset({name: described(like, name, x, section) for name, x in values.items()})
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import refuse_same_names
 from hmetad.results import attrs_of
 
 __all__ = ["labelled"]
@@ -38,6 +39,7 @@ def labelled(
         Dims of the counts before stimulus, then response and criterion where they apply.
     """
     like = counts.isel(stimulus=0, response=0, rating=0, drop=True)
+    refuse_same_names(like.coords, values)
     result = xr.Dataset(coords=like.coords)
     for name, array in values.items():
         inner: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
+from hmetad.arguments import arrays_of_numbers, checked, refuse_same_names, seed_or_none
 from hmetad.counts.checks import plain_array, whole_number
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
@@ -169,6 +169,7 @@ def simulate_trials(
     )
     outcomes = counts.to_series().reset_index()
     added = [*(coords or ()), *(covariates or ())]
+    refuse_same_names(added, ["confidence"])
     names = [] if coords or counts.sizes["cell"] == 1 else ["cell"]
     for name in added:
         outcomes[name] = counts[name].sel(cell=outcomes["cell"].to_numpy()).to_numpy()

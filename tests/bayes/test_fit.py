@@ -11,6 +11,7 @@ import xarray as xr
 from hmetad.bayes.fit import fit, refuse_truncated, remarks_hidden
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
+from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
@@ -146,6 +147,28 @@ def test_a_seed_that_was_not_given_can_be_read_back():
     first = fit(from_nr(*A), **options)
     again = fit(from_nr(*A), **options, random_seed=int(first.attrs["seed"]))
     np.testing.assert_array_equal(first["posterior"]["c"], again["posterior"]["c"])
+
+
+@pytest.mark.parametrize("name", ["dprime", "log_m", "criteria", "log_gap", "log_m_size"])
+@pytest.mark.parametrize("function", [fit, draw_prior])
+def test_a_grouping_column_called_like_a_variable_is_refused_before_sampling(function, name):
+    counts = from_nr(*zip(A, A, strict=True), size=[1.0, 2.0], **{name: ["a", "b"]})
+    with pytest.raises(InputError, match=f"by: got '{name}'.*my_{name}"):
+        function(counts, load_model("individual", formula={"log_m": "1 + size"}))
+
+
+def test_new_cells_with_a_column_called_like_a_parameter_are_refused():
+    drawn = fit(
+        from_nr(*zip(A, A, strict=True), size=[1.0, 2.0]),
+        formula="1 + size",
+        draws=20,
+        tune=20,
+        chains=1,
+        random_seed=1,
+        **QUIET,
+    )
+    with pytest.raises(InputError, match="by: got 'm_ratio'"):
+        predict(drawn, {"size": [1.5], "m_ratio": [1.0]})
 
 
 def test_too_few_draws_are_an_error_notice():

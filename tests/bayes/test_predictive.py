@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import hmetad
 from hmetad import InputError, from_nr, notices, predicted_counts, type2_roc
@@ -11,10 +12,18 @@ QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 300, "c
 
 @pytest.fixture(scope="module")
 def fit():
-    counts = hmetad.simulate_counts(
-        [1.5, 1.0], 0.2, [0.9, 0.6], trials=2000, coords={"model": ["a", "b"]}, seed=1
-    )
+    # Columns that are called like counts of a ROC and like measures.
+    odd = {name: [1, 2] for name in ("hits", "trials", "accuracy")}
+    design = {"trials": 2000, "coords": {"model": ["a", "b"]}, "covariates": odd}
+    counts = hmetad.simulate_counts([1.5, 1.0], 0.2, [0.9, 0.6], **design, seed=1)
     return hmetad.fit(counts, **QUIET)
+
+
+@pytest.mark.parametrize("name", ["mean", "outside", "hit_rate", "hit_rate_lower"])
+def test_a_grouping_column_called_like_a_prediction_is_refused(fit, name):
+    observed = fit["observed_data"].to_dataset().assign_coords({name: ("cell", [1, 2])})
+    with pytest.raises(InputError, match=f"by: got '{name}'"):
+        predicted_counts(fit.assign(observed_data=xr.DataTree(observed)))
 
 
 def test_predicted_means_are_near_what_was_observed(fit):
@@ -38,7 +47,7 @@ def test_intervals_are_wider_than_binomial_ones_by_what_is_unknown_of_the_parame
 
 def test_roc_of_observed_counts_is_that_of_the_counts(fit):
     predicted = predicted_counts(fit)
-    curve = type2_roc(fit["observed_data"]["counts"])
+    curve = type2_roc(fit["observed_data"]["counts"].reset_coords(drop=True))
     np.testing.assert_array_equal(predicted["hit_rate"], curve["hit_rate"])
     inside = (predicted["hit_rate_lower"] <= predicted["hit_rate_mean"]) & (
         predicted["hit_rate_mean"] <= predicted["hit_rate_upper"]

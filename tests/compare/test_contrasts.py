@@ -32,6 +32,23 @@ def draws():
     )
 
 
+@pytest.mark.parametrize("name", ["label", "left", "right", "withheld", "left_cell"])
+def test_what_pairs_are_called_by_may_be_compared_but_not_held_equal(draws, name):
+    odd = draws.rename(model=name)
+    plain = contrast(draws, over="model", within="task")
+    xr.testing.assert_equal(contrast(odd, over=name, within="task"), plain)
+    with pytest.raises(InputError, match=f"by: got '{name}'"):
+        contrast(odd, over="task", within=name)
+
+
+@pytest.mark.parametrize("name", ["rank", "kind", "accuracy", "trials"])
+def test_other_names_may_be_held_equal_too(draws, name):
+    plain = contrast(draws, over="task", within="model")
+    odd = contrast(draws.rename(model=name), over="task", within=name)
+    xr.testing.assert_equal(odd.rename({name: "model"}), plain)
+    assert decide(odd, rope=(-1, 1)).table()[name].tolist() == plain["model"].values.tolist()
+
+
 def test_all_pairs_of_a_coordinate_within_another(draws):
     result = contrast(draws, over="model", within="task")
     assert list(zip(result["left"].values, result["right"].values, strict=True)) == [

@@ -182,17 +182,6 @@ def test_cells_can_be_judged_as_well_as_pairs():
         decide(draws.expand_dims("response"), rope=ROPE)
 
 
-def test_every_column_of_a_table_of_decisions_is_refused_as_a_coordinate():
-    draws = normal_draws(0.3)
-    table, normal = decide(draws, rope=ROPE).table(), decide_normal([0.3], 0.1, rope=ROPE).table()
-    for name in {*table.columns, *normal.columns} - {"withheld"}:
-        named = draws.assign_coords({name: ("pair", ["x"])})
-        with pytest.raises(InputError, match=rf"rename\({name}='my_{name}'\)"):
-            decide(named, rope=ROPE)
-        with pytest.raises(InputError, match="coordinate: got"):
-            decide_normal(named.mean(["chain", "draw"]), 0.1, rope=ROPE)
-
-
 def test_each_column_of_a_table_of_decisions_says_what_it_is():
     results = decide(normal_draws(0.3), rope=ROPE).results
     told = {name: x.attrs["long_name"] for name, x in results.data_vars.items()}
@@ -214,6 +203,20 @@ def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
     assert judged(decisions).listings[0].columns["width"] == "width"
     assert decisions_record(decisions)["results"][0]["width"] == table["width"].item()
     assert "width" in decide_normal([0.3], 0.1, rope=ROPE).table()
+
+
+def test_no_table_of_decisions_gets_two_columns_of_one_name():
+    draws = normal_draws(0.3).rename(pair="cell")
+    estimate = xr.DataArray([0.3], {"cell": ["a"]})
+    for values, decided in (
+        (draws, lambda x: decide(x, rope=ROPE)),
+        (estimate, lambda x: decide_normal(x, 0.1, rope=ROPE)),
+    ):
+        free = decided(values.assign_coords(left=("cell", ["x"]), kind=("cell", ["y"]))).table()
+        assert free[["left", "kind"]].to_numpy().tolist() == [["x", "y"]]
+        for name in decided(values).table().columns:
+            with pytest.raises(InputError, match=f"by: got '{name}'"):
+                decided(values.assign_coords({name: ("cell", ["x"])}))
 
 
 def test_draws_that_do_not_vary_carry_no_verdict():

@@ -56,3 +56,12 @@ def test_draws_of_a_difference_are_refused():
     values = np.random.default_rng(1).normal(size=(4, 100, 2))
     with pytest.raises(hmetad.InputError, match="draws of superiority"):
         hmetad.superiority_table(hmetad.contrast(draws_of(values), over="model"))
+
+
+@pytest.mark.parametrize("name", ["p_superior", "mcse"])
+def test_a_column_held_equal_is_not_called_like_the_probability(name):
+    values = np.random.default_rng(1).normal(size=(4, 100, 2))
+    draws = draws_of(values).assign_coords({name: ("cell", ["x", "x"])})
+    found = hmetad.contrast(draws, over="model", within=name, kind="superiority")
+    with pytest.raises(hmetad.InputError, match=f"by: got '{name}'"):
+        hmetad.superiority_table(found)

@@ -58,17 +58,25 @@ def test_a_column_has_one_role(arguments):
         count_trials(frame(), **arguments)
 
 
-RESERVED = "cell stimulus response rating chain draw pair criterion dprime c c_prime meta_d m_ratio"
-RESERVED += " log_m meta_c criteria counts dprime_se anything_se model/version hit_rate"
-RESERVED += " left right verdict mean withheld"
+DIMS = "cell stimulus response rating correct chain draw pair criterion summary counts"
 
 
-@pytest.mark.parametrize("name", RESERVED.split())
+@pytest.mark.parametrize("name", [*DIMS.split(), "model/version"])
 @pytest.mark.parametrize("argument", ["by", "covariates"])
-def test_a_name_with_a_meaning_of_its_own_is_refused(name, argument):
+def test_a_column_called_like_a_dim_is_refused(name, argument):
     trials = frame(**{name: "x"}) if name not in {"stimulus", "response"} else frame()
     with pytest.raises(InputError, match=f"{argument}: got '{name}'.*Rename the column"):
         count_trials(trials, **{argument: [name]})
+
+
+FREE = "label rank kind left accuracy trials dprime c_se mean"
+
+
+@pytest.mark.parametrize("name", FREE.split())
+def test_other_names_of_columns_are_free(name):
+    trials = frame()
+    named, plain = (count_trials(trials.assign(**{x: trials["task"]}), by=x) for x in (name, "z"))
+    xr.testing.assert_equal(named.rename({name: "z"}), plain)
 
 
 @pytest.mark.parametrize("argument", ["by", "covariates", "stimulus", "confidence"])

@@ -9,18 +9,25 @@ import xarray as xr
 from hmetad import (
     InputError,
     auroc2,
+    fit_dmc,
+    fit_mle,
     from_nr,
     gamma,
+    mean_confidence,
     measure,
+    measure_all,
     measure_frame,
     meta_information,
     notices,
     phi,
+    resample,
     resample_interval,
     sdt,
     type2_counts,
+    type2_roc,
+    uvsdt,
 )
-from hmetad.counts.names import RESERVED_NAMES
+from hmetad.counts.names import DIM_NAMES
 from hmetad.measures import catalogue
 from hmetad.results import find_result, results
 
@@ -120,7 +127,40 @@ def test_what_is_no_table_is_refused():
         measure(xr.DataArray([1, 2], dims="rating"))
 
 
-def test_no_grouping_column_may_be_called_like_a_measure(counts):
-    assert {str(name) for name in measure(counts).data_vars if not name.endswith("_se")} <= (
-        RESERVED_NAMES
-    )
+def results_of(function, table):
+    """Names of what a function returns, beside the coordinates of the cells."""
+    found = function(table)
+    found = found.to_dataset() if isinstance(found, xr.DataArray) else found
+    return sorted({*map(str, found.variables)} - {*map(str, table.coords)} - {"criterion", "draw"})
+
+
+FUNCTIONS = {
+    "measure": measure,
+    "measure_all": measure_all,
+    "type2_roc": type2_roc,
+    "mean_confidence": mean_confidence,
+    "meta_information": meta_information,
+    "uvsdt": uvsdt,
+    "fit_mle": fit_mle,
+    "fit_dmc": fit_dmc,
+    "resample": lambda table: resample(table, gamma, n=3, seed=1),
+    "measure_frame": lambda table: measure_frame(gamma(table)).set_index("cell").to_xarray(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_grouping_column_called_like_a_result_is_refused_there(counts, name):
+    function = FUNCTIONS[name]
+    results = [x for x in results_of(function, counts) if x not in DIM_NAMES]
+    assert results
+    for taken in results:
+        with pytest.raises(InputError, match=f"by: got '{taken}'.*my_{taken}"):
+            function(counts.rename(model=taken))
+
+
+def test_elsewhere_a_grouping_column_called_like_a_measure_changes_nothing(counts):
+    for taken in map(str, measure(counts).data_vars):
+        odd = counts.rename(model=taken)
+        for function in (auroc2, gamma, phi):
+            if function(counts).name != taken:
+                xr.testing.assert_equal(function(odd).rename({taken: "model"}), function(counts))

@@ -51,3 +51,12 @@ def test_the_report_keeps_its_columns(fit):
     ]
     assert len(table.columns) == 13
     assert not any("log" in name for name in table.columns)
+
+
+def test_a_grouping_column_called_like_a_bound_is_refused(fit):
+    posterior = fit["posterior"].to_dataset().assign_coords(c_lower=("cell", ["a", "b"]))
+    fit = fit.assign(posterior=xr.DataTree(posterior))
+    with pytest.raises(hmetad.InputError, match="by: got 'c_lower'"):
+        hmetad.estimate_frame(fit)
+    with pytest.raises(hmetad.InputError, match="by: got 'c_lower'"):
+        hmetad.plot_by(fit, "c", x="c_lower", hue=None)

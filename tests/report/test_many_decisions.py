@@ -4,9 +4,11 @@ import csv
 import html
 import json
 import re
+from itertools import combinations
 
 import numpy as np
 import pytest
+import xarray as xr
 from report.made_fit import made_fit
 
 import hmetad
@@ -43,6 +45,14 @@ def report(fit, decisions):
 @pytest.fixture
 def small():
     return made_fit(list("abcdefghij"), ["A"], seed=3)
+
+
+def test_cells_with_columns_left_and_right_are_no_pairs():
+    left, right = zip(*combinations("abcd", 2), strict=True)
+    draws = np.random.default_rng(1).normal(size=(2, 100, 6))
+    sides = {"cell": list("uvwxyz"), "left": ("cell", list(left)), "right": ("cell", list(right))}
+    cells = xr.DataArray(draws, sides, ("chain", "draw", "cell"), name="log_m")
+    assert pair_strata(hmetad.decide(cells, rope=ROPE)) == []
 
 
 def test_every_domain_has_a_ranking_and_a_matrix_in_place_of_rows(report):

@@ -105,8 +105,8 @@ def test_covariates_travel_with_cells_and_are_no_part_of_their_labels():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"coords": {"trials": [1, 2]}}, "coords: got 'trials'.*The name is taken"),
-        ({"covariates": {"dprime": [1, 2]}}, "covariates: got 'dprime'.*The name is taken"),
+        ({"coords": {"rating": [1, 2]}}, "coords: got 'rating'.*say 'my_rating'"),
+        ({"covariates": {"cell": [1, 2]}}, "covariates: got 'cell'.*say 'my_cell'"),
         ({"covariates": {"age": [1, 2, 3]}}, "covariates 'age': got shape .3,."),
         (
             {"coords": {"age": [1, 2]}, "covariates": {"age": [1, 2]}},
@@ -117,3 +117,10 @@ def test_covariates_travel_with_cells_and_are_no_part_of_their_labels():
 def test_names_and_lengths_of_coordinates_are_checked(given, message):
     with pytest.raises(InputError, match=message):
         simulate_counts([1.0, 2.0], trials=10, **given)
+
+
+def test_trials_have_no_second_column_of_confidence():
+    with pytest.raises(InputError, match="by: got 'confidence'"):
+        simulate_trials([1.0, 2.0], trials=10, coords={"confidence": ["a", "b"]})
+    trials = simulate_trials([1.0, 2.0], trials=10, coords={"trials": ["a", "b"]}, seed=1)
+    assert trials["trials"].value_counts().to_dict() == {"a": 10, "b": 10}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, probability, with_posterior
+from hmetad.arguments import checked, probability, refuse_same_names, with_posterior
 from hmetad.bayes.checks import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
@@ -39,6 +39,8 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     posterior = sampled[names]
     bounds = az.eti(posterior, prob=ci_prob)
     summary = posterior.mean(["chain", "draw"], skipna=False)
+    sides = [f"{name}_{side}" for name in names for side in ("lower", "upper")]
+    refuse_same_names(summary.coords, sides)
     for name in names:
         for side in ("lower", "upper"):
             summary[f"{name}_{side}"] = bounds[name].sel(ci_bound=side, drop=True)
@@ -71,12 +73,14 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     [{'cell': 'all', 'auroc2': 0.625}]
     """
     if isinstance(measures, xr.DataArray):
+        refuse_same_names(measures.coords, [measures.name or "measure"])
         measures = measures.to_dataset(name=measures.name or "measure")
     if "cell" not in measures.coords or "cell" not in measures.dims:
         dims = f"dims ({', '.join(map(str, measures.dims))})"
         raise InputError("measures", dims, "measures of cells, with dim cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
-    columns = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
+    own = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
+    columns: dict[str, np.ndarray] = {}
     for name, values in measures.data_vars.items():
         others = [dim for dim in values.dims if dim != "cell"]
         flat = values.transpose("cell", *others).stack(place=others) if others else values
@@ -87,7 +91,8 @@ def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
             parts = [str(x) for x in np.atleast_1d(np.asarray(place, dtype=object))]
             kept = [part for part in parts if part != "estimate"]
             columns["_".join([str(name), *kept])] = flat.isel(place=i).to_numpy()
-    return pd.DataFrame(columns)
+    refuse_same_names(own, columns)
+    return pd.DataFrame(own | columns)
 
 
 @checked(fit=with_posterior)

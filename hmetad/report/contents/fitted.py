@@ -37,7 +37,8 @@ CHECKED = (
 def data_blocks(fit: xr.DataTree) -> list[Block]:
     """Trials, accuracy and empty ratings of every cell."""
     counts = fit["observed_data"].to_dataset()["counts"]
-    measured = measure(counts)
+    # Cells are named by their label alone: a grouping column may be called like a measure.
+    measured = measure(counts.reset_coords(drop=True))
     empty = (counts.sum(["stimulus", "response"]) == 0).sum("rating")
     frame = pd.DataFrame(
         {

@@ -63,7 +63,7 @@ def pair_strata(decisions: Decisions) -> list[Stratum]:
     []
     """
     table = decisions.table()
-    if not {"left", "right"} <= set(table.columns):
+    if "cell" in decisions.results.dims or not {"left", "right"} <= set(table.columns):
         return []
     held = held_equal(decisions)
     parts = [((), table)] if not held else list(table.groupby(held, sort=False, dropna=False))

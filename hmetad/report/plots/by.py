@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.arguments import checked, probability
+from hmetad.arguments import checked, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
 from hmetad.report.names import axis_name, in_percent
 from hmetad.report.plots.frames import need, number_rows
@@ -197,6 +197,7 @@ def drawn_frame(
     values = estimates[var]
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     bounds = values.quantile(tails, sampled, skipna=False)
+    refuse_same_names(values.coords, [f"{var}_lower", f"{var}_upper"])
     summary = xr.Dataset({var: values.mean(sampled, skipna=False)})
     for place, side in enumerate(("lower", "upper")):
         summary[f"{var}_{side}"] = bounds.isel(quantile=place, drop=True)
