@@ -26,6 +26,7 @@ BELOW = {
     "untrusted": {"errors"},
     "kinds": set(),
     "lazy": set(),
+    "threads": set(),
     "arguments": {"errors", "kinds"},
     "codes": set(),
     "results": set(),

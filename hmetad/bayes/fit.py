@@ -5,7 +5,6 @@ Count table and model card → DataTree with labelled cells, checked.
 
 import json
 import logging
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -30,6 +29,7 @@ from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import SAID, notices, with_notices
+from hmetad.threads import usable_cpus
 
 __all__ = ["finished", "fit", "with_posterior_notices"]
 
@@ -113,7 +113,7 @@ def fit(
     spec = as_model(model)
     spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
-    cores = min(sample_kwargs.get("chains", CHAINS), os.cpu_count() or 1)
+    cores = min(sample_kwargs.get("chains", CHAINS), usable_cpus())
     options = {**DEFAULTS, "cores": cores, **sample_kwargs}
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.mle.dmc_solve import minimise
-from hmetad.mle.maximum import Type1, in_threads, starting_edges
+from hmetad.mle.maximum import Type1, parts_of, starting_edges
 from hmetad.mle.newton import FARTHEST
+from hmetad.threads import in_threads
 
 __all__ = ["EMPTY", "Least", "is_informative", "limiting_loss", "minimum", "ratings_used"]
 
@@ -60,7 +61,7 @@ def minimum(shares: Floats, type1: Type1, upper: Floats) -> Least:
             minimise(own, kappa, bottom, top, m, begin, found, found_edges)
         best[part], edges[part] = found, found_edges
 
-    in_threads(work, rows)
+    in_threads(work, parts_of(rows))
     loss, m, slope = best.T
     m = np.where(m < EMPTY, 0.0, m)
     is_far = (upper == FARTHEST) & ((loss >= limiting_loss(shares) - SAME_LOSS) | (m >= FARTHEST))

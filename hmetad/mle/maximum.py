@@ -3,9 +3,6 @@
 Counts and type-1 estimates (arrays over cells) → `Maximum`. Source: Maniscalco & Lau (2012).
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
+from hmetad.threads import in_threads
 
 __all__ = [
     "SLOPE",
@@ -23,7 +21,7 @@ __all__ = [
     "Type1",
     "Zs",
     "fitted_at",
-    "in_threads",
+    "parts_of",
     "rows_of",
     "starting_edges",
     "type1_of",
@@ -217,14 +215,12 @@ def climb(
         maximise(own, m, begin, offset, ratio, scale, has_side, found, found_edges)
         best[part], edges[part] = found, found_edges
 
-    in_threads(work, rows)
+    in_threads(work, parts_of(rows))
 
 
-def in_threads(work: Callable[[NDArray[np.int64]], None], rows: NDArray[np.int64]) -> None:
-    """Do the work on all rows, in parts; the compiled loops let go of the interpreter's lock."""
-    parts = [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(work, parts))
+def parts_of(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Rows in parts that are worth a thread each."""
+    return [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
 
 
 def starting_edges(counts: Floats, m: Floats, kappa: Floats, s: Floats) -> Floats:

@@ -4,8 +4,6 @@ Seed → simulated estimates of 36 models → what is printed, computed. Partici
 wrong items whose evidence is normal; the truth follows from the two distributions.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -22,6 +20,7 @@ from hmetad.report.page.report import Report
 from hmetad.studies.comparison import compare_with_print
 from hmetad.studies.printed import frame_of
 from hmetad.studies.report import build_report
+from hmetad.threads import in_threads
 
 __all__ = ["Study", "analyse", "compare", "report"]
 
@@ -69,13 +68,10 @@ def analyse(*, participants: int = PARTICIPANTS, seed: int = 1) -> Study:
 def simulate(participants: int, items: int, seed: np.random.SeedSequence) -> xr.DataArray:
     """Both estimates of gamma of every participant in every model."""
     models = list(product(SDS.values(), RESOLUTIONS.values(), SCALES, BIASES))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(
-            pool.map(
-                lambda given: estimates_of_model(given[0], participants, items, given[1]),
-                zip(models, seed.spawn(len(models)), strict=True),
-            )
-        )
+    found = in_threads(
+        lambda given: estimates_of_model(given[0], participants, items, given[1]),
+        [*zip(models, seed.spawn(len(models)), strict=True)],
+    )
     coords: dict[str, list[Any]] = {
         "sd": list(SDS),
         "resolution": list(RESOLUTIONS),

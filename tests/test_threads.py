@@ -1,0 +1,95 @@
+"""Threads are as many as the CPUs that the process may use, and no more where several call."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from hmetad import threads
+from hmetad.threads import in_threads, usable_cpus
+
+CPUS = 3
+# Threads of one process that may use one CPU, after a fit of 5,000 cells.
+ALONE = """
+import os, threading
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import hmetad
+hmetad.fit_mle(hmetad.from_nr([[40, 30, 20, 10]] * 5000, [[12, 18, 30, 40]] * 5000))
+print(threading.active_count())
+"""
+
+
+@pytest.fixture
+def three_cpus(monkeypatch):
+    monkeypatch.setattr(threads, "usable_cpus", lambda: CPUS)
+    threads.shared_pool.cache_clear()
+    yield
+    threads.shared_pool().shutdown()
+    threads.shared_pool.cache_clear()
+
+
+def test_results_come_in_the_order_of_the_parts(three_cpus):
+    parts = np.split(np.arange(10_000), 50)
+    assert in_threads(np.sum, parts) == [part.sum() for part in parts]
+
+
+def test_callers_at_the_same_time_share_as_many_threads_as_there_are_cpus(three_cpus):
+    together, most, lock, names = 0, 0, threading.Lock(), set()
+    is_full = threading.Barrier(CPUS)
+
+    def work(part):
+        nonlocal together, most
+        with lock:
+            together += 1
+            most = max(most, together)
+            names.add(threading.current_thread().name)
+        is_full.wait(timeout=60)
+        with lock:
+            together -= 1
+        return part
+
+    with ThreadPoolExecutor(4) as callers:
+        found = [callers.submit(in_threads, work, range(3 * CPUS)) for _ in range(4)]
+        assert all(one.result(timeout=60) == [*range(3 * CPUS)] for one in found)
+    assert most == len(names) == CPUS
+
+
+def test_one_part_alone_and_parts_of_parts_take_no_thread_of_their_own(three_cpus):
+    here = threading.get_ident()
+    assert in_threads(lambda _: threading.get_ident(), [0]) == [here]
+
+    def inner(_):
+        return {threading.get_ident()} | {*in_threads(lambda _: threading.get_ident(), range(9))}
+
+    assert all(len(identities) == 1 for identities in in_threads(inner, range(9)))
+
+
+def test_an_error_in_a_part_is_that_of_the_call(three_cpus):
+    with pytest.raises(ZeroDivisionError):
+        in_threads(lambda part: 1 / part, [1, 0, 2])
+    assert in_threads(abs, [-1, 2]) == [1, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on Unix alone")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_a_pool_of_its_own(three_cpus):
+    assert in_threads(abs, [-1, 2]) == [1, 2]
+    with multiprocessing.get_context("fork").Pool(1) as child:
+        assert child.apply_async(in_threads, (abs, [-3, 4])).get(timeout=60) == [3, 4]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone says which CPUs")
+def test_a_process_with_one_cpu_makes_no_threads():
+    asked = [sys.executable, "-c", ALONE]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.split() == ["1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux alone says which CPUs")
+def test_cpus_are_those_that_the_process_may_use():
+    assert usable_cpus() == len(os.sched_getaffinity(0))
