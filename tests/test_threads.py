@@ -33,12 +33,14 @@ def three_cpus(monkeypatch):
     threads.shared_pool.cache_clear()
 
 
-def test_results_come_in_the_order_of_the_parts(three_cpus):
+@pytest.mark.usefixtures("three_cpus")
+def test_results_come_in_the_order_of_the_parts():
     parts = np.split(np.arange(10_000), 50)
     assert in_threads(np.sum, parts) == [part.sum() for part in parts]
 
 
-def test_callers_at_the_same_time_share_as_many_threads_as_there_are_cpus(three_cpus):
+@pytest.mark.usefixtures("three_cpus")
+def test_callers_at_the_same_time_share_as_many_threads_as_there_are_cpus():
     together, most, lock, names = 0, 0, threading.Lock(), set()
     is_full = threading.Barrier(CPUS)
 
@@ -59,7 +61,8 @@ def test_callers_at_the_same_time_share_as_many_threads_as_there_are_cpus(three_
     assert most == len(names) == CPUS
 
 
-def test_one_part_alone_and_parts_of_parts_take_no_thread_of_their_own(three_cpus):
+@pytest.mark.usefixtures("three_cpus")
+def test_one_part_alone_and_parts_of_parts_take_no_thread_of_their_own():
     here = threading.get_ident()
     assert in_threads(lambda _: threading.get_ident(), [0]) == [here]
 
@@ -69,7 +72,8 @@ def test_one_part_alone_and_parts_of_parts_take_no_thread_of_their_own(three_cpu
     assert all(len(identities) == 1 for identities in in_threads(inner, range(9)))
 
 
-def test_an_error_in_a_part_is_that_of_the_call(three_cpus):
+@pytest.mark.usefixtures("three_cpus")
+def test_an_error_in_a_part_is_that_of_the_call():
     with pytest.raises(ZeroDivisionError):
         in_threads(lambda part: 1 / part, [1, 0, 2])
     assert in_threads(abs, [-1, 2]) == [1, 2]
@@ -77,7 +81,8 @@ def test_an_error_in_a_part_is_that_of_the_call(three_cpus):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on Unix alone")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_has_a_pool_of_its_own(three_cpus):
+@pytest.mark.usefixtures("three_cpus")
+def test_a_forked_process_has_a_pool_of_its_own():
     assert in_threads(abs, [-1, 2]) == [1, 2]
     with multiprocessing.get_context("fork").Pool(1) as child:
         assert child.apply_async(in_threads, (abs, [-3, 4])).get(timeout=60) == [3, 4]

@@ -276,9 +276,10 @@ def test_the_counts_are_not_changed():
 
 
 @pytest.mark.parametrize("name", names_of("sdt"))
-def test_no_grouping_column_is_called_like_an_estimate(name):
-    with pytest.raises(InputError, match=f"coords: got '{name}'.*Rename the column"):
-        from_nr([50, 50], [12, 38], **{name: "x"})
+def test_grouping_columns_called_like_an_estimate_are_refused(name):
+    counts = from_nr([50, 50], [12, 38], **{name: "x"})
+    with pytest.raises(InputError, match=f"by: got '{name}'.*Rename it"):
+        sdt(counts)
 
 
 def test_a_type2_table_is_refused_and_told_what_applies():
