@@ -96,11 +96,13 @@ def replicate(
     fit: xr.DataTree, observed: xr.DataArray, number: int, rng: np.random.Generator
 ) -> Floats:
     """Replicated tables, (draw, cell, stimulus, response, rating)."""
-    posterior = fit["posterior"]
-    there = posterior.sizes["chain"] * posterior.sizes["draw"]
+    posterior = fit["posterior"].to_dataset()
+    shape = posterior.sizes["chain"], posterior.sizes["draw"]
+    there = shape[0] * shape[1]
     chosen = np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
-    stacked = posterior.to_dataset().stack(sample=("chain", "draw")).isel(sample=chosen)
-    thin = stacked.drop_vars(["sample", "chain", "draw"]).rename(sample="draw").expand_dims("chain")
+    chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
+    picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"])
+    thin = picked.rename(sample="draw").expand_dims("chain")
     likelihood = spec_of(fit).record
     log_p = outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
     totals = observed.sum(["response", "rating"]).to_numpy()

@@ -567,7 +567,9 @@ def test_no_call_ends_in_an_error_from_inside():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SAMPLING))
-@pytest.mark.parametrize("wrong", [None, b"model", object(), int, {"a"}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [None, b"model", object(), int, {"a"}], ids=["None", "bytes", "object", "type", "set"]
+)
 def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name, wrong):
     with pytest.raises(hmetad.InputError):
         getattr(hmetad, name)(wrong)
