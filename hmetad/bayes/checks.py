@@ -32,12 +32,16 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     -------
     list of Notice
         ``"divergences"``, ``"rhat"`` (above 1.01 or not computable), ``"ess"`` (bulk or tail
-        below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should
-        rest on such draws. What belongs to no cell, such as a population's coefficients, has a
-        notice of its own that names no cell, for it concerns them all.
+        below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should rest
+        on such draws. Draws of which none varies have no R̂. What belongs to no cell, such as a
+        population's coefficients, has a notice of its own that names no cell, for it concerns
+        them all.
     """
     sampled = sampled_variables(fit)
-    found = [*divergence_notice(fit), *one_chain_notice(sampled)]
+    found = [*divergence_notice(fit), *one_chain_notice(fit)]
+    if not sampled:
+        names = first_few(p.variable for p in spec_of(fit).record.parameters)
+        return [*found, notice_of("rhat", names=names)]
     # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
     with np.errstate(invalid="ignore"):
         if sampled.sizes["chain"] > 1:
@@ -87,9 +91,9 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
     return [notice_of("divergences", number=number, transitions=transitions)]
 
 
-def one_chain_notice(sampled: xr.Dataset) -> list[Notice]:
+def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
     """A single chain cannot be checked against another."""
-    return [] if sampled.sizes["chain"] > 1 else [notice_of("one-chain")]
+    return [] if fit["posterior"].sizes["chain"] > 1 else [notice_of("one-chain")]
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:

@@ -29,7 +29,7 @@ from hmetad.compare.quantities import (
 )
 from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import answers, unsettled, with_withheld
-from hmetad.errors import InputError
+from hmetad.errors import InputError, one_line
 
 __all__ = [
     "Decisions",
@@ -213,7 +213,8 @@ def decide(
 def short_table(decisions: Decisions) -> pd.DataFrame:
     """Columns of the table that are shown unasked; reasons where there are any."""
     table = decisions.table()
-    return table[[*headings(table.to_dict("records"), "terminal")]]
+    shown = table[[*headings(table.to_dict("records"), "terminal")]]
+    return shown.map(lambda cell: one_line(cell, None) if isinstance(cell, str) else cell)
 
 
 def headline(decisions: Decisions) -> str:

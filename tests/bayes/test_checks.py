@@ -60,6 +60,12 @@ def test_constants_that_were_plugged_in_are_not_judged(good):
     assert not any("plugged" in n.message for n in convergence_notices(fake_fit(good[:, :20])))
 
 
+def test_draws_of_which_none_varies_have_no_rhat(good):
+    (notice,) = convergence_notices(fake_fit(np.zeros_like(good)))
+    assert (notice.code, notice.severity) == ("rhat", "error")
+    assert "dprime" in notice.message
+
+
 def autocorrelated(rng, chains=2, draws=10_000):
     """Chains that agree and hold few effective draws: AR(1) with ρ = .97."""
     noise = rng.normal(size=(chains, draws + 500))

@@ -351,6 +351,12 @@ def test_decisions_as_text_are_a_short_table_with_three_decimals():
     assert rows[0].split()[1] == "0.300"
 
 
+def test_labels_cannot_write_to_the_terminal():
+    judged = decide_normal([0.3], 0.1, rope=ROPE, labels=["a\x1b[2J\nb"])
+    assert "a\\x1b[2J b" in repr(judged)
+    assert len(repr(judged).splitlines()) == 3
+
+
 def test_reasons_are_shown_where_there_are_any():
     judged = decide_normal([0.3, np.nan], [0.1, 0.1], rope=ROPE, labels=["<a>", "b"])
     assert "withheld" in repr(judged)
