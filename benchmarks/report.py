@@ -12,7 +12,7 @@ from machine import CpuClock, calibrating_loop, describe_machine, print_table
 import hmetad
 from hmetad.report.page.blocks import Block, Figure, Prose
 from hmetad.report.page.report import Report, table_from_frame
-from hmetad.report.plots.intervals import describe_intervals
+from hmetad.plots.intervals import describe_intervals
 
 CELLS, TABLES, FIGURES, SHOWN = 100, 5, 30, 12
 

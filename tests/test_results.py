@@ -10,7 +10,7 @@ import xarray as xr
 import hmetad
 from hmetad.commands.measures import columns
 from hmetad.measures.catalogue import function_of
-from hmetad.report.names import axis_name, column_name, heading, symbol, unit
+from hmetad.text.names import axis_name, column_name, heading, symbol, unit
 from hmetad.results import TABLE, about, attrs_of, find_result, names_of, results
 
 COUNTS = hmetad.from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 import hmetad
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
-from hmetad.report.plots.style import COLORS, INK, SOFT, dress, reference_line
+from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line
 
 __all__ = ["draw_all"]
 

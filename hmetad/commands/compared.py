@@ -13,7 +13,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
 from hmetad.compare.columns import COLUMNS, headings
-from hmetad.report.names import column_name
+from hmetad.text.names import column_name
 from hmetad.results import shown_in
 
 if TYPE_CHECKING:

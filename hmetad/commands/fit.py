@@ -43,7 +43,7 @@ from hmetad.commands.options import (
 )
 from hmetad.errors import InputError
 from hmetad.memory import in_words
-from hmetad.report.names import symbol
+from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
 
 if TYPE_CHECKING:

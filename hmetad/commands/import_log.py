@@ -26,7 +26,7 @@ from hmetad.commands.counting import chosen_limits, rated
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
-from hmetad.report.page.cells import csv_frame
+from hmetad.text.cells import csv_frame
 from hmetad.report.terminal import say
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ from hmetad.commands.options import (
     Stimulus,
     Trials,
 )
-from hmetad.report.names import column_name
+from hmetad.text.names import column_name
 from hmetad.results import results
 
 __all__ = ["EXAMPLES", "measures"]

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hmetad.report.page.escape import revealed, visible
+from hmetad.text.escape import revealed, visible
 
 __all__ = ["is_numeric", "print_table", "print_text", "say"]
 

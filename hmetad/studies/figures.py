@@ -13,18 +13,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hmetad.report.plots.bars import plot_sensitivity_bars
-from hmetad.report.plots.by import plot_criterion
-from hmetad.report.plots.intervals import plot_forest
-from hmetad.report.plots.measures import (
+from hmetad.plots.bars import plot_sensitivity_bars
+from hmetad.plots.conditions import plot_criterion
+from hmetad.plots.intervals import plot_forest
+from hmetad.plots.measures import (
     plot_group_accuracy,
     plot_information_plane,
     plot_type1_roc,
     plot_type2_roc,
 )
-from hmetad.report.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
-from hmetad.report.plots.ratings import plot_accuracy_by_rating
-from hmetad.report.plots.style import COLORS, MARKERS, dress, look_of, reference_line
+from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
+from hmetad.plots.ratings import plot_accuracy_by_rating
+from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
 
 __all__ = ["draw", "plot_lines", "plot_sensitivity_and_accuracy"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
-from hmetad.report.page.cells import csv_frame
+from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,9 +22,9 @@ from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.table import from_nr
 from hmetad.measures.sdt import sdt, z_test
 from hmetad.report.contents.estimates import estimate_frame
-from hmetad.report.names import symbol
+from hmetad.text.names import symbol
 from hmetad.report.page.report import Report
-from hmetad.report.plots.intervals import describe_intervals
+from hmetad.plots.intervals import describe_intervals
 from hmetad.studies.comparison import compare_with_print, verdict_words
 from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.report import build_report

@@ -25,11 +25,11 @@ from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
 from hmetad.errors import InputError
 from hmetad.notice import Notice
-from hmetad.report.page.escape import LATEX_SIGNS, MATH, latex, slug, visible
+from hmetad.text.escape import LATEX_SIGNS, MATH, latex, slug, visible
 from hmetad.report.page.figures import figure_svg, inline_svg
 from hmetad.report.page.plain import json_text
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, csv_files
-from hmetad.report.plots.intervals import plot_forest
+from hmetad.plots.intervals import plot_forest
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 from hmetad.spreadsheets import guarded, unguarded, unguarded_frame

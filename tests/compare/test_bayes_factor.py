@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import rebuild_model
-from hmetad.compare.bayes_factor import bayes_factor, kernel_error
+from hmetad.compare.savage_dickey import bayes_factor, kernel_error
 from hmetad.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 

@@ -15,7 +15,7 @@ from sklearn.metrics import brier_score_loss
 from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
-from hmetad.measures.calibration import calibration
+from hmetad.measures.reliability import calibration
 from hmetad.notice import notices
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [0.9, 0.9, 0.9, 0.5, 0.5]})

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, spearmanr
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.correct import count_correct
 from hmetad.errors import InputError
-from hmetad.measures.calibration import calibration
+from hmetad.measures.reliability import calibration
 from hmetad.measures.monotonicity import accuracy_by_confidence
 from hmetad.notice import notices
 

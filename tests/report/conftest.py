@@ -10,7 +10,7 @@ import pytest
 from report.hostile_labels import HOSTILE, VERDICTS
 
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, table_from_frame
-from hmetad.report.plots.intervals import describe_intervals, plot_forest
+from hmetad.plots.intervals import describe_intervals, plot_forest
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from attacks.hostile_texts import FRAGMENTS
 from report.hostile_labels import HOSTILE
 
-from hmetad.report.page.escape import visible
+from hmetad.text.escape import visible
 from hmetad.report.page.report import Alerts, Prose, Report, Table
 
 

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 import hmetad
 from hmetad import InputError, combine_reports, fit_report, plot_fit, predicted_counts
-from hmetad.report.plots.fit import describe_fit
+from hmetad.plots.fits import describe_fit
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 800, "chains": 2}
 NAMES = ["plain", "<script>alert(1)</script>", "a|b $x_1$"]

@@ -13,9 +13,9 @@ from report.hostile_labels import HOSTILE, VERDICTS
 import hmetad
 from hmetad.errors import InputError
 from hmetad.report.page.blocks import Figure as Block
-from hmetad.report.page.escape import shorten
+from hmetad.text.escape import shorten
 from hmetad.report.page.figures import figure_svg
-from hmetad.report.plots.style import drawable
+from hmetad.plots.style import drawable
 
 MANY = tuple(f"cell {place}" for place in range(100))
 LABELS = (*HOSTILE[:7], "_hidden in legends")

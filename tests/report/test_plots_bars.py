@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from hmetad.report.plots.bars import plot_sensitivity_bars
+from hmetad.plots.bars import plot_sensitivity_bars
 
 
 def test_bars_differ_by_hatch_and_carry_their_ratio():

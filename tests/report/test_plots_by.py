@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import hmetad
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
-from hmetad.report.plots.by import plot_by, plot_criterion
+from hmetad.plots.conditions import plot_by, plot_criterion
 
 
 @pytest.fixture

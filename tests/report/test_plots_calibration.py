@@ -13,9 +13,9 @@ from report.hostile_labels import HOSTILE
 from scipy.stats import binomtest
 
 from hmetad.errors import InputError
-from hmetad.measures.calibration import calibration
-from hmetad.report.plots.calibration import plot_calibration
-from hmetad.report.plots.style import drawable
+from hmetad.measures.reliability import calibration
+from hmetad.plots.reliability import plot_calibration
+from hmetad.plots.style import drawable
 
 
 def calibrated(models=("one", "two"), **options):

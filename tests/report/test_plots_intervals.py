@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.report.page.escape import visible
-from hmetad.report.plots.intervals import describe_intervals, plot_decisions, plot_forest
+from hmetad.text.escape import visible
+from hmetad.plots.intervals import describe_intervals, plot_decisions, plot_forest
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import xarray as xr
 from scipy.stats import binomtest
 
 from hmetad.errors import InputError
-from hmetad.report.plots.marks import wilson
-from hmetad.report.plots.ratings import plot_accuracy_by_rating
+from hmetad.plots.marks import wilson
+from hmetad.plots.ratings import plot_accuracy_by_rating
 
 
 def line_heights(ax):

@@ -9,8 +9,8 @@ from report.made_fit import made_fit
 import hmetad
 from hmetad.report.contents.tables import decision_table
 from hmetad.report.page.blocks import Figure, Table
-from hmetad.report.page.cells import format_cell
-from hmetad.report.page.escape import latex, markdown
+from hmetad.text.cells import format_cell
+from hmetad.text.escape import latex, markdown
 
 
 @pytest.fixture(scope="module")

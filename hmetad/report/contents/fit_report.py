@@ -18,7 +18,7 @@ from hmetad.notice import notices, with_notices
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block
-from hmetad.report.names import symbol
+from hmetad.text.names import symbol
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.untrusted import read_attr

@@ -14,7 +14,7 @@ from hmetad.errors import InputError
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fit_report import combine_reports, fit_report
 from hmetad.report.contents.tables import notice_block
-from hmetad.report.names import symbol
+from hmetad.text.names import symbol
 from hmetad.report.page.blocks import Block, Prose
 from hmetad.report.page.report import Report
 

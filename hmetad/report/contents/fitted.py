@@ -11,11 +11,11 @@ from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.measures.catalogue import measure
 from hmetad.report.contents.estimates import estimate_frame
 from hmetad.report.contents.tables import convergence_table
-from hmetad.report.names import symbol
+from hmetad.text.names import symbol
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
-from hmetad.report.page.cells import format_cell
-from hmetad.report.plots.fit import Kind, describe_fit, plot_fit
-from hmetad.report.plots.intervals import describe_intervals, plot_forest
+from hmetad.text.cells import format_cell
+from hmetad.plots.fits import Kind, describe_fit, plot_fit
+from hmetad.plots.intervals import describe_intervals, plot_forest
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]

@@ -14,10 +14,10 @@ from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import measure_frame
 from hmetad.report.contents.tables import notice_block
-from hmetad.report.names import heading, in_percent
+from hmetad.text.names import heading, in_percent
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
-from hmetad.report.plots.measures import (
+from hmetad.plots.measures import (
     MOST_CELLS,
     plot_information_plane,
     plot_type1_roc,

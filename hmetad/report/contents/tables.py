@@ -13,10 +13,10 @@ from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
 from hmetad.report.contents.estimates import convergence_record
-from hmetad.report.names import in_percent, interval_kind, symbol
+from hmetad.text.names import in_percent, interval_kind, symbol
 from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
-from hmetad.report.page.cells import format_cell
-from hmetad.report.plots.intervals import describe_intervals, plot_decisions
+from hmetad.text.cells import format_cell
+from hmetad.plots.intervals import describe_intervals, plot_decisions
 
 __all__ = [
     "convergence_table",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError, nearest
-from hmetad.report.page.cells import format_cell
+from hmetad.text.cells import format_cell
 
 __all__ = [
     "Alerts",
@@ -170,7 +170,7 @@ class Figure:
         What the figure shows, printed under it.
     alt : str
         The figure in words, for screen readers; see `describe_intervals` of
-        `hmetad.report.plots.intervals`.
+        `hmetad.plots.intervals`.
     draw : matplotlib.figure.Figure or str
         The figure, or a finished SVG document as text.
     name : str, optional

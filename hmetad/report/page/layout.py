@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hmetad.report.page.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
-from hmetad.report.page.cells import format_cell, is_number
-from hmetad.report.page.escape import shorten, slug, visible
+from hmetad.text.cells import format_cell, is_number
+from hmetad.text.escape import shorten, slug, visible
 
 __all__ = [
     "SIGNS",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hmetad.report.page.escape import HIDDEN
+from hmetad.text.escape import HIDDEN
 
 __all__ = ["json_text", "strict"]
 

@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hmetad.report.page.blocks import Document
-from hmetad.report.page.cells import csv_text
-from hmetad.report.page.escape import Safe, latex, markdown, opening, shorten, visible
+from hmetad.text.cells import csv_text
+from hmetad.text.escape import Safe, latex, markdown, opening, shorten, visible
 from hmetad.report.page.figures import inline_svg
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, View, arrange
 

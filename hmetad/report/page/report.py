@@ -22,7 +22,7 @@ from hmetad.report.page.blocks import (
     Table,
     table_from_frame,
 )
-from hmetad.report.page.cells import csv_text
+from hmetad.text.cells import csv_text
 from hmetad.report.page.figures import figure_pdf, figure_svg
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
 from hmetad.report.page.plain import json_text

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
 from hmetad.errors import InputError
-from hmetad.report.plots.marks import line_with_whiskers, wilson
-from hmetad.report.plots.style import (
+from hmetad.plots.marks import line_with_whiskers, wilson
+from hmetad.plots.style import (
     dress,
     name_axes,
     new_axes,

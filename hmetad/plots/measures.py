@@ -19,7 +19,7 @@ from hmetad.measures.information_bounds import (
 )
 from hmetad.measures.information_noise import noise_information
 from hmetad.measures.type2 import type2_roc
-from hmetad.report.plots.style import (
+from hmetad.plots.style import (
     BAND,
     LINES,
     SOFT,

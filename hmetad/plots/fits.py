@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
-from hmetad.report.names import in_percent
-from hmetad.report.plots.panels import (
+from hmetad.text.names import in_percent
+from hmetad.plots.panels import (
     AxesLike,
     name_outer_axes,
     name_panel,
     panel_axes,
     share_legend,
 )
-from hmetad.report.plots.style import (
+from hmetad.plots.style import (
     BAND,
     COLORS,
     INK,

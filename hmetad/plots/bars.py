@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.report.names import unit
-from hmetad.report.page.cells import format_cell
-from hmetad.report.plots.frames import need, number_rows
-from hmetad.report.plots.marks import bars, name_columns
-from hmetad.report.plots.style import (
+from hmetad.text.names import unit
+from hmetad.text.cells import format_cell
+from hmetad.plots.frames import need, number_rows
+from hmetad.plots.marks import bars, name_columns
+from hmetad.plots.style import (
     INK,
     SIZE,
     dress,

@@ -11,7 +11,7 @@ from matplotlib.transforms import offset_copy
 
 from hmetad.measures.monotonicity import share_limits
 from hmetad.measures.results import ratio
-from hmetad.report.plots.style import (
+from hmetad.plots.style import (
     BAND,
     COLORS,
     HATCHES,

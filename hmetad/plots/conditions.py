@@ -14,11 +14,11 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.arguments import checked, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
-from hmetad.report.names import axis_name, in_percent
-from hmetad.report.plots.frames import need, number_rows
-from hmetad.report.plots.marks import line_with_band, line_with_whiskers, name_columns
-from hmetad.report.plots.panels import AxesLike, name_panel, panel_axes, share_legend
-from hmetad.report.plots.style import (
+from hmetad.text.names import axis_name, in_percent
+from hmetad.plots.frames import need, number_rows
+from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
+from hmetad.plots.panels import AxesLike, name_panel, panel_axes, share_legend
+from hmetad.plots.style import (
     dress,
     name_axes,
     new_axes,

@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform, offset_copy
 
 from hmetad.errors import InputError
-from hmetad.report.page.escape import visible
+from hmetad.text.escape import visible
 
 __all__ = [
     "BAND",

@@ -11,12 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.report.names import axis_name, in_percent, interval_kind, judged_name
-from hmetad.report.page.cells import format_cell
-from hmetad.report.page.escape import shorten
-from hmetad.report.plots.frames import need, number_rows
-from hmetad.report.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.report.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
+from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
+from hmetad.text.cells import format_cell
+from hmetad.text.escape import shorten
+from hmetad.plots.frames import need, number_rows
+from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
+from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
 
 __all__ = ["IntervalDecisions", "describe_intervals", "plot_decisions", "plot_forest"]
 

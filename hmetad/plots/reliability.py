@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
 from hmetad.errors import InputError
-from hmetad.report.plots.marks import line_with_whiskers, wilson
-from hmetad.report.plots.style import (
+from hmetad.plots.marks import line_with_whiskers, wilson
+from hmetad.plots.style import (
     COLORS,
     FAINT,
     INK,
@@ -64,7 +64,7 @@ def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from hmetad.measures.calibration import calibration
+    >>> from hmetad.measures.reliability import calibration
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
     >>> plot_calibration(calibration(trials, bins=2)).get_xlabel()
     'confidence'

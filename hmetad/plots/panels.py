@@ -13,7 +13,7 @@ from matplotlib.gridspec import GridSpec, SubplotSpec
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
-from hmetad.report.plots.style import (
+from hmetad.plots.style import (
     INK,
     SIGNS_PER_INCH,
     SIZE,

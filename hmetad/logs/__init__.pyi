@@ -1,0 +1,11 @@
+"""Evaluation logs and tables → trials."""
+
+from hmetad.logs.inspect_ai import read_inspect as read_inspect
+from hmetad.logs.lm_eval import read_lm_eval as read_lm_eval
+from hmetad.logs.pairs import count_pairs as count_pairs
+from hmetad.logs.pairs import option_pairs as option_pairs
+from hmetad.logs.readers import read_log as read_log
+from hmetad.logs.stated import parse_confidence as parse_confidence
+from hmetad.logs.tables import read_table as read_table
+from hmetad.logs.wide import long_table as long_table
+from hmetad.logs.wide import read_trials as read_trials

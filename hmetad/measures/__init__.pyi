@@ -1,0 +1,12 @@
+"""Measures of a count table or of trials, each alone; `hmetad.measure` gives all of a table."""
+
+from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
+from hmetad.measures.reliability import calibration as calibration
+from hmetad.measures.sdt import z_test as z_test
+from hmetad.measures.selection import selective_prediction as selective_prediction
+from hmetad.measures.type2 import auroc2 as auroc2
+from hmetad.measures.type2 import gamma as gamma
+from hmetad.measures.type2 import mean_confidence as mean_confidence
+from hmetad.measures.type2 import phi as phi
+from hmetad.measures.type2 import type2_roc as type2_roc
+from hmetad.measures.type2 import v_statistic as v_statistic

@@ -1,0 +1,8 @@
+"""Reports of results as pages, and results as plain tables."""
+
+from hmetad.report.contents.estimates import convergence_record as convergence_record
+from hmetad.report.contents.estimates import estimate_table as estimate_table
+from hmetad.report.contents.fit_report import combine_reports as combine_reports
+from hmetad.report.contents.fit_report import fit_report as fit_report
+from hmetad.report.contents.measures_report import measures_report as measures_report
+from hmetad.report.page.records import decisions_record as decisions_record
