@@ -3,12 +3,12 @@
 from hmetad.plots.bars import sensitivity_bars as sensitivity_bars
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
+from hmetad.plots.curves import group_accuracy as group_accuracy
+from hmetad.plots.curves import information_plane as information_plane
+from hmetad.plots.curves import type1_roc as type1_roc
+from hmetad.plots.curves import type2_roc as type2_roc
 from hmetad.plots.fits import fit as fit
 from hmetad.plots.intervals import decisions as decisions
 from hmetad.plots.intervals import forest as forest
-from hmetad.plots.measures import group_accuracy as group_accuracy
-from hmetad.plots.measures import information_plane as information_plane
-from hmetad.plots.measures import type1_roc as type1_roc
-from hmetad.plots.measures import type2_roc as type2_roc
 from hmetad.plots.ratings import accuracy_by_rating as accuracy_by_rating
 from hmetad.plots.reliability import calibration as calibration

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hmetad.plots.bars import plot_sensitivity_bars
 from hmetad.plots.conditions import plot_criterion
 from hmetad.plots.intervals import plot_forest
-from hmetad.plots.measures import (
+from hmetad.plots.curves import (
     plot_group_accuracy,
     plot_information_plane,
     plot_type1_roc,

@@ -13,7 +13,7 @@ from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
-from hmetad.plots.measures import (
+from hmetad.plots.curves import (
     plot_group_accuracy,
     plot_information_plane,
     plot_type1_roc,

@@ -17,7 +17,7 @@ from hmetad.report.contents.tables import notice_block
 from hmetad.text.names import heading, in_percent
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
-from hmetad.plots.measures import (
+from hmetad.plots.curves import (
     MOST_CELLS,
     plot_information_plane,
     plot_type1_roc,

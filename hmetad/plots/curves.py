@@ -18,7 +18,7 @@ from hmetad.measures.information_bounds import (
     type2_roc_bounds,
 )
 from hmetad.measures.information_noise import noise_information
-from hmetad.measures.type2 import type2_roc
+from hmetad.measures import type2
 from hmetad.plots.style import (
     BAND,
     LINES,
