@@ -75,7 +75,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     'P(confident | wrong)'
     """
     cells = cells_to_draw(counts)
-    curve = type2_roc(counts)
+    curve = type2.type2_roc(counts)
     ax = ax if ax is not None else new_axes(4.2, 4.2)
     if len(cells) == 1:
         right, wrong = (curve[name].isel(cell=0, point=-1) for name in ("hits", "false_alarms"))
