@@ -18,12 +18,12 @@ def main() -> None:
     print(describe_machine())
     print(f"calibrating loop: {calibrating_loop():.3f} s\n")
     few, many = (simulated(cells) for cells in (1000, 100_000))
-    debiased = partial(hmetad.meta_information, debias=1000, seed=1)
+    debiased = partial(hmetad.information.meta_information, debias=1000, seed=1)
     tasks = [
         ("measure, all of them", hmetad.measure, many),
-        ("meta_information", hmetad.meta_information, many),
+        ("meta_information", hmetad.information.meta_information, many),
         ("meta_information(debias=1000)", debiased, few),
-        ("auroc2", hmetad.auroc2, many),
+        ("auroc2", hmetad.measures.auroc2, many),
         ("uvsdt", hmetad.uvsdt, many),
         ("fit_mle", hmetad.fit_mle, many),
         ("fit_mle(s='estimate')", partial(hmetad.fit_mle, s="estimate"), few),

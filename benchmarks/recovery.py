@@ -34,7 +34,9 @@ def main() -> None:
         estimators["Bayes"] = posterior
     clocks = {name: CpuClock() for name in estimators}
     timed = {name: timed_by(clocks[name], run) for name, run in estimators.items()}
-    found = hmetad.recover(timed, dprime=DPRIMES, trials=TRIALS, n=asked.cells, seed=1, **TRUTH)
+    found = hmetad.simulate.recover(
+        timed, dprime=DPRIMES, trials=TRIALS, n=asked.cells, seed=1, **TRUTH
+    )
     header = ["d′", "trials", "estimator", "bias", "± MC", "median bias", "RMSE", "undefined"]
     rows = [
         [d, trials, name, *(value(found, d, trials, name, x) for x in SHOWN)]

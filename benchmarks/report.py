@@ -10,9 +10,9 @@ import pandas as pd
 from machine import CpuClock, calibrating_loop, describe_machine, print_table
 
 import hmetad
+from hmetad.plots.intervals import describe_intervals
 from hmetad.report.page.blocks import Block, Figure, Prose
 from hmetad.report.page.report import Report, table_from_frame
-from hmetad.plots.intervals import describe_intervals
 
 CELLS, TABLES, FIGURES, SHOWN = 100, 5, 30, 12
 
@@ -66,12 +66,12 @@ def drawn(number: int, names: list[str], rng: np.random.Generator) -> Figure:
         mean = rng.normal(size=2 * SHOWN)
         frame = pd.DataFrame({"label": names[: 2 * SHOWN], "mean": mean})
         frame = frame.assign(lower=mean - 0.3, upper=mean + 0.3)
-        ax = hmetad.plot_forest(frame, xlabel="M-ratio", reference=1.0)
+        ax = hmetad.plots.forest(frame, xlabel="M-ratio", reference=1.0)
         return Figure("Forest.", describe_intervals(frame), ax.figure)
     counts = hmetad.simulate_counts([1.5] * 6, 0.2, 0.8, trials=400, seed=number)
     if number % 3 == 1:
-        return Figure("ROC.", "Type-2 ROC.", hmetad.plot_type2_roc(counts).figure)
-    return Figure("Accuracy.", "Accuracy.", hmetad.plot_accuracy_by_rating(counts).figure)
+        return Figure("ROC.", "Type-2 ROC.", hmetad.plots.type2_roc(counts).figure)
+    return Figure("Accuracy.", "Accuracy.", hmetad.plots.accuracy_by_rating(counts).figure)
 
 
 if __name__ == "__main__":

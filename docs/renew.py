@@ -50,7 +50,7 @@ def write_example(folder: Path) -> None:
     draws = hmetad.fit(counts, **options, progressbar=False, quiet=True)
     differences = hmetad.contrast(draws, var="log_m", over="model", against="A")
     verdicts = hmetad.decide(differences, rope=(-0.1, 0.1))
-    report = hmetad.fit_report(draws, verdicts, title="Five models", question=QUESTION)
+    report = hmetad.report.fit_report(draws, verdicts, title="Five models", question=QUESTION)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     report.save(folder / "five_models.html")

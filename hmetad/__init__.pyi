@@ -36,9 +36,9 @@ from hmetad.counts.table import from_nr as from_nr
 from hmetad.counts.table import to_nr as to_nr
 from hmetad.errors import InputError as InputError
 from hmetad.likelihood.priors import Prior as Prior
-from hmetad.measures.catalogue import measure as measure
 from hmetad.measures.sdt import sdt as sdt
 from hmetad.mle.dmc import fit_dmc as fit_dmc
+from hmetad.mle.measure import measure as measure
 from hmetad.mle.meta_d import fit_mle as fit_mle
 from hmetad.mle.uvsdt import uvsdt as uvsdt
 from hmetad.notice import Notice as Notice

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from public_names import PUBLIC_NAMES
 
 import hmetad
 
@@ -39,7 +40,7 @@ def test_the_site_is_built_without_a_warning_and_holds_together(tmp_path):
     assert built.returncode == 0, built.stderr[-6000:]
     pages = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     assert {path.stem for path in PAGES} <= {path.stem for path in pages if path.parent == site}
-    for name in hmetad.__all__:
+    for name in PUBLIC_NAMES:
         assert f'id="hmetad.{name}"' in pages[site / "api" / f"hmetad.{name}.html"]
     assert {"auroc2", "rope", "diverg", "hmeta", "metadpi"} <= searchable_terms(site)
     assert list(broken_links(pages)) == []
@@ -84,9 +85,11 @@ def test_the_code_of_a_page_runs_and_prints_what_it_shows(page):
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda path: path.stem)
 def test_names_that_a_page_mentions_exist(page):
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"\bhmetad\.([a-z_A-Z]\w*)\b(?!\.(?:toml|py|nc))", text))
-    rooms = {path.stem for path in PACKAGE.iterdir()}
-    assert named - set(hmetad.__all__) - rooms == set()
+    named = set(re.findall(r"\bhmetad\.([a-z_A-Z]\w*(?:\.\w+)?)\b(?!\.(?:toml|py|nc))", text))
+    files = {path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.*")}
+    inside = {".".join(parts[:2]) for parts in files} | {parts[0] for parts in files}
+    datasets = {f"datasets.{name}" for name in hmetad.datasets.__all__}
+    assert named - set(PUBLIC_NAMES) - inside - datasets == set()
 
 
 def test_the_report_page_shows_every_section_of_a_report():

@@ -5,14 +5,9 @@ import pandas as pd
 import pytest
 
 import hmetad
-from hmetad import (
-    InputError,
-    auroc2,
-    count_correct,
-    meta_information,
-    notices,
-    resample_interval,
-)
+from hmetad import InputError, count_correct, notices, resample_interval
+from hmetad.information import meta_information
+from hmetad.measures import auroc2
 
 
 @pytest.fixture(scope="module")

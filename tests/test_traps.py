@@ -15,8 +15,6 @@ import xarray as xr
 
 from hmetad import (
     Notice,
-    as_detection,
-    auroc2,
     contrast,
     count_correct,
     count_trials,
@@ -25,23 +23,23 @@ from hmetad import (
     fit,
     fit_dmc,
     fit_mle,
-    fit_report,
     from_nr,
     load_fit,
     measure,
-    measure_all,
-    meta_information,
     notices,
     predict,
-    predicted_counts,
     resample,
     save_fit,
     sdt,
     simulate_counts,
     simulate_trials,
-    z_test,
 )
+from hmetad.bayes import predicted_counts
+from hmetad.counts import as_detection
 from hmetad.counts.mixtures import FEWEST_ITEMS
+from hmetad.information import meta_information
+from hmetad.measures import auroc2, z_test
+from hmetad.report import fit_report
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
 ROPE = (-0.1, 0.1)
@@ -547,5 +545,5 @@ def test_the_next_step_is_part_of_the_line():
 
 def test_every_measure_of_a_clean_table_is_clean():
     counts = simulate_counts([1.5, 1.5], trials=2000, coords={"model": ["a", "b"]}, seed=3)
-    assert notices(measure_all(counts)) == []
+    assert notices(measure(counts, meta_d=True)) == []
     assert notices(z_test(fit_mle(counts), "log_m", "a", "b")) == []

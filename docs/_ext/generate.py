@@ -24,24 +24,27 @@ from hmetad.studies.run import STUDIES
 
 __all__ = ["write_all"]
 
-# In the order of the data; every room that has public names must be here.
+# In the order of the data; every room and module that has public names must be here.
 ROOMS = {
     "logs": "Evaluation logs and tables → trials",
     "datasets": "Public data sets → trials or counts",
     "counts": "Trials → count tables; resampling",
     "measures": "Count tables → measures, without fitting",
+    "information": "Count tables → information in bits",
+    "groups": "Several observers → one",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
     "compare": "Draws → contrasts, decisions, ranks",
     "likelihood": "Models of ratings as records; your own",
     "simulate": "Parameters → data; recovery and planning",
-    "report": "Results → reports and figures",
+    "plots": "Results → figures",
+    "report": "Results → reports",
     "notice": "What results say about themselves",
     "errors": "Errors",
 }
 
 # Public modules, whose names bear theirs.
-MODULES = ("datasets", "likelihood")
+MODULES = sorted(set(dir(hmetad)) - set(hmetad.__all__))
 TEXTS = (".ipynb", ".md", ".rst")
 
 
@@ -172,11 +175,14 @@ def decision_columns() -> str:
 def result_list() -> str:
     """Every variable of a result, by the functions that return it."""
     lines = []
+    # Figures are called like what they show.
+    public = [n for names in names_by_room().values() for n in names if n[:6] != "plots."]
     for section in dict.fromkeys(result.section for result in results()):
         found = [result for result in results() if result.section == section]
         functions = dict.fromkeys(result.function.rpartition(".")[2] for result in found)
         named = [*(["measure"] if found[0].measured else []), *functions]
-        origin = ", ".join(f"`{name}`" for name in named if name in hmetad.__all__)
+        written = {name.rpartition(".")[2]: name for name in public}
+        origin = ", ".join(f"`{written[name]}`" for name in named if name in written)
         lines += [f"## {found[0].title}", "", f"*From*: {origin}", ""]
         rows = [
             (f"`{x.name}`", x.symbol, shown_unit(x.unit), x.means, shown_source(x.source))

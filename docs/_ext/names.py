@@ -1,11 +1,13 @@
 """Public names that stand in code are links to their page.
 
-Inline code such as ``hmetad.fit`` or ``fit(counts)`` → reference to ``hmetad.fit``.
+Inline code such as ``hmetad.fit`` or ``fit(counts)`` → reference to ``hmetad.fit``; ``auroc2``,
+or ``measures.auroc2`` → ``hmetad.measures.auroc2``.
 """
 
 import re
 
 from docutils import nodes
+from generate import MODULES
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -14,10 +16,13 @@ import hmetad
 
 __all__ = ["setup"]
 
-NAME = re.compile(r"(?:hmetad\.)?((?:(?:datasets|likelihood)\.)?\w+)(?:\(.*\))?", re.DOTALL)
+NAME = re.compile(r"(?:hmetad\.)?((?:\w+\.)?\w+)(?:\(.*\))?", re.DOTALL)
+# Without its module a name means the one in it; figures are called like what they show.
+OTHERS = [m for m in MODULES if m != "plots"]
 NAMES = {
-    *hmetad.__all__,
-    *(f"{m}.{x}" for m in ("datasets", "likelihood") for x in getattr(hmetad, m).__all__),
+    **{x: f"{m}.{x}" for m in OTHERS for x in getattr(hmetad, m).__all__},
+    **{f"{m}.{x}": f"{m}.{x}" for m in MODULES for x in getattr(hmetad, m).__all__},
+    **{x: x for x in hmetad.__all__},
 }
 
 
@@ -36,7 +41,7 @@ class LinkPublicNames(SphinxTransform):
         for literal in list(self.document.findall(nodes.literal)):
             found = NAME.fullmatch(literal.astext())
             if found and found[1] in NAMES and is_free(literal):
-                target = f"hmetad.{found[1]}"
+                target = f"hmetad.{NAMES[found[1]]}"
                 reference = addnodes.pending_xref(
                     "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
                 )

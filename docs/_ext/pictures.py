@@ -90,7 +90,7 @@ def type2_curves() -> Figure:
     """Type-2 ROC of three observers of the same d′."""
     ratios = {"M = 1.2": 1.2, "M = 1": 1.0, "M = 0.6": 0.6, "M = 0.2": 0.2}
     tables = [expected_counts(1.5, m).assign_coords(cell=[name]) for name, m in ratios.items()]
-    return hmetad.plot_type2_roc(xr.concat(tables, "cell", combine_attrs="drop")).figure
+    return hmetad.plots.type2_roc(xr.concat(tables, "cell", combine_attrs="drop")).figure
 
 
 def accuracy_leaks() -> Figure:
@@ -100,7 +100,7 @@ def accuracy_leaks() -> Figure:
     dprimes = np.linspace(0.5, 3.5, 13)
     for place, m in enumerate((1.0, 0.6)):
         tables = [expected_counts(d, m) for d in dprimes]
-        area = [hmetad.auroc2(table).item() for table in tables]
+        area = [hmetad.measures.auroc2(table).item() for table in tables]
         ratio = [hmetad.fit_mle(table)["m_ratio"].item() for table in tables]
         look = {"color": COLORS[place], "marker": "os"[place], "markersize": 3.5}
         left.plot(dprimes, area, label=f"M = {m:g}", **look)
@@ -120,7 +120,9 @@ def correctness_as_stimulus() -> Figure:
     truth = np.linspace(0.2, 1.4, 13)
     tables = [expected_counts(1.5, m) for m in truth]
     said = "M-ratio near 1 by construction"
-    recoded = [hmetad.as_detection(hmetad.type2_counts(t), acknowledge=said) for t in tables]
+    recoded = [
+        hmetad.counts.as_detection(hmetad.counts.type2_counts(t), acknowledge=said) for t in tables
+    ]
     series: dict[str, list[xr.DataArray]] = {"stimulus as it was": tables, "correctness": recoded}
     for place, (name, several) in enumerate(series.items()):
         fitted = [hmetad.fit_mle(table)["m_ratio"].item() for table in several]
@@ -163,7 +165,7 @@ def verdicts() -> Figure:
         coords={"cell": ["A − B", "A − C", "A − D", "A − E"]},
         name="log_m",
     )
-    return hmetad.plot_decisions(hmetad.decide(values, rope=(-0.1, 0.1))).figure
+    return hmetad.plots.decisions(hmetad.decide(values, rope=(-0.1, 0.1))).figure
 
 
 QUESTIONS = (

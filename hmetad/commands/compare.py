@@ -220,6 +220,6 @@ def write(
     if decisions is None or path.suffix in DATA_FILES:
         write_answer(answer, path)
         return
-    write_page = hmetad.fit_report if len(fits) == 1 else hmetad.fits_report
-    page = write_page(one_or_all(fits), decisions, sensitivity=others, command=command_line())
+    fit_report = hmetad.report.fit_report
+    page = fit_report(one_or_all(fits), decisions, sensitivity=others, command=command_line())
     page.save(path)

@@ -13,8 +13,8 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
 from hmetad.compare.columns import COLUMNS, headings
-from hmetad.text.names import column_name
 from hmetad.results import shown_in
+from hmetad.text.names import column_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,7 +29,7 @@ type Fits = Mapping[str, "xr.DataTree"]
 
 def judged(decisions: "Decisions") -> Answer:
     """Decisions as an answer: a row for each, and all that they rest on."""
-    record = hmetad.decisions_record(decisions)
+    record = hmetad.report.decisions_record(decisions)
     rows = record.pop("results")
     record.pop("notices")
     low, high = decisions.rope
@@ -42,7 +42,7 @@ def judged(decisions: "Decisions") -> Answer:
 
 def superiorities(draws: "xr.DataArray") -> Answer:
     """Probabilities of superiority as an answer; no verdict comes of them."""
-    rows = rows_of(hmetad.superiority_table(draws))
+    rows = rows_of(hmetad.compare.superiority_table(draws))
     said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
     shown = {**SUPERIORITY, **reasons_in(rows)}
     title = f"probability that {draws.name} is larger{paired(said)}"
@@ -51,7 +51,7 @@ def superiorities(draws: "xr.DataArray") -> Answer:
 
 def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     """Answer with a table of ranks after its first."""
-    rows = [with_whole_ranks(row) for row in rows_of(hmetad.rank_table(ranks))]
+    rows = [with_whole_ranks(row) for row in rows_of(hmetad.compare.rank_table(ranks))]
     columns = {"cell": "cell", **{name: column_name(name, "rank") for name in shown_in("rank")}}
     title = f"Ranks in {ranks.attrs['quantity']}, the largest first"
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
@@ -62,7 +62,9 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
 
 def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
     """Answer with a table of the verdicts that other choices give."""
-    records = {name: hmetad.decisions_record(decisions) for name, decisions in others.items()}
+    records = {
+        name: hmetad.report.decisions_record(decisions) for name, decisions in others.items()
+    }
     columns = {"label": "contrast", "verdict": "as decided", **{name: name for name in records}}
     rows = [{"label": row["label"], "verdict": row["verdict"]} for row in answer.rows]
     for name, record in records.items():

@@ -111,7 +111,7 @@ def decided_otherwise(fits: Fits, decisions: "Decisions") -> "dict[str, Decision
         choice: one_or_all({name: found[choice] for name, found in again.items()})
         for choice in shared
     }
-    return hmetad.repeat_decisions(decisions, others)
+    return hmetad.compare.repeat_decisions(decisions, others)
 
 
 def one_or_all(fits: Fits) -> Any:
@@ -137,7 +137,7 @@ def as_it_is(fits: Fits, var: str) -> "xr.DataArray":
 
 def read_weights(path: Path) -> "pd.DataFrame":
     """Weights of contrasts: names in the first column, a level of `over` in each other."""
-    table = hmetad.read_table(path)
+    table = hmetad.logs.read_table(path)
     if table.shape[1] < 3:
         got = f"{table.shape[1]} columns in {str(path)!r}"
         step = "Write a row per contrast, its name first, then a column per level."

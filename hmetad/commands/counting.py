@@ -38,7 +38,7 @@ def count_file(
     """Count table of a file; with a column of right and wrong, a type-2 table."""
     columns = parse_by(by)
     limits = chosen_limits(limit)
-    trials = hmetad.read_table(file, text=columns_of(columns), limits=limits)
+    trials = hmetad.logs.read_table(file, text=columns_of(columns), limits=limits)
     if quantiles is not None:
         trials = with_ratings(trials, confidence, quantiles, quantiles_within)
     elif quantiles_within:

@@ -121,11 +121,11 @@ def fit(
     headings = {"cell": "cell", **{name: symbol(name) for name in shown}}
     headings |= {f"{main}_lower": "lower", f"{main}_upper": "upper"}
     answer = Answer(
-        (Listing(rows_of(hmetad.estimate_frame(result)), headings, title),),
+        (Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
-        {"model": spec.name, "convergence": hmetad.convergence_record(result)},
+        {"model": spec.name, "convergence": hmetad.report.convergence_record(result)},
     )
     give(answer, chosen, [path])
 

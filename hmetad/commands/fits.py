@@ -74,7 +74,7 @@ def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
             "seed": as_seed(fit.attrs["seed"]),
             "sampler": fit.attrs["sampler"],
             "versions": read_attr(fit.attrs, "versions"),
-            "convergence": hmetad.convergence_record(fit),
+            "convergence": hmetad.report.convergence_record(fit),
         }
         for name, fit in fits.items()
     }

@@ -26,8 +26,8 @@ from hmetad.commands.counting import chosen_limits, rated
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
-from hmetad.text.cells import csv_frame
 from hmetad.report.terminal import say
+from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +170,7 @@ def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.Data
 def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
     """Trials of a log; an error names the option as it was typed."""
     try:
-        return hmetad.read_log(kind, source, **options)
+        return hmetad.logs.read_log(kind, source, **options)
     except InputError as error:
         if error.argument not in TYPED:
             raise

@@ -45,8 +45,8 @@ from hmetad.commands.options import (
     Stimulus,
     Trials,
 )
-from hmetad.text.names import column_name
 from hmetad.results import results
+from hmetad.text.names import column_name
 
 __all__ = ["EXAMPLES", "measures"]
 
@@ -117,7 +117,7 @@ def measures(
         labels=labels,
     )
     statistic = partial(
-        hmetad.measure_all,
+        hmetad.measure,
         correction=parse_correction(correction),
         meta_d=meta_d,
         errors=not interval,
@@ -130,7 +130,7 @@ def measures(
         again += "" if seed is not None else f" --seed {result.attrs['seed']}"
     else:
         result = statistic(counts)
-    rows = rows_of(hmetad.measure_frame(result))
+    rows = rows_of(hmetad.report.estimate_table(result))
     shown = {name: title for name, title in columns().items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
     said = {"intervals": {"method": method, "ci_prob": ci_prob, "draws": draws}} if interval else {}
@@ -140,7 +140,7 @@ def measures(
         write_answer(answer, path)
     elif path is not None:
         title = f"Measures of {file.name}"
-        hmetad.measures_report(counts, result, title=title, command=again).save(path)
+        hmetad.report.measures_report(counts, result, title=title, command=again).save(path)
     give(answer, chosen, [] if path is None else [path])
 
 

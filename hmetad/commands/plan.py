@@ -103,7 +103,7 @@ def plan(
     needs_one_goal(probability, half_width, rope)
     # Without a seed one is drawn here, so that the answer can say it.
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    found = hmetad.plan_trials(
+    found = hmetad.simulate.plan_trials(
         trials=whole_numbers("--trials", trials),
         m_ratio=parse_numbers("--m-ratio", m_ratio),
         dprime=one_or_more(parse_numbers("--dprime", dprime)),
@@ -155,7 +155,7 @@ def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None
     ((name, wanted),) = goal.items()
     option = f"--{name.replace('_', '-')}"
     try:
-        number = hmetad.trials_needed(found, **goal)
+        number = hmetad.simulate.trials_needed(found, **goal)
     except InputError as error:
         if error.argument not in goal:
             raise

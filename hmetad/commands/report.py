@@ -57,10 +57,10 @@ def report(
     fits = read_fits(paths)
     if len(fits) == 1:
         fit = next(iter(fits.values()))
-        page = hmetad.fit_report(fit, title=title, question=question, command=command_line())
+        page = hmetad.report.fit_report(fit, title=title, question=question, command=command_line())
     else:
-        pages = {name: hmetad.fit_report(fit) for name, fit in fits.items()}
-        page = hmetad.combine_reports(title or f"Fits in {file.name}", pages)
+        pages = {name: hmetad.report.fit_report(fit) for name, fit in fits.items()}
+        page = hmetad.report.combine_reports(title or f"Fits in {file.name}", pages)
     if path is not None:
         page.save(path)
     if as_json:
@@ -81,7 +81,7 @@ def whole(page: "Report", fits: Mapping[str, "xr.DataTree"], paths: Mapping[str,
     rows = [
         {"fit": name, **row}
         for name, fit in fits.items()
-        for row in rows_of(hmetad.estimate_frame(fit))
+        for row in rows_of(hmetad.report.estimate_table(fit))
     ]
     more = {**about_fits(fits, paths), "report": page.to_dict()}
     return Answer((Listing(rows, {}),), fit_notices(fits), more=more)

@@ -32,7 +32,7 @@ __all__ = ["bayes_factor"]
 type Floats = NDArray[np.float64]
 
 HOW = (
-    "Sample it: with hmetad.rebuild_model(fit): sampled = pymc.sample_prior_predictive(4000, "
+    "Sample it: with hmetad.bayes.rebuild_model(fit): sampled = pymc.sample_prior_predictive(4000, "
     "var_names=[{!r}]); then fit['prior'] = sampled['prior']."
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
 from hmetad.measures.results import described
@@ -19,7 +19,7 @@ from hmetad.measures.sdt import Correction
 from hmetad.notice import notices, with_notices
 from hmetad.results import Result, results
 
-__all__ = ["function_of", "measure", "numbers_of_trials"]
+__all__ = ["function_of", "measures_of", "numbers_of_trials"]
 
 type Measure = Callable[..., xr.DataArray | xr.Dataset]
 
@@ -36,49 +36,10 @@ def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     return xr.Dataset({name: described(x, name, x.to_numpy()) for name, x in found.items()})
 
 
-@checked("counts", seed=seed_or_none)
-def measure(
-    counts: xr.DataArray,
-    *,
-    correction: Correction = "none",
-    debias: int = 0,
-    seed: int | None = None,
+def measures_of(
+    counts: xr.DataArray, *, correction: Correction, debias: int, seed: int | None
 ) -> xr.Dataset:
-    """Every measure that applies to the table, per cell.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
-        correct, rating); further dims are kept.
-    correction : {"none", "loglinear", "cell"} or float, optional
-        Of the type-1 measures, as in `sdt`.
-    debias, seed : int, optional
-        Of the information measures, as in `meta_information`.
-
-    Returns
-    -------
-    Dataset
-        Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
-        ``auroc2`` (and ``auroc2_by_response``), ``gamma_trapezoid``, ``gamma_pairs``,
-        ``gamma_gaussian``, ``v_statistic``, ``phi``, mean confidence; and those of
-        `meta_information`. Each has attrs ``long_name``, ``units`` and ``source``. What is fitted
-        is found elsewhere: `fit_mle`, `fit_dmc`, `uvsdt`.
-
-    Raises
-    ------
-    InputError
-        If `counts` is neither of the two tables, or an argument is none of the above.
-
-    Examples
-    --------
-    >>> from hmetad.counts.table import from_nr
-    >>> measures = measure(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
-    >>> measures["dprime"].round(3).item(), measures["auroc2"].round(3).item()
-    (1.049, 0.719)
-    >>> measures["rmi"].round(3).item()
-    0.499
-    """
+    """Every measure that applies to the table, per cell; arguments as in `hmetad.measure`."""
     has_stimulus = table_dims(counts, "measure") != TYPE2_DIMS
     options = {"correction": correction, "debias": debias, "seed": seed}
     calls: dict[object, Result] = {}

@@ -10,8 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.text.names import unit
-from hmetad.text.cells import format_cell
 from hmetad.plots.frames import need, number_rows
 from hmetad.plots.marks import bars, name_columns
 from hmetad.plots.style import (
@@ -24,12 +22,14 @@ from hmetad.plots.style import (
     put_legend,
     told_apart,
 )
+from hmetad.text.cells import format_cell
+from hmetad.text.names import unit
 
-__all__ = ["plot_sensitivity_bars"]
+__all__ = ["sensitivity_bars"]
 
 
 @checked()
-def plot_sensitivity_bars(
+def sensitivity_bars(
     table: pd.DataFrame,
     *,
     ax: Axes | None = None,
@@ -73,7 +73,7 @@ def plot_sensitivity_bars(
     Examples
     --------
     >>> frame = pd.DataFrame({"model": ["A"], "dprime": [2.0], "meta_d": [1.5], "m_ratio": [0.75]})
-    >>> [text.get_text() for text in plot_sensitivity_bars(frame).texts]
+    >>> [text.get_text() for text in sensitivity_bars(frame).texts]
     ['0.75']
     """
     need(table, label, *(column for column, _ in values), *([ratio] if ratio else []))

@@ -14,7 +14,6 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.arguments import checked, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
-from hmetad.text.names import axis_name, in_percent
 from hmetad.plots.frames import need, number_rows
 from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
 from hmetad.plots.panels import AxesLike, name_panel, panel_axes, share_legend
@@ -27,12 +26,13 @@ from hmetad.plots.style import (
     reference_line,
     told_apart,
 )
+from hmetad.text.names import axis_name, in_percent
 
-__all__ = ["plot_by", "plot_criterion"]
+__all__ = ["by", "criterion"]
 
 
 @checked("estimates", ci_prob=probability)
-def plot_by(
+def by(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
     var: str = "m_ratio",
     *,
@@ -89,7 +89,7 @@ def plot_by(
     Examples
     --------
     >>> rows = {"task": ["A", "B"], "model": "GPT-5", "m_ratio": [0.86, 0.9]}
-    >>> ax = plot_by(pd.DataFrame(rows), reference=1.0)
+    >>> ax = by(pd.DataFrame(rows), reference=1.0)
     >>> ax.get_ylabel(), [tick.get_text() for tick in ax.get_xticklabels()]
     ('M-ratio', ['A', 'B'])
     """
@@ -115,7 +115,7 @@ def plot_by(
 
 
 @checked()
-def plot_criterion(
+def criterion(
     table: pd.DataFrame,
     *,
     ax: AxesLike | None = None,
@@ -157,7 +157,7 @@ def plot_criterion(
     Examples
     --------
     >>> row = {"risk": "none", "model": "A", "task": "T", "c": 0.1, "lower": 0.0, "upper": 0.2}
-    >>> plot_criterion(pd.DataFrame([row])).shape
+    >>> criterion(pd.DataFrame([row])).shape
     (1,)
     """
     need(table, *(name for name in (x, hue, estimate, lower, upper, panel) if name))

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from hmetad.arguments import checked
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
+from hmetad.measures import type2
 from hmetad.measures.information_bounds import (
     information_bounds,
     type1_roc_bounds,
     type2_roc_bounds,
 )
 from hmetad.measures.information_noise import noise_information
-from hmetad.measures import type2
 from hmetad.plots.style import (
     BAND,
     LINES,
@@ -34,10 +34,10 @@ from hmetad.plots.style import (
 )
 
 __all__ = [
-    "plot_group_accuracy",
-    "plot_information_plane",
-    "plot_type1_roc",
-    "plot_type2_roc",
+    "group_accuracy",
+    "information_plane",
+    "type1_roc",
+    "type2_roc",
 ]
 
 type Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ GRID = np.linspace(0.0, 1.0, 201)
 
 
 @checked()
-def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
+def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Type-2 ROC curve of each cell; of a single cell with the bounds that its accuracy sets.
 
     Parameters
@@ -70,7 +70,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from hmetad.counts.table import from_nr
-    >>> ax = plot_type2_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
+    >>> ax = type2_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
     >>> ax.get_xlabel()
     'P(confident | wrong)'
     """
@@ -89,7 +89,7 @@ def plot_type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
 
 
 @checked()
-def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
+def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Pseudo type-1 ROC curve of each cell, from response and rating together, with its bounds.
 
     Parameters
@@ -112,10 +112,10 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from hmetad.counts.table import from_nr
-    >>> plot_type1_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
+    >>> type1_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'P(at least as surely S2 | S2)'
     """
-    require_stimulus(counts, "plot_type1_roc")
+    require_stimulus(counts, "type1_roc")
     cells = cells_to_draw(counts)
     table = counts.transpose("cell", "stimulus", "response", "rating").to_numpy().astype(float)
     scale = np.concatenate([table[:, :, 1, ::-1], table[:, :, 0]], axis=-1)
@@ -133,7 +133,7 @@ def plot_type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
 
 
 @checked()
-def plot_information_plane(
+def information_plane(
     information: xr.Dataset, *, prior: float = 0.5, ax: Axes | None = None
 ) -> Axes:
     """Transmitted information over accuracy, with the bounds of two labels.
@@ -166,7 +166,7 @@ def plot_information_plane(
     >>> from hmetad.counts.table import from_nr
     >>> from hmetad.measures.information import meta_information
     >>> measured = meta_information(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
-    >>> plot_information_plane(measured).get_xlabel()
+    >>> information_plane(measured).get_xlabel()
     'accuracy'
     """
     if "info" not in information:
@@ -200,7 +200,7 @@ def plot_information_plane(
 
 
 @checked()
-def plot_group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
+def group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy of groups by their size, a line for each kind of member.
 
     Parameters
@@ -224,7 +224,7 @@ def plot_group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Ax
     --------
     >>> coords = {"noise": ["uniform"], "size": [1, 3]}
     >>> grown = xr.DataArray([[0.7, 0.892]], coords, ("noise", "size"))
-    >>> plot_group_accuracy(grown).get_xlabel()
+    >>> group_accuracy(grown).get_xlabel()
     'members'
     """
     if accuracy.ndim != 2 or "size" not in accuracy.dims:

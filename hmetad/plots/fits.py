@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
-from hmetad.text.names import in_percent
 from hmetad.plots.panels import (
     AxesLike,
     name_outer_axes,
@@ -31,8 +30,9 @@ from hmetad.plots.style import (
     dress,
     nothing_to_draw,
 )
+from hmetad.text.names import in_percent
 
-__all__ = ["Kind", "describe_fit", "plot_fit"]
+__all__ = ["Kind", "describe_fit", "fit"]
 
 Kind = Literal["ratings", "roc"]
 type Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ DRAWN = {
 @checked(
     predicted=with_variables("counts", "mean", "hit_rate", dim="cell", made_by="predicted_counts")
 )
-def plot_fit(
+def fit(
     predicted: xr.Dataset,
     *,
     kind: Kind = "ratings",

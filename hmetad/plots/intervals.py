@@ -11,14 +11,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
-from hmetad.text.cells import format_cell
-from hmetad.text.escape import shorten
 from hmetad.plots.frames import need, number_rows
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
 from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
+from hmetad.text.cells import format_cell
+from hmetad.text.escape import shorten
+from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
 
-__all__ = ["IntervalDecisions", "describe_intervals", "plot_decisions", "plot_forest"]
+__all__ = ["IntervalDecisions", "decisions", "describe_intervals", "forest"]
 
 # Marker and face per verdict: told apart without colour.
 VERDICT_MARKERS = {
@@ -30,7 +30,7 @@ VERDICT_MARKERS = {
 
 
 class IntervalDecisions(Protocol):
-    """What `plot_decisions` needs to know of decisions."""
+    """What `decisions` needs to know of decisions."""
 
     @property
     def rope(self) -> tuple[float, float]:
@@ -61,7 +61,7 @@ class IntervalDecisions(Protocol):
 
 
 @checked()
-def plot_forest(
+def forest(
     table: pd.DataFrame,
     *,
     ax: Axes | None = None,
@@ -106,7 +106,7 @@ def plot_forest(
     Examples
     --------
     >>> frame = pd.DataFrame({"label": ["A"], "mean": [0.86], "lower": [0.8], "upper": [0.9]})
-    >>> ax = plot_forest(frame, reference=1.0, xlabel="M-ratio")
+    >>> ax = forest(frame, reference=1.0, xlabel="M-ratio")
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['A']
     """
@@ -124,7 +124,7 @@ def plot_forest(
 
 
 @checked()
-def plot_decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
+def decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
     """Intervals against the range of practical equivalence, a marker per verdict.
 
     Parameters
@@ -171,7 +171,7 @@ def describe_intervals(
     table : pandas.DataFrame
         One row per estimate.
     label, estimate, lower, upper, group : str
-        Columns of the table, as in `plot_forest`.
+        Columns of the table, as in `forest`.
     quantity : str, optional
         What is estimated; opens the text.
     most : int, optional

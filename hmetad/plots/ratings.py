@@ -20,11 +20,11 @@ from hmetad.plots.style import (
     told_apart,
 )
 
-__all__ = ["plot_accuracy_by_rating"]
+__all__ = ["accuracy_by_rating"]
 
 
 @checked()
-def plot_accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
+def accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy at each confidence rating, one line per cell.
 
     Bars are 95 % Wilson intervals, the area of a marker grows with its number of trials, and a
@@ -50,7 +50,7 @@ def plot_accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> 
     Examples
     --------
     >>> from hmetad.counts.table import from_nr
-    >>> plot_accuracy_by_rating(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
+    >>> accuracy_by_rating(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'accuracy'
     """
     dims = {"cell", "stimulus", "response", "rating"}

@@ -28,7 +28,7 @@ from hmetad.plots.style import (
     told_apart,
 )
 
-__all__ = ["plot_calibration"]
+__all__ = ["calibration"]
 
 NEEDED = ("bin_confidence", "bin_accuracy", "bin_trials", "histogram")
 # The histogram lies below 0, where no accuracy can be.
@@ -36,7 +36,7 @@ FOOT, HEIGHT = -0.22, 0.17
 
 
 @checked("calibrated")
-def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
+def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Accuracy at each bin of confidence, one line per cell, with how often each was given.
 
     On the dashed diagonal confidence is the accuracy that follows; below it, too high. Bars are
@@ -66,7 +66,7 @@ def plot_calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     >>> import pandas as pd
     >>> from hmetad.measures.reliability import calibration
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
-    >>> plot_calibration(calibration(trials, bins=2)).get_xlabel()
+    >>> calibration(calibration(trials, bins=2)).get_xlabel()
     'confidence'
     """
     cells = by_cell(calibrated)

@@ -6,9 +6,9 @@ Records → text. Labels come from outside: nothing in them is read as markup.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hmetad.report.terminal import is_numeric
 from hmetad.text.cells import csv_text, format_cell
 from hmetad.text.escape import latex, markdown
-from hmetad.report.terminal import is_numeric
 
 __all__ = ["csv_table", "latex_table", "markdown_table"]
 

@@ -13,17 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hmetad.plots.bars import plot_sensitivity_bars
-from hmetad.plots.conditions import plot_criterion
-from hmetad.plots.intervals import plot_forest
-from hmetad.plots.curves import (
-    plot_group_accuracy,
-    plot_information_plane,
-    plot_type1_roc,
-    plot_type2_roc,
-)
+from hmetad.plots import bars, conditions, curves, intervals, ratings
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes, share_legend
-from hmetad.plots.ratings import plot_accuracy_by_rating
 from hmetad.plots.style import COLORS, MARKERS, dress, look_of, reference_line
 
 __all__ = ["draw", "plot_lines", "plot_sensitivity_and_accuracy"]
@@ -111,22 +102,22 @@ def plot_sensitivity_and_accuracy(frame: pd.DataFrame, counts: xr.DataArray) -> 
         len(tasks), 2, width_ratios=[1.15, 1]
     )
     for task, (left, right) in zip(tasks, axes, strict=True):
-        plot_sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
+        bars.sensitivity_bars(frame[frame["task"] == task], ax=left, ylabel="Sensitivity")
         left.set_title(task, loc="left", fontweight="bold", fontsize=9, pad=22)
         own = counts.isel(cell=(counts["task"] == task).to_numpy())
-        plot_accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)
+        ratings.accuracy_by_rating(own.assign_coords(cell=own["model"].to_numpy()), ax=right)
         if task != tasks[0]:
             right.get_legend().remove()
     return np.asarray(axes)
 
 
 PLOTS: Mapping[str, Callable[..., Any]] = {
-    "conditions": plot_criterion,
-    "forest": plot_forest,
-    "groups": plot_group_accuracy,
-    "information plane": plot_information_plane,
+    "conditions": conditions.criterion,
+    "forest": intervals.forest,
+    "groups": curves.group_accuracy,
+    "information plane": curves.information_plane,
     "lines": plot_lines,
     "sensitivity and accuracy": plot_sensitivity_and_accuracy,
-    "type-1 ROC": plot_type1_roc,
-    "type-2 ROC": plot_type2_roc,
+    "type-1 ROC": curves.type1_roc,
+    "type-2 ROC": curves.type2_roc,
 }

@@ -12,10 +12,10 @@ import pandas as pd
 
 from hmetad.report.contents.tables import convergence_table, decision_table, notice_block
 from hmetad.report.contents.tables import decision_figure as figure_of_decisions
-from hmetad.text.names import symbol
 from hmetad.report.page.report import Block, Figure, Prose, Report, table_from_frame
 from hmetad.studies.figures import draw
 from hmetad.studies.printed import file_of
+from hmetad.text.names import symbol
 
 __all__ = ["agreement", "build_report"]
 

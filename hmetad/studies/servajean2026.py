@@ -21,13 +21,13 @@ from hmetad.compare.decisions import Decisions, decide
 from hmetad.compare.normal_decisions import decide_normal
 from hmetad.counts.table import from_nr
 from hmetad.measures.sdt import sdt, z_test
-from hmetad.report.contents.estimates import estimate_frame
-from hmetad.text.names import symbol
-from hmetad.report.page.report import Report
 from hmetad.plots.intervals import describe_intervals
+from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.page.report import Report
 from hmetad.studies.comparison import compare_with_print, verdict_words
 from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.report import build_report
+from hmetad.text.names import symbol
 
 __all__ = ["Study", "analyse", "compare", "confidence_counts", "report"]
 
@@ -173,7 +173,7 @@ def report(study: Study, comparison: pd.DataFrame) -> Report:
 
 def named_estimates(draws: xr.DataTree) -> pd.DataFrame:
     """Posterior means and intervals per cell, with the names of the tasks."""
-    frame = estimate_frame(draws)
+    frame = estimate_table(draws)
     return frame.assign(task=frame["task"].map(file_of(NAME)["tasks"]))
 
 
@@ -225,7 +225,7 @@ def choice_of_kappa(study: Study) -> dict[str, Any]:
     fits = {"hmetad": study.hmetad, "absolute": study.absolute, "relative": study.relative}
     frame = named_estimates(study.hmetad)[["model", "task"]]
     for name, draws in fits.items():
-        table = estimate_frame(draws)
+        table = estimate_table(draws)
         frame[name], frame["c"] = table["m_ratio"].to_numpy(), table["c"].to_numpy()
     frame["shift"] = frame["relative"] - frame["absolute"]
     return {"kappa": frame, "largest": frame.iloc[int(frame["shift"].abs().argmax())]}

@@ -17,27 +17,32 @@ import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import strategies as st
+from public_names import PUBLIC_NAMES, named
 from tally import tally, tally_for
 
 import hmetad
 
 # What imports PyMC, builds models or samples: only refusals are tried, by arguments that are none.
 SAMPLING = {
+    "bayes.draw_prior",
+    "bayes.other_choices",
+    "bayes.predicted_counts",
+    "bayes.rebuild_model",
     "build_model",
-    "calibrate_sampler",
-    "draw_prior",
     "fit",
     "loo",
-    "other_choices",
     "predict",
-    "predicted_counts",
-    "rebuild_model",
     "sensitivity",
+    "simulate.calibrate_sampler",
 }
 # Classes; their fields are checked where the records are read. And what reads or writes files.
 RECORDS = {"Decisions", "InputError", "ModelSpec", "Notice", "Prior", "Report"}
 ON_FILES = {"load_fit", "load_model", "save_fit"}
-FUNCTIONS = [name for name in hmetad.__all__ if name not in SAMPLING | RECORDS | ON_FILES]
+FUNCTIONS = [
+    name
+    for name in PUBLIC_NAMES
+    if name not in SAMPLING | RECORDS | ON_FILES and not name.startswith("likelihood.")
+]
 ABSENT = inspect.Parameter.empty
 
 
@@ -103,12 +108,12 @@ def superior():
 
 def planned():
     """A plan of few studies."""
-    return hmetad.plan_trials(trials=(50, 100), rope=(-0.1, 0.1), n=20, seed=1)
+    return hmetad.simulate.plan_trials(trials=(50, 100), rope=(-0.1, 0.1), n=20, seed=1)
 
 
 def calibrated():
     """Bins of confidence and how often they are right."""
-    return hmetad.calibration(made("trials"), by="model", confidence="sure")
+    return hmetad.measures.calibration(made("trials"), by="model", confidence="sure")
 
 
 def measured():
@@ -123,22 +128,22 @@ def type1():
 
 def informed():
     """Measures of information."""
-    return hmetad.meta_information(made("counts"))
+    return hmetad.information.meta_information(made("counts"))
 
 
 def correct_table():
     """Type-2 table of two models."""
-    return hmetad.type2_counts(made("counts"))
+    return hmetad.counts.type2_counts(made("counts"))
 
 
 def bounds():
     """Accuracy of groups, and what bounds it."""
-    return hmetad.group_bounds([[0.6, 0.7, 0.8]])
+    return hmetad.groups.group_bounds([[0.6, 0.7, 0.8]])
 
 
 def one_report():
     """A report of measures."""
-    return hmetad.measures_report(made("counts"), hmetad.measure(made("counts")))
+    return hmetad.report.measures_report(made("counts"), hmetad.measure(made("counts")))
 
 
 def ranked():
@@ -148,12 +153,12 @@ def ranked():
 
 def pairs():
     """Pairs of options."""
-    return hmetad.option_pairs(made("trials"))
+    return hmetad.logs.option_pairs(made("trials"))
 
 
 def frame():
     """Estimates of a fit as a table."""
-    return hmetad.estimate_frame(made("fit"))
+    return hmetad.report.estimate_table(made("fit"))
 
 
 def some_axes():
@@ -440,7 +445,7 @@ RIGHT = {
     "over": ["model", "task"],
     "against": [None, "a", "b"],
     "var": ["log_m", "m_ratio", "dprime", None],
-    "statistic": [hmetad.sdt, hmetad.gamma],
+    "statistic": [hmetad.sdt, hmetad.measures.gamma],
     "rope": [(-0.1, 0.1), [-0.2, 0.2]],
     "null": [0.0, 0],
     "ci_prob": [0.95, 0.8],
@@ -498,7 +503,7 @@ RIGHT = {
     "recover.trials": [100],
     "plan_trials.trials": [(50, 100)],
     "plan_trials.n": [2, 5],
-    "plot_group_accuracy.accuracy": [Named("bounds")],
+    "plots.group_accuracy.accuracy": [Named("bounds")],
     "combine_predictions.confidence": [[[0.6, 0.7, 0.8]], Named("scalar array")],
     "predictionwise_vote.confidence": [[[0.6, 0.7, 0.8]]],
     "decide_normal.estimate": [0.1, [0.1, 0.2]],
@@ -509,8 +514,8 @@ RIGHT = {
     "selective_prediction.confidence": ["sure"],
     "z_test.var": ["dprime", "c"],
     "z_test.estimates": [Named("sdt")],
-    "measure_frame.measures": [Named("measures")],
-    "plot_accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
+    "estimate_table.results": [Named("measures"), Named("fit")],
+    "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
     "read_log.kind": ["lm-eval", "inspect"],
 }
 # What would take long or much memory, were it taken at its word.
@@ -522,8 +527,10 @@ def calls(draw):
     """Name of a function, and values of its arguments, of which most are right."""
     name = draw(st.sampled_from(FUNCTIONS))
     arguments = {}
-    for parameter in inspect.signature(getattr(hmetad, name)).parameters.values():
-        right = RIGHT.get(f"{name}.{parameter.name}", RIGHT.get(parameter.name, []))
+    # Figures are called like what they show.
+    key = name if name.startswith("plots.") else name.rpartition(".")[2]
+    for parameter in inspect.signature(named(name)).parameters.values():
+        right = RIGHT.get(f"{key}.{parameter.name}", RIGHT.get(parameter.name, []))
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
         needed = parameter.default is ABSENT
@@ -548,7 +555,7 @@ def called(call):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            getattr(hmetad, name)(**values)
+            named(name)(**values)
     except hmetad.InputError as error:
         said = str(error)
     finally:
@@ -559,7 +566,7 @@ def called(call):
 
 def test_no_call_ends_in_an_error_from_inside():
     # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
-    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
+    assert all(callable(named(name)) for name in FUNCTIONS)
     ends = tally(calls(), called, examples=500)
     assert ends["refused"] > 100
     assert ends["answered"] > 100
@@ -571,11 +578,12 @@ def test_no_call_ends_in_an_error_from_inside():
     "wrong", [None, b"model", object(), int, {"a"}], ids=["None", "bytes", "object", "type", "set"]
 )
 def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name, wrong):
+    others = [ABSENT] if name == "build_model" else []
     with pytest.raises(hmetad.InputError):
-        getattr(hmetad, name)(wrong)
+        named(name)(wrong, *others)
 
 
 @pytest.mark.slow
 def test_no_call_of_many_ends_in_an_error_from_inside():
-    assert all(callable(getattr(hmetad, name)) for name in FUNCTIONS)
+    assert all(callable(named(name)) for name in FUNCTIONS)
     tally_for(8, calls(), called, name="public functions")

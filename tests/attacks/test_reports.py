@@ -20,19 +20,19 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tally import tally, tally_for
 
+from hmetad import plots
 from hmetad.cli import failed
 from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
 from hmetad.errors import InputError
 from hmetad.notice import Notice
-from hmetad.text.escape import LATEX_SIGNS, MATH, latex, slug, visible
 from hmetad.report.page.figures import figure_svg, inline_svg
 from hmetad.report.page.plain import json_text
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, csv_files
-from hmetad.plots.intervals import plot_forest
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 from hmetad.spreadsheets import guarded, unguarded, unguarded_frame
+from hmetad.text.escape import LATEX_SIGNS, MATH, latex, slug, visible
 
 SVG = "<svg><text>a</text></svg>"
 OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:(?!text/csv)", re.IGNORECASE)
@@ -247,7 +247,7 @@ def in_a_file_name(label):
 
 def in_a_figure(label):
     frame = pd.DataFrame({"label": [label, "b"], "mean": [0.1, 0.2], "lower": 0.0, "upper": 1.0})
-    figure = Figure(label, f"x{label}", plot_forest(frame, xlabel=label).figure, name=label)
+    figure = Figure(label, f"x{label}", plots.forest(frame, xlabel=label).figure, name=label)
     for text in (inline_svg(figure, "figure-1"), figure_svg(figure).decode()):
         page = Tags(text.partition("?>")[2] or text)
         assert {tag for tag, _ in page.tags} <= {

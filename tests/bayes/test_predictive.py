@@ -5,7 +5,9 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad import InputError, from_nr, notices, predicted_counts, type2_roc
+from hmetad import InputError, from_nr, notices
+from hmetad.bayes import predicted_counts
+from hmetad.measures import type2_roc
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 300, "chains": 2}
 

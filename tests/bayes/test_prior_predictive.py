@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hmetad import InputError, draw_prior, load_model, simulate_counts
+from hmetad import InputError, load_model, simulate_counts
+from hmetad.bayes import draw_prior
 from hmetad.bayes.cards import card_names
 from hmetad.likelihood.theory import log_joint_probabilities
 

@@ -16,13 +16,13 @@ from hmetad import (
     fit,
     load_model,
     notices,
-    repeat_decisions,
     sensitivity,
     simulate_counts,
 )
 from hmetad.bayes.problem import designs_of, priors_of
 from hmetad.bayes.sensitivity import other_choices, widened
 from hmetad.bayes.spec import ModelSpec
+from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
 
 QUIET = {"progressbar": False, "quiet": True}

@@ -32,7 +32,7 @@ def test_each_difference_is_judged(folder):
 def test_json_holds_everything_that_the_decisions_do(folder, fit):
     answer = run(folder, f"{ASK} --json").answer
     draws = hmetad.contrast(fit, var="log_m", over="model", within="task")
-    record = hmetad.decisions_record(hmetad.decide(draws, rope=(-0.1, 0.1)))
+    record = hmetad.report.decisions_record(hmetad.decide(draws, rope=(-0.1, 0.1)))
     assert answer["rows"] == json.loads(json.dumps(record.pop("results")))
     assert {name: answer[name] for name in record} == record
     assert answer["seed"] == 1
@@ -130,7 +130,7 @@ def test_fits_are_named_by_the_user(folder):
 
 def test_ranks_stand_after_the_decisions(folder, fit):
     done = run(folder, f"{ASK} --rank --json")
-    ranks = hmetad.rank_table(hmetad.rank(fit, var="log_m", over="model", within="task"))
+    ranks = hmetad.compare.rank_table(hmetad.rank(fit, var="log_m", over="model", within="task"))
     assert [row["p_best"] for row in done.answer["ranks"]] == ranks["p_best"].tolist()
     assert [row["rank_upper"] for row in done.answer["ranks"]] == ranks["rank_upper"].tolist()
     assert all(isinstance(row["rank_upper"], int) for row in done.answer["ranks"])

@@ -20,7 +20,7 @@ def test_json_holds_estimates_convergence_notices_and_seed(folder):
     answer, fit = done.answer, hmetad.load_fit(folder / "other.nc")
     assert [row["cell"] for row in answer["rows"]] == ["good", "poor"]
     assert answer["rows"][0]["m_ratio"] > answer["rows"][1]["m_ratio"]
-    assert answer["convergence"] == hmetad.convergence_record(fit)
+    assert answer["convergence"] == hmetad.report.convergence_record(fit)
     assert [notice["code"] for notice in answer["notices"]] == [n.code for n in hmetad.notices(fit)]
     assert (answer["seed"], answer["model"], answer["written"]) == (1, "individual", ["other.nc"])
     assert answer["versions"] == json.loads(fit.attrs["versions"])
@@ -110,7 +110,7 @@ def test_continuous_confidence_becomes_quantiles(folder):
     rows = run(folder, "measures continuous.csv --by model --quantiles 3 --json").answer["rows"]
     trials = pd.read_csv(folder / "continuous.csv")
     rated = trials.assign(confidence=hmetad.bin_confidence(trials["confidence"], 3))
-    expected = hmetad.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
+    expected = hmetad.measures.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
     assert [row["auroc2"] for row in rows] == pytest.approx(expected.tolist())
     assert "bin_confidence" in refused(folder, "measures continuous.csv --by model")
 
@@ -123,7 +123,7 @@ def test_quantiles_can_be_those_of_each_subject(folder):
     trials.to_csv(folder / "sure.csv", index=False)
     within = hmetad.bin_confidence(trials["confidence"], 3, within=trials["model"])
     rated = trials.assign(confidence=within)
-    expected = hmetad.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
+    expected = hmetad.measures.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
     found = [row["auroc2"] for row in run(folder, ask).answer["rows"]]
     assert found == pytest.approx(expected.tolist())
     apart = ask.replace("--quantiles-within model ", "")

@@ -1,4 +1,4 @@
-"""`hmetad measures` prints and writes what `measure_all` gives."""
+"""`hmetad measures` prints and writes what `measure` gives."""
 
 import json
 

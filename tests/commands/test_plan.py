@@ -10,7 +10,7 @@ ASK = "plan --trials 200,3200 --rope=-0.05,0.05 --draws 50"
 
 def test_rows_are_those_of_the_plan(tmp_path):
     answer = run(tmp_path, f"{ASK} --seed 1 --json").answer
-    plan = hmetad.plan_trials(trials=[200, 3200], rope=(-0.05, 0.05), n=50, seed=1)
+    plan = hmetad.simulate.plan_trials(trials=[200, 3200], rope=(-0.05, 0.05), n=50, seed=1)
     assert [row["trials"] for row in answer["rows"]] == [200, 3200]
     for verdict in plan["verdict"].values.tolist():
         expected = plan["probability"].sel(verdict=verdict).values.tolist()
@@ -28,8 +28,8 @@ def test_a_seed_that_was_not_given_makes_the_same_plan(tmp_path):
 
 def test_the_number_of_trials_needed_is_said(tmp_path):
     ask = "plan --trials 100,400,1600 --m-ratio 1 --half-width 0.3 --draws 50 --seed 1"
-    plan = hmetad.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
-    needed = hmetad.trials_needed(plan, half_width=0.3)
+    plan = hmetad.simulate.plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=50, seed=1)
+    needed = hmetad.simulate.trials_needed(plan, half_width=0.3)
     assert run(tmp_path, f"{ask} --json").answer["trials_needed"] == needed
     said = run(tmp_path, ask).stderr
     assert f"--half-width 0.3: about {needed} trials are needed." in said

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad import InputError, contrast, decide, decide_normal, repeat_decisions
+from hmetad import InputError, contrast, decide, decide_normal
+from hmetad.compare import repeat_decisions
 
 ROPE = (-0.1, 0.1)
 

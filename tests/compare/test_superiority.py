@@ -21,7 +21,7 @@ def draws_of(values, **attrs):
 
 def superior(values, **options):
     draws = hmetad.contrast(draws_of(values), over="model", kind="superiority", **options)
-    return draws, hmetad.superiority_table(draws)
+    return draws, hmetad.compare.superiority_table(draws)
 
 
 def test_the_probability_is_the_share_of_draws_and_its_error_is_arviz_s():
@@ -39,7 +39,7 @@ def test_a_row_says_what_was_compared_and_what_was_held_equal():
     coords = {"model": ("cell", list("aabb")), "task": ("cell", list("xyxy"))}
     draws = draws_of(values).assign_coords(coords)
     contrast = hmetad.contrast(draws, over="model", within="task", kind="superiority")
-    said = hmetad.superiority_table(contrast)[["label", "left", "right", "task"]]
+    said = hmetad.compare.superiority_table(contrast)[["label", "left", "right", "task"]]
     assert said.to_numpy().tolist() == [["a − b | x", "a", "b", "x"], ["a − b | y", "a", "b", "y"]]
 
 
@@ -55,7 +55,7 @@ def test_certainty_has_no_error_and_what_is_undefined_has_no_probability():
 def test_draws_of_a_difference_are_refused():
     values = np.random.default_rng(1).normal(size=(4, 100, 2))
     with pytest.raises(hmetad.InputError, match="draws of superiority"):
-        hmetad.superiority_table(hmetad.contrast(draws_of(values), over="model"))
+        hmetad.compare.superiority_table(hmetad.contrast(draws_of(values), over="model"))
 
 
 @pytest.mark.parametrize("name", ["p_superior", "mcse"])
@@ -64,4 +64,4 @@ def test_a_column_held_equal_is_not_called_like_the_probability(name):
     draws = draws_of(values).assign_coords({name: ("cell", ["x", "x"])})
     found = hmetad.contrast(draws, over="model", within=name, kind="superiority")
     with pytest.raises(hmetad.InputError, match=f"by: got '{name}'"):
-        hmetad.superiority_table(found)
+        hmetad.compare.superiority_table(found)

@@ -10,7 +10,6 @@ from hmetad import (
     count_trials,
     fit_mle,
     from_nr,
-    meta_information,
     notices,
     resample,
     resample_interval,
@@ -18,6 +17,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.counts.intervals import bca_levels, jackknife
+from hmetad.information import meta_information
 
 SMALL = [14, 6], [5, 15]
 

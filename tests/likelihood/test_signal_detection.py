@@ -37,6 +37,6 @@ def test_the_card_is_fitted_compared_and_reported():
     fit = hmetad.fit(counts, card, draws=500, chains=2, **quiet)
     assert hmetad.loo(fit).n_data_points == counts.sum()
     decided = hmetad.decide(hmetad.contrast(fit, var="dprime", over="task"), rope=(-0.1, 0.1))
-    page = hmetad.fit_report(fit, decided).html()
+    page = hmetad.report.fit_report(fit, decided).html()
     assert "signal-detection" in page
     assert "M-ratio" not in page

@@ -8,27 +8,21 @@ import xarray as xr
 
 from hmetad import (
     InputError,
-    auroc2,
     fit_dmc,
     fit_mle,
     from_nr,
-    gamma,
-    mean_confidence,
     measure,
-    measure_all,
-    measure_frame,
-    meta_information,
     notices,
-    phi,
     resample,
     resample_interval,
     sdt,
-    type2_counts,
-    type2_roc,
     uvsdt,
 )
+from hmetad.counts import type2_counts
 from hmetad.counts.names import DIM_NAMES
-from hmetad.measures import catalogue
+from hmetad.information import meta_information
+from hmetad.measures import auroc2, catalogue, gamma, mean_confidence, phi, type2_roc
+from hmetad.report import estimate_table
 from hmetad.results import find_result, results
 
 NEEDS_STIMULUS = {"dprime", "c", "hit_rate", "auroc2_by_response", "info", "meta_i1r"}
@@ -113,11 +107,11 @@ def test_all_measures_can_be_resampled(counts):
 
 
 def test_the_plain_table_has_a_column_per_number(counts):
-    frame = measure_frame(measure(counts))
+    frame = estimate_table(measure(counts))
     assert frame["model"].tolist() == ["a", "b"]
     by_response = auroc2(counts, response_conditional=True).to_numpy()
     np.testing.assert_array_equal(frame["auroc2_by_response_S2"], by_response[:, 1])
-    interval = measure_frame(resample_interval(counts, sdt, n=20, seed=1))
+    interval = estimate_table(resample_interval(counts, sdt, n=20, seed=1))
     assert (interval["dprime_lower"] <= interval["dprime"]).all()
     assert (interval["dprime"] <= interval["dprime_upper"]).all()
 
@@ -136,7 +130,7 @@ def results_of(function, table):
 
 FUNCTIONS = {
     "measure": measure,
-    "measure_all": measure_all,
+    "measure with meta-d′": lambda table: measure(table, meta_d=True),
     "type2_roc": type2_roc,
     "mean_confidence": mean_confidence,
     "meta_information": meta_information,
@@ -144,7 +138,7 @@ FUNCTIONS = {
     "fit_mle": fit_mle,
     "fit_dmc": fit_dmc,
     "resample": lambda table: resample(table, gamma, n=3, seed=1),
-    "measure_frame": lambda table: measure_frame(gamma(table)).set_index("cell").to_xarray(),
+    "estimate_table": lambda table: estimate_table(gamma(table)).set_index("cell").to_xarray(),
 }
 
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.measures.reliability import calibration
 from hmetad.measures.monotonicity import accuracy_by_confidence
+from hmetad.measures.reliability import calibration
 from hmetad.measures.selection import selective_prediction
 
 TRIALS = pd.DataFrame(

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from report.hostile_labels import HOSTILE, VERDICTS
 
+from hmetad import plots
+from hmetad.plots.intervals import describe_intervals
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, table_from_frame
-from hmetad.plots.intervals import describe_intervals, plot_forest
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def hostile_matrix(everything):
 def hostile_report(hostile_frame):
     """Every kind of block, with hostile text in every place that takes text."""
     everything = " ".join(HOSTILE)
-    forest = plot_forest(hostile_frame, xlabel=HOSTILE[3]).figure
-    second = plot_forest(hostile_frame.head(3), reference=0.0, rope=(-0.1, 0.1)).figure
+    forest = plots.forest(hostile_frame, xlabel=HOSTILE[3]).figure
+    second = plots.forest(hostile_frame.head(3), reference=0.0, rope=(-0.1, 0.1)).figure
     return Report(
         HOSTILE[0],
         (

@@ -9,8 +9,8 @@ import pytest
 from attacks.hostile_texts import FRAGMENTS
 from report.hostile_labels import HOSTILE
 
-from hmetad.text.escape import visible
 from hmetad.report.page.report import Alerts, Prose, Report, Table
+from hmetad.text.escape import visible
 
 
 def test_hostile_labels_are_text_and_no_script_runs(hostile_report, browser, tmp_path):

@@ -19,7 +19,7 @@ def with_log_m(fit, change):
 
 
 def test_log_m_has_its_mean_and_equal_tailed_interval(fit):
-    frame = hmetad.estimate_frame(fit, ci_prob=0.9)
+    frame = hmetad.report.estimate_table(fit, ci_prob=0.9)
     draws = fit["posterior"]["log_m"].transpose("cell", ...).to_numpy().reshape(2, -1)
     np.testing.assert_allclose(frame["log_m"], draws.mean(axis=1))
     for side, tail in (("lower", 0.05), ("upper", 0.95)):
@@ -30,7 +30,7 @@ def test_log_m_has_its_mean_and_equal_tailed_interval(fit):
 
 def test_log_m_that_is_undefined_in_a_draw_has_no_mean(fit):
     holed = with_log_m(fit, lambda x: x.where((x["draw"] > 0) | (x["cell"] != x["cell"][0])))
-    frame = hmetad.estimate_frame(holed)
+    frame = hmetad.report.estimate_table(holed)
     columns = ["log_m", "log_m_lower", "log_m_upper"]
     assert frame[columns].isna().to_numpy().tolist() == [[True] * 3, [False] * 3]
     assert frame["m_ratio"].notna().all()
@@ -38,15 +38,15 @@ def test_log_m_that_is_undefined_in_a_draw_has_no_mean(fit):
 
 def test_without_log_m_the_rest_is_as_it_was(fit):
     posterior = fit["posterior"].to_dataset().drop_vars("log_m")
-    frame = hmetad.estimate_frame(fit.assign(posterior=xr.DataTree(posterior)))
-    whole = hmetad.estimate_frame(fit)
+    frame = hmetad.report.estimate_table(fit.assign(posterior=xr.DataTree(posterior)))
+    whole = hmetad.report.estimate_table(fit)
     assert frame.equals(whole.drop(columns=["log_m", "log_m_lower", "log_m_upper"]))
 
 
 def test_the_report_keeps_its_columns(fit):
     (table,) = [
         block
-        for block in hmetad.fit_report(fit).blocks
+        for block in hmetad.report.fit_report(fit).blocks
         if getattr(block, "name", "") == "estimates"
     ]
     assert len(table.columns) == 13
@@ -57,6 +57,6 @@ def test_a_grouping_column_called_like_a_bound_is_refused(fit):
     posterior = fit["posterior"].to_dataset().assign_coords(c_lower=("cell", ["a", "b"]))
     fit = fit.assign(posterior=xr.DataTree(posterior))
     with pytest.raises(hmetad.InputError, match="by: got 'c_lower'"):
-        hmetad.estimate_frame(fit)
+        hmetad.report.estimate_table(fit)
     with pytest.raises(hmetad.InputError, match="by: got 'c_lower'"):
-        hmetad.plot_by(fit, "c", x="c_lower", hue=None)
+        hmetad.plots.by(fit, "c", x="c_lower", hue=None)

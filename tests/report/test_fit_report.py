@@ -12,8 +12,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import hmetad
-from hmetad import InputError, combine_reports, fit_report, plot_fit, predicted_counts
+from hmetad import InputError, plots
+from hmetad.bayes import predicted_counts
 from hmetad.plots.fits import describe_fit
+from hmetad.report import combine_reports, fit_report
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 800, "chains": 2}
 NAMES = ["plain", "<script>alert(1)</script>", "a|b $x_1$"]
@@ -87,7 +89,7 @@ def test_several_reports_become_one(fit):
 @pytest.mark.parametrize("kind", ["ratings", "roc"])
 def test_the_fit_check_draws_observed_and_predicted(fit, kind):
     predicted = predicted_counts(fit)
-    axes = plot_fit(predicted, kind=kind)
+    axes = plots.fit(predicted, kind=kind)
     assert len(axes) == 3
     drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes[0].lines])
     one = predicted.isel(cell=0)
@@ -107,12 +109,12 @@ def test_words_say_where_the_fit_is_poor(fit):
 def test_too_many_cells_or_other_axes_are_refused(fit):
     predicted = predicted_counts(fit)
     with pytest.raises(InputError, match="one per panel"):
-        plot_fit(predicted, ax=list(plot_fit(predicted))[:2])
+        plots.fit(predicted, ax=list(plots.fit(predicted))[:2])
     with pytest.raises(InputError, match="kind: got 'bars'"):
-        plot_fit(predicted, kind="bars")
+        plots.fit(predicted, kind="bars")
     many = predicted.isel(cell=np.zeros(30, int))
     with pytest.raises(InputError, match="at most 24"):
-        plot_fit(many)
+        plots.fit(many)
 
 
 def test_responses_with_an_m_of_their_own_are_reported():

@@ -39,7 +39,7 @@ def decisions(fit):
 
 @pytest.fixture(scope="module")
 def report(fit, decisions):
-    return hmetad.fit_report(fit, decisions, title="Large")
+    return hmetad.report.fit_report(fit, decisions, title="Large")
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_levels_stand_from_the_largest_to_the_smallest(small):
 def test_ranks_are_those_of_the_same_draws(fit, report):
     ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
     table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-1-ranks"))
-    part = hmetad.rank_table(ranks).query("domain == 'A'")
+    part = hmetad.compare.rank_table(ranks).query("domain == 'A'")
     assert [row[0] for row in table.rows] == part["model"].tolist()
     assert [row[4] for row in table.rows] == part["p_best"].tolist()
 
@@ -173,19 +173,21 @@ def test_many_pairs_of_separate_fits_are_a_ranking_and_a_matrix_too():
     fits = {"old": made_fit(list("abcde"), ["A"], seed=3), "new": made_fit(list("fghij"), ["A"])}
     drawn = hmetad.contrast(fits, var="log_m", over="model", within="domain", independent=True)
     decisions = hmetad.decide(drawn, rope=ROPE)
-    report = hmetad.fits_report(fits, decisions)
+    report = hmetad.report.fit_report(fits, decisions)
     [matrix] = [block for block in report.blocks if isinstance(block, Matrix)]
     ranking = next(b for b in report.blocks if getattr(b, "name", "").endswith("-ranks"))
     ranks = hmetad.rank(fits, var="log_m", over="model", within="domain", independent=True)
     assert sorted(matrix.levels) == list("abcdefghij")
-    assert [row[0] for row in ranking.rows] == hmetad.rank_table(ranks)["model"].tolist()
-    assert [row[1] for row in ranking.rows] == hmetad.rank_table(ranks)["mean_rank"].tolist()
+    assert [row[0] for row in ranking.rows] == hmetad.compare.rank_table(ranks)["model"].tolist()
+    assert [row[1] for row in ranking.rows] == hmetad.compare.rank_table(ranks)[
+        "mean_rank"
+    ].tolist()
     assert "The fits are separate" in report.markdown().partition("**Table 1")[0]
 
 
 def test_few_pairs_of_separate_fits_are_rows_with_a_figure():
     fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
     drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)
-    report = hmetad.fits_report(fits, hmetad.decide(drawn, rope=ROPE))
+    report = hmetad.report.fit_report(fits, hmetad.decide(drawn, rope=ROPE))
     kinds = [type(block).__name__ for block in report.blocks[:4]]
     assert kinds == ["Prose", "Prose", "Table", "Figure"]

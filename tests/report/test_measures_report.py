@@ -5,8 +5,9 @@ import html
 import numpy as np
 import pytest
 
-from hmetad import InputError, fit_mle, from_nr, measure, measures_report, resample_interval
+from hmetad import InputError, fit_mle, from_nr, measure, resample_interval
 from hmetad.counts.correct import type2_counts
+from hmetad.report import measures_report
 
 
 @pytest.fixture

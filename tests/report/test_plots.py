@@ -12,10 +12,10 @@ from report.hostile_labels import HOSTILE, VERDICTS
 
 import hmetad
 from hmetad.errors import InputError
-from hmetad.report.page.blocks import Figure as Block
-from hmetad.text.escape import shorten
-from hmetad.report.page.figures import figure_svg
 from hmetad.plots.style import drawable
+from hmetad.report.page.blocks import Figure as Block
+from hmetad.report.page.figures import figure_svg
+from hmetad.text.escape import shorten
 
 MANY = tuple(f"cell {place}" for place in range(100))
 LABELS = (*HOSTILE[:7], "_hidden in legends")
@@ -59,14 +59,14 @@ def counts_of(names, missing):
 
 def calibrated(names, missing):
     trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
-    one = hmetad.calibration(trials, bins=2)
+    one = hmetad.measures.calibration(trials, bins=2)
     several = one.isel(cell=[0] * len(names)).assign_coords(cell=np.array(names, dtype=str))
     return several.where(several["cell"] != names[0]) if missing and names else several
 
 
 def predicted(names, missing):
     table = counts_of(names, missing).astype(float)
-    roc = hmetad.type2_roc(counts_of(names, missing))
+    roc = hmetad.measures.type2_roc(counts_of(names, missing))
     rates = {f"{name}_mean": roc[name] for name in ("false_alarm_rate", "hit_rate")}
     rates |= {f"hit_rate_{side}": roc["hit_rate"] for side in ("lower", "upper")}
     counts = dict.fromkeys(("counts", "mean", "lower", "upper"), table)
@@ -80,34 +80,34 @@ def grown(names, missing):
 
 def criterion(names, missing, ax=None):
     columns = {"x": "label", "hue": "verdict", "panel": None}
-    return hmetad.plot_criterion(frame_of(names, missing), ax=ax, **columns)[0]
+    return hmetad.plots.criterion(frame_of(names, missing), ax=ax, **columns)[0]
 
 
 def by_number(names, missing, ax=None):
     frame = frame_of(names, missing).assign(number=np.arange(len(names)), hue=np.array(names, str))
-    return hmetad.plot_by(frame, "mean", x="number", hue="hue", ax=ax)
+    return hmetad.plots.by(frame, "mean", x="number", hue="hue", ax=ax)
 
 
 # The most names that each draws, and the plot of so many.
 PLOTS = {
-    "forest": (100, lambda n, m, ax=None: hmetad.plot_forest(frame_of(n, m), ax=ax)),
-    "decisions": (100, lambda n, m, ax=None: hmetad.plot_decisions(
+    "forest": (100, lambda n, m, ax=None: hmetad.plots.forest(frame_of(n, m), ax=ax)),
+    "decisions": (100, lambda n, m, ax=None: hmetad.plots.decisions(
         SomeDecisions(frame_of(n, m)), ax=ax)),
-    "bars": (100, lambda n, m, ax=None: hmetad.plot_sensitivity_bars(
+    "bars": (100, lambda n, m, ax=None: hmetad.plots.sensitivity_bars(
         frame_of(n, m), label="label", ax=ax)),
-    "by_name": (100, lambda n, m, ax=None: hmetad.plot_by(
+    "by_name": (100, lambda n, m, ax=None: hmetad.plots.by(
         frame_of(n, m), "mean", x="label", hue=None, ax=ax)),
     "by_number": (16, by_number),
     "criterion": (100, criterion),
-    "ratings": (16, lambda n, m, ax=None: hmetad.plot_accuracy_by_rating(counts_of(n, m), ax=ax)),
-    "calibration": (16, lambda n, m, ax=None: hmetad.plot_calibration(calibrated(n, m), ax=ax)),
-    "fit_ratings": (24, lambda n, m, ax=None: hmetad.plot_fit(predicted(n, m), ax=ax)[0]),
-    "fit_roc": (24, lambda n, m, ax=None: hmetad.plot_fit(predicted(n, m), kind="roc", ax=ax)[0]),
-    "groups": (16, lambda n, m, ax=None: hmetad.plot_group_accuracy(grown(n, m), ax=ax)),
-    "plane": (8, lambda n, m, ax=None: hmetad.plot_information_plane(
-        hmetad.meta_information(counts_of(n, m)), ax=ax)),
-    "type1_roc": (8, lambda n, m, ax=None: hmetad.plot_type1_roc(counts_of(n, m), ax=ax)),
-    "type2_roc": (8, lambda n, m, ax=None: hmetad.plot_type2_roc(counts_of(n, m), ax=ax)),
+    "ratings": (16, lambda n, m, ax=None: hmetad.plots.accuracy_by_rating(counts_of(n, m), ax=ax)),
+    "calibration": (16, lambda n, m, ax=None: hmetad.plots.calibration(calibrated(n, m), ax=ax)),
+    "fit_ratings": (24, lambda n, m, ax=None: hmetad.plots.fit(predicted(n, m), ax=ax)[0]),
+    "fit_roc": (24, lambda n, m, ax=None: hmetad.plots.fit(predicted(n, m), kind="roc", ax=ax)[0]),
+    "groups": (16, lambda n, m, ax=None: hmetad.plots.group_accuracy(grown(n, m), ax=ax)),
+    "plane": (8, lambda n, m, ax=None: hmetad.plots.information_plane(
+        hmetad.information.meta_information(counts_of(n, m)), ax=ax)),
+    "type1_roc": (8, lambda n, m, ax=None: hmetad.plots.type1_roc(counts_of(n, m), ax=ax)),
+    "type2_roc": (8, lambda n, m, ax=None: hmetad.plots.type2_roc(counts_of(n, m), ax=ax)),
 }  # fmt: skip
 every_plot = pytest.mark.parametrize("name", PLOTS)
 
@@ -218,10 +218,10 @@ def test_plots_give_axes_on_a_figure_that_pyplot_does_not_know():
 def test_plots_leave_their_input_as_it_was():
     frame, table = frame_of(MANY[:4], missing=True), counts_of(MANY[:4], missing=True)
     before = frame.copy(), table.copy(deep=True)
-    hmetad.plot_forest(frame, group="verdict")
-    hmetad.plot_by(frame, "mean", x="c", hue="label")
-    hmetad.plot_criterion(frame, x="label", hue="verdict", panel=None)
-    hmetad.plot_accuracy_by_rating(table)
+    hmetad.plots.forest(frame, group="verdict")
+    hmetad.plots.by(frame, "mean", x="c", hue="label")
+    hmetad.plots.criterion(frame, x="label", hue="verdict", panel=None)
+    hmetad.plots.accuracy_by_rating(table)
     pd.testing.assert_frame_equal(frame, before[0])
     xr.testing.assert_identical(table, before[1])
 
@@ -243,10 +243,10 @@ def test_long_labels_are_cut_in_the_middle():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda frame: hmetad.plot_forest(frame, label="verdcit"),
-        lambda frame: hmetad.plot_by(frame, x="verdcit"),
-        lambda frame: hmetad.plot_criterion(frame, x="label", hue="verdcit", panel=None),
-        lambda frame: hmetad.plot_sensitivity_bars(frame, label="verdcit"),
+        lambda frame: hmetad.plots.forest(frame, label="verdcit"),
+        lambda frame: hmetad.plots.by(frame, x="verdcit"),
+        lambda frame: hmetad.plots.criterion(frame, x="label", hue="verdcit", panel=None),
+        lambda frame: hmetad.plots.sensitivity_bars(frame, label="verdcit"),
     ],
 )
 def test_missing_column_is_named_and_a_near_one_suggested(draw):
@@ -259,7 +259,7 @@ def test_legend_beside_axes_that_are_given_stands_clear_of_their_titles(layout):
     figure = Figure(figsize=(9.0, 4.0), layout=layout)
     *given, other = figure.subplots(1, 4)
     names = ("one", "two", "three")
-    hmetad.plot_fit(predicted(names, False), ax=given)
+    hmetad.plots.fit(predicted(names, False), ax=given)
     figure.draw_without_rendering()
     legend = given[0].get_legend().get_window_extent()
     titles = figure.findobj(lambda artist: getattr(artist, "get_text", str)() in names)

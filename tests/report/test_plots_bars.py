@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from hmetad.plots.bars import plot_sensitivity_bars
+from hmetad import plots
 
 
 def test_bars_differ_by_hatch_and_carry_their_ratio():
@@ -17,7 +17,7 @@ def test_bars_differ_by_hatch_and_carry_their_ratio():
             "m_ratio": [0.75, np.nan],
         }
     )
-    ax = plot_sensitivity_bars(frame)
+    ax = plots.sensitivity_bars(frame)
     assert [bar.get_height() for bar in ax.patches] == [2.0, 1.0, 1.5, 0.5]
     assert len({bar.get_hatch() for bar in ax.patches}) == 2
     assert [text.get_text() for text in ax.texts] == ["0.75", "–"]

@@ -8,9 +8,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import hmetad
+from hmetad import plots
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
-from hmetad.plots.conditions import plot_by, plot_criterion
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def estimates():
 
 
 def test_criterion_has_a_panel_per_task_and_a_line_per_model(estimates):
-    axes = plot_criterion(estimates, estimate="mean")
+    axes = plots.criterion(estimates, estimate="mean")
     assert [ax.get_title(loc="left") for ax in axes] == ["A", "B"]
     assert axes[0].get_legend_handles_labels()[1] == ["GPT-5", "Mistral"]
 
 
 def test_lines_are_told_apart_without_colour(estimates):
-    axes = plot_criterion(estimates, estimate="mean")
+    axes = plots.criterion(estimates, estimate="mean")
     lines = axes[0].get_legend_handles_labels()[0]
     assert len({line.get_marker() for line in lines}) == 2
     assert len({str(line.get_linestyle()) for line in lines}) == 2
@@ -43,7 +43,7 @@ def test_lines_are_told_apart_without_colour(estimates):
 
 def test_criterion_refuses_too_few_axes(estimates):
     with pytest.raises(InputError, match="one per panel"):
-        plot_criterion(estimates, estimate="mean", ax=Figure().subplots())
+        plots.criterion(estimates, estimate="mean", ax=Figure().subplots())
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def whiskers(ax):
 
 
 def test_levels_stand_side_by_side_at_every_name(frame):
-    ax = plot_by(frame, reference=1.0)
+    ax = plots.by(frame, reference=1.0)
     assert points(ax) == [[0.8, 1.0], [0.9, 1.1]]
     left, right = (line.get_xdata() for line in ax.get_legend_handles_labels()[0])
     assert (left < right).all()
@@ -80,7 +80,7 @@ def test_levels_stand_side_by_side_at_every_name(frame):
 
 
 def test_lines_over_a_number_are_in_its_order_and_have_bands(over_trials):
-    ax = plot_by(over_trials, x="trials", hue=None)
+    ax = plots.by(over_trials, x="trials", hue=None)
     [line] = [line for line in ax.lines if len(line.get_xdata()) == 3]
     assert line.get_xydata().tolist() == [[100, 0.6], [200, 0.7], [400, 0.8]]
     [band] = ax.collections
@@ -89,7 +89,7 @@ def test_lines_over_a_number_are_in_its_order_and_have_bands(over_trials):
 
 
 def test_a_number_made_text_stands_side_by_side(over_trials):
-    ax = plot_by(over_trials.astype({"trials": str}), x="trials", hue=None)
+    ax = plots.by(over_trials.astype({"trials": str}), x="trials", hue=None)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["400", "100", "200"]
 
 
@@ -97,7 +97,7 @@ def test_draws_are_summarised_by_mean_and_quantiles():
     drawn = np.random.default_rng(0).normal(size=(4, 100, 2))
     coords = {"cell": ["a", "b"], "task": ("cell", ["A", "B"])}
     draws = xr.Dataset({"dprime": (("chain", "draw", "cell"), drawn)}, coords)
-    ax = plot_by(draws, "dprime", hue=None, ci_prob=0.8)
+    ax = plots.by(draws, "dprime", hue=None, ci_prob=0.8)
     flat = drawn.reshape(-1, 2)
     np.testing.assert_allclose(whiskers(ax), np.quantile(flat, [0.1, 0.9], axis=0).T)
     heights = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2]
@@ -110,7 +110,7 @@ def test_a_fit_is_drawn_from_its_posterior(frame):
     values = np.tile(frame["m_ratio"], (2, 5, 1))
     coords = {name: ("cell", frame[name].to_numpy(str)) for name in ("task", "model")}
     posterior = xr.Dataset({"m_ratio": (("chain", "draw", "cell"), values)}, coords)
-    heights = points(plot_by(xr.DataTree.from_dict({"posterior": posterior})))
+    heights = points(plots.by(xr.DataTree.from_dict({"posterior": posterior})))
     np.testing.assert_allclose(heights, [[0.8, 1.0], [0.9, 1.1]])
 
 
@@ -119,7 +119,7 @@ def test_a_cell_with_an_undefined_draw_is_left_out():
     draws = xr.Dataset(
         {"m_ratio": (("chain", "draw", "cell"), values)}, {"task": ("cell", ["A", "B"])}
     )
-    assert len(whiskers(plot_by(draws, hue=None))) == 1
+    assert len(whiskers(plots.by(draws, hue=None))) == 1
 
 
 def test_estimates_are_drawn_with_the_interval_beside_them():
@@ -127,33 +127,33 @@ def test_estimates_are_drawn_with_the_interval_beside_them():
     measured = hmetad.resample_interval(counts, hmetad.sdt, n=50, seed=1)
     found = measured["dprime"].isel(cell=0)
     expected = [[found.sel(summary=name).item() for name in ("lower", "upper")]]
-    assert whiskers(plot_by(measured, "dprime", hue=None)) == expected
-    assert whiskers(plot_by(hmetad.sdt(counts), "dprime", hue=None)) == []
+    assert whiskers(plots.by(measured, "dprime", hue=None)) == expected
+    assert whiskers(plots.by(hmetad.sdt(counts), "dprime", hue=None)) == []
 
 
 def test_a_mean_outside_its_interval_is_drawn_where_it_is(frame):
-    ax = plot_by(frame.assign(m_ratio=[2.0] * 4))
+    ax = plots.by(frame.assign(m_ratio=[2.0] * 4))
     assert points(ax) == [[2.0, 2.0], [2.0, 2.0]]
     assert [0.7, 0.9] in whiskers(ax)
 
 
 def test_several_estimates_of_one_place_are_refused(frame):
     with pytest.raises(InputError, match=r"several rows of task 'A' and model 'x'.*risk"):
-        plot_by(pd.concat([frame, frame]).assign(risk="none"))
+        plots.by(pd.concat([frame, frame]).assign(risk="none"))
     with pytest.raises(InputError, match="several rows"):
-        plot_criterion(pd.concat([frame] * 2), x="task", panel=None, estimate="m_ratio",
+        plots.criterion(pd.concat([frame] * 2), x="task", panel=None, estimate="m_ratio",
                        lower="m_ratio_lower", upper="m_ratio_upper")  # fmt: skip
 
 
 def test_what_cannot_be_drawn_is_refused_with_what_can(frame):
     with pytest.raises(InputError, match=r"'tsk'.*'task'"):
-        plot_by(frame, x="tsk")
+        plots.by(frame, x="tsk")
     with pytest.raises(InputError, match=r"'upp'"):
-        plot_by(frame, upper="upp")
+        plots.by(frame, upper="upp")
     with pytest.raises(InputError, match=r"'m_ratoi'.*'m_ratio'"):
-        plot_by(xr.Dataset({"m_ratio": ("cell", [1.0])}), "m_ratoi")
+        plots.by(xr.Dataset({"m_ratio": ("cell", [1.0])}), "m_ratoi")
     with pytest.raises(InputError, match="a fit, a Dataset or a data frame"):
-        plot_by(np.zeros(3))
+        plots.by(np.zeros(3))
     many = pd.DataFrame({"task": "A", "model": range(17), "m_ratio": 1.0}).astype({"model": str})
     with pytest.raises(InputError, match="at most 16"):
-        plot_by(many)
+        plots.by(many)

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from report.hostile_labels import HOSTILE
 from scipy.stats import binomtest
 
+from hmetad import plots
 from hmetad.errors import InputError
 from hmetad.measures.reliability import calibration
-from hmetad.plots.reliability import plot_calibration
 from hmetad.plots.style import drawable
 
 
@@ -45,7 +45,7 @@ def texts(figure):
 
 def test_points_are_the_bins_of_each_cell():
     data = calibrated()
-    lines = [line for line in point_lines(plot_calibration(data)) if len(line.get_xdata()) == 10]
+    lines = [line for line in point_lines(plots.calibration(data)) if len(line.get_xdata()) == 10]
     for line, cell in zip(
         (line for line in lines if line.get_linestyle() != "None"), data["cell"], strict=True
     ):
@@ -56,7 +56,7 @@ def test_points_are_the_bins_of_each_cell():
 
 def test_whiskers_are_wilsons():
     data = calibrated(bins=3).isel(cell=[0])
-    ax = plot_calibration(data)
+    ax = plots.calibration(data)
     [whiskers] = [
         c for c in ax.collections if len(c.get_paths()) == 3 and hasattr(c, "get_segments")
     ]
@@ -69,19 +69,19 @@ def test_whiskers_are_wilsons():
 
 
 def test_the_diagonal_is_drawn_from_end_to_end():
-    lines = [line.get_xydata().tolist() for line in plot_calibration(calibrated()).lines]
+    lines = [line.get_xydata().tolist() for line in plots.calibration(calibrated()).lines]
     assert [[0.0, 0.0], [1.0, 1.0]] in lines
 
 
 def test_bins_without_trials_are_left_out():
     data = calibrated(method="width")
     assert (data["bin_trials"] == 0).any()
-    for line in point_lines(plot_calibration(data)):
+    for line in point_lines(plots.calibration(data)):
         assert np.isfinite(line.get_ydata()).all()
 
 
 def test_the_histogram_stays_below_every_accuracy():
-    ax = plot_calibration(calibrated())
+    ax = plots.calibration(calibrated())
     columns = [patch for patch in ax.patches if hasattr(patch, "get_data")]
     assert len(columns) == 2
     for patch in columns:
@@ -94,7 +94,7 @@ def test_the_histogram_stays_below_every_accuracy():
 
 
 def test_cells_are_told_apart_without_colour():
-    ax = plot_calibration(calibrated(("a", "b", "c")))
+    ax = plots.calibration(calibrated(("a", "b", "c")))
     handles, labels = ax.get_legend_handles_labels()
     assert labels == ["a", "b", "c"]
     assert len({line.get_marker() for line in handles}) == 3
@@ -104,19 +104,19 @@ def test_cells_are_told_apart_without_colour():
 
 @pytest.mark.parametrize("choose", [{"cell": [0]}, {"cell": 0}])
 def test_one_cell_needs_no_legend_and_has_its_name_as_title(choose):
-    ax = plot_calibration(calibrated().isel(choose))
+    ax = plots.calibration(calibrated().isel(choose))
     assert ax.get_legend() is None
     assert ax.get_title(loc="left") == "one"
 
 
 def test_one_cell_without_a_name_is_drawn():
     data = calibrated().isel(cell=0).drop_vars("cell")
-    assert plot_calibration(data).get_title(loc="left") == "all"
+    assert plots.calibration(data).get_title(loc="left") == "all"
 
 
 def test_all_right_in_one_bin_is_drawn():
     trials = pd.DataFrame({"correct": [1, 1], "confidence": [1.0, 1.0]})
-    assert drawn(plot_calibration(calibration(trials)).figure)
+    assert drawn(plots.calibration(calibration(trials)).figure)
 
 
 def test_axes_given_are_drawn_into_and_new_ones_are_unknown_to_pyplot():
@@ -124,8 +124,8 @@ def test_axes_given_are_drawn_into_and_new_ones_are_unknown_to_pyplot():
 
     before = plt.get_fignums()
     given = Figure().subplots()
-    assert plot_calibration(calibrated(), ax=given) is given
-    own = plot_calibration(calibrated())
+    assert plots.calibration(calibrated(), ax=given) is given
+    own = plots.calibration(calibrated())
     assert isinstance(own, Axes)
     assert own.figure is not given.figure
     assert plt.get_fignums() == before
@@ -134,13 +134,13 @@ def test_axes_given_are_drawn_into_and_new_ones_are_unknown_to_pyplot():
 def test_the_input_is_left_as_it_was():
     data = calibrated()
     before = data.copy(deep=True)
-    plot_calibration(data)
+    plots.calibration(data)
     xr.testing.assert_identical(data, before)
 
 
 def test_order_of_dims_does_not_matter():
     data = calibrated()
-    one, other = (plot_calibration(x) for x in (data, data.transpose("bin", ...)))
+    one, other = (plots.calibration(x) for x in (data, data.transpose("bin", ...)))
     for a, b in zip(point_lines(one), point_lines(other), strict=True):
         np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
 
@@ -148,18 +148,18 @@ def test_order_of_dims_does_not_matter():
 def test_hostile_labels_are_drawn_as_they_are():
     data = calibrated()
     many = data.isel(cell=[0] * len(HOSTILE)).assign_coords(cell=list(HOSTILE))
-    figure = plot_calibration(many).figure
+    figure = plots.calibration(many).figure
     assert drawn(figure)
     assert any(drawable("$x_1$") in text for text in texts(figure))
     for label in HOSTILE:
-        assert drawn(plot_calibration(data.isel(cell=0).assign_coords(cell=label)).figure)
+        assert drawn(plots.calibration(data.isel(cell=0).assign_coords(cell=label)).figure)
 
 
 def test_figures_are_the_same_every_time():
     from hmetad.report.page.blocks import Figure as Block
     from hmetad.report.page.figures import figure_svg
 
-    first, second = (plot_calibration(calibrated()).figure for _ in range(2))
+    first, second = (plots.calibration(calibrated()).figure for _ in range(2))
     assert figure_svg(Block("F", "F", first)) == figure_svg(Block("F", "F", second))
 
 
@@ -173,4 +173,4 @@ def test_figures_are_the_same_every_time():
 )
 def test_what_is_no_calibration_is_refused(data, message):
     with pytest.raises(InputError, match=message):
-        plot_calibration(data)
+        plots.calibration(data)

@@ -20,6 +20,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 
 import hmetad
+from hmetad import plots
 
 BASELINE = Path(__file__).parent / "baseline"
 DPI = 50
@@ -97,14 +98,14 @@ def calibrated():
     correct = (np.arange(200) * 7) % 89 < 100 * confidence**2
     model = np.repeat(MODELS[:2], 100)
     trials = pd.DataFrame({"confidence": confidence, "correct": correct, "model": model})
-    return hmetad.calibration(trials, by="model", bins=5)
+    return hmetad.measures.calibration(trials, by="model", bins=5)
 
 
 def predicted():
     """Counts and ROC curves beside predicted ones that are a little off."""
     table = counts().astype(float)
     mean = 0.9 * table + 3
-    roc = hmetad.type2_roc(counts())
+    roc = hmetad.measures.type2_roc(counts())
     found = {"counts": table, "mean": mean, "lower": 0.6 * mean, "upper": 1.4 * mean + 2}
     for name, far in (("false_alarm_rate", 1.0), ("hit_rate", 0.95)):
         found |= {name: roc[name], f"{name}_mean": far * roc[name]}
@@ -139,26 +140,28 @@ def group_accuracy():
 def forest():
     bounds = {"estimate": "m_ratio", "lower": "m_ratio_lower", "upper": "m_ratio_upper"}
     look = {"group": "task", "reference": 1.0, "rope": (0.9, 1.1), "xlabel": "M-ratio"}
-    return hmetad.plot_forest(estimates(), label="model", **bounds, **look)
+    return hmetad.plots.forest(estimates(), label="model", **bounds, **look)
 
 
 PICTURES = {
-    "accuracy_by_rating": lambda: hmetad.plot_accuracy_by_rating(counts()),
-    "by_name": lambda: hmetad.plot_by(estimates(), reference=1.0),
-    "by_number": lambda: hmetad.plot_by(over_temperature(), x="temperature"),
-    "calibration": lambda: hmetad.plot_calibration(calibrated()),
-    "calibration_of_one": lambda: hmetad.plot_calibration(calibrated().isel(cell=[0])),
-    "criterion": lambda: hmetad.plot_criterion(criteria(), xlabel="risk")[0],
-    "decisions": lambda: hmetad.plot_decisions(decisions()),
-    "fit_ratings": lambda: hmetad.plot_fit(predicted())[0],
-    "fit_roc": lambda: hmetad.plot_fit(predicted(), kind="roc")[0],
+    "accuracy_by_rating": lambda: hmetad.plots.accuracy_by_rating(counts()),
+    "by_name": lambda: hmetad.plots.by(estimates(), reference=1.0),
+    "by_number": lambda: hmetad.plots.by(over_temperature(), x="temperature"),
+    "calibration": lambda: hmetad.plots.calibration(calibrated()),
+    "calibration_of_one": lambda: hmetad.plots.calibration(calibrated().isel(cell=[0])),
+    "criterion": lambda: hmetad.plots.criterion(criteria(), xlabel="risk")[0],
+    "decisions": lambda: hmetad.plots.decisions(decisions()),
+    "fit_ratings": lambda: hmetad.plots.fit(predicted())[0],
+    "fit_roc": lambda: hmetad.plots.fit(predicted(), kind="roc")[0],
     "forest": forest,
-    "group_accuracy": lambda: hmetad.plot_group_accuracy(group_accuracy()),
-    "information_plane": lambda: hmetad.plot_information_plane(hmetad.meta_information(counts())),
-    "sensitivity_bars": lambda: hmetad.plot_sensitivity_bars(sensitivities()),
-    "type1_roc": lambda: hmetad.plot_type1_roc(counts(1)),
-    "type2_roc": lambda: hmetad.plot_type2_roc(counts()),
-    "type2_roc_of_one": lambda: hmetad.plot_type2_roc(counts(1)),
+    "group_accuracy": lambda: hmetad.plots.group_accuracy(group_accuracy()),
+    "information_plane": lambda: hmetad.plots.information_plane(
+        hmetad.information.meta_information(counts())
+    ),
+    "sensitivity_bars": lambda: hmetad.plots.sensitivity_bars(sensitivities()),
+    "type1_roc": lambda: hmetad.plots.type1_roc(counts(1)),
+    "type2_roc": lambda: hmetad.plots.type2_roc(counts()),
+    "type2_roc_of_one": lambda: hmetad.plots.type2_roc(counts(1)),
 }
 
 
@@ -192,8 +195,9 @@ def test_plot_looks_like_its_picture(name, tmp_path):
 
 
 def test_every_public_plot_has_a_picture():
-    plots = {name.removeprefix("plot_") for name in hmetad.__all__ if name.startswith("plot_")}
-    missing = [plot for plot in plots if not any(name.startswith(plot) for name in PICTURES)]
+    missing = [
+        plot for plot in plots.__all__ if not any(name.startswith(plot) for name in PICTURES)
+    ]
     assert missing == []
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hmetad import plots
+from hmetad.plots.intervals import describe_intervals
 from hmetad.text.escape import visible
-from hmetad.plots.intervals import describe_intervals, plot_decisions, plot_forest
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def estimates():
 
 
 def test_forest_has_a_heading_per_group_and_rows_from_the_top(estimates):
-    ax = plot_forest(estimates, label="model", group="task")
+    ax = plots.forest(estimates, label="model", group="task")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names == ["A", "GPT-5", "Mistral", "B", "GPT-5", "Mistral"]
     assert [tick.get_fontweight() for tick in ax.get_yticklabels()][:2] == ["bold", "normal"]
@@ -47,7 +48,7 @@ def test_forest_has_a_heading_per_group_and_rows_from_the_top(estimates):
 
 
 def test_forest_writes_its_numbers_and_says_what_is_missing(estimates):
-    ax = plot_forest(estimates, label="model")
+    ax = plots.forest(estimates, label="model")
     assert [text.get_text() for text in ax.texts] == [
         "0.86  [0.80, 0.92]",
         "0.90  [0.85, 0.95]",
@@ -58,14 +59,14 @@ def test_forest_writes_its_numbers_and_says_what_is_missing(estimates):
 
 def test_each_verdict_has_a_marker_of_its_own(estimates):
     words = ["different", "negligible", "inconclusive", "unreliable"]
-    ax = plot_decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
+    ax = plots.decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
     markers = [line.get_marker() for line in ax.lines if line.get_marker() != "None"]
     assert len(set(markers)) == 4
     assert [text.get_text() for text in ax.texts] == words
 
 
 def test_decisions_name_the_quantity_and_the_interval(estimates):
-    ax = plot_decisions(SomeDecisions(estimates.assign(label="a", verdict="different")))
+    ax = plots.decisions(SomeDecisions(estimates.assign(label="a", verdict="different")))
     assert ax.get_xlabel().replace("\n", " ") == (
         "difference in log M-ratio (95 % equal-tailed interval, corrected for 3 comparisons)"
     )
@@ -73,7 +74,7 @@ def test_decisions_name_the_quantity_and_the_interval(estimates):
 
 def test_range_that_is_open_at_one_end_is_drawn_to_the_edge(estimates):
     frame = estimates.assign(label="a", verdict="different")
-    ax = plot_decisions(SomeDecisions(frame, rope=(-np.inf, 0.05)))
+    ax = plots.decisions(SomeDecisions(frame, rope=(-np.inf, 0.05)))
     [band] = ax.patches
     assert band.get_x() == ax.get_xlim()[0]
     assert band.get_x() + band.get_width() == pytest.approx(0.05)
@@ -81,7 +82,7 @@ def test_range_that_is_open_at_one_end_is_drawn_to_the_edge(estimates):
 
 def test_row_without_interval_keeps_its_verdict(estimates):
     words = ["different"] * 3 + ["unreliable"]
-    ax = plot_decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
+    ax = plots.decisions(SomeDecisions(estimates.assign(label=words, verdict=words)))
     assert ax.texts[-1].get_text() == "unreliable"
 
 

@@ -8,17 +8,12 @@ import xarray as xr
 from matplotlib.figure import Figure
 from report.hostile_labels import HOSTILE
 
+from hmetad import plots
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
-from hmetad.plots.curves import (
-    plot_group_accuracy,
-    plot_information_plane,
-    plot_type1_roc,
-    plot_type2_roc,
-)
 
 
 @pytest.fixture
@@ -45,42 +40,42 @@ def curve(ax, place=-1):
 @pytest.mark.parametrize("as_type2", [False, True])
 def test_area_under_the_drawn_type2_curve_is_auroc2(counts, as_type2):
     table = type2_counts(counts) if as_type2 else counts
-    x, y = curve(plot_type2_roc(table))
+    x, y = curve(plots.type2_roc(table))
     assert np.trapezoid(y, x) == pytest.approx(auroc2(counts).item(), abs=1e-12)
 
 
 def test_type1_curve_goes_through_the_rates_of_the_responses(counts):
-    x, y = curve(plot_type1_roc(counts))
+    x, y = curve(plots.type1_roc(counts))
     np.testing.assert_allclose(x, [0, 0.06, 0.3, 0.58, 1])
     np.testing.assert_allclose(y, [0, 0.38, 0.7, 0.98, 1])
 
 
 def test_bounds_are_drawn_for_one_cell_only(counts, several):
-    for plot in (plot_type1_roc, plot_type2_roc):
+    for plot in (plots.type1_roc, plots.type2_roc):
         assert len(plot(counts).collections) == 1
         assert not plot(several).collections
 
 
 def test_the_information_plane_shows_every_cell_between_the_bounds(several):
     measured = meta_information(several)
-    ax = plot_information_plane(measured)
+    ax = plots.information_plane(measured)
     points = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert len(points) == several.sizes["cell"]
     assert points[0].get_ydata()[0] == pytest.approx(measured["info"][0].item())
     labels = [line.get_label() for line in ax.lines]
     assert labels[:3] == ["lower bound", "upper bound", "normal noise"]
-    unequal = plot_information_plane(measured, prior=0.6)
+    unequal = plots.information_plane(measured, prior=0.6)
     assert "normal noise" not in [line.get_label() for line in unequal.lines]
 
 
 def test_curves_are_told_apart_without_colour(several):
-    lines = plot_type2_roc(several).lines[1:]
+    lines = plots.type2_roc(several).lines[1:]
     looks = {(line.get_marker(), str(line.get_linestyle())) for line in lines}
     assert len(looks) == several.sizes["cell"]
 
 
 def test_hostile_labels_are_drawn_as_they_are(several):
-    for ax in (plot_type2_roc(several), plot_information_plane(meta_information(several))):
+    for ax in (plots.type2_roc(several), plots.information_plane(meta_information(several))):
         assert b"<script" not in drawn(ax.figure)
 
 
@@ -90,13 +85,13 @@ def test_groups_have_a_line_for_each_kind():
         {"noise": ["uniform", "binary"], "size": [1, 3]},
         ("noise", "size"),
     )
-    ax = plot_group_accuracy(accuracy.T)
+    ax = plots.group_accuracy(accuracy.T)
     np.testing.assert_allclose(ax.lines[1].get_ydata(), [0.7, 0.784])
     with pytest.raises(InputError, match="one of them size"):
-        plot_group_accuracy(accuracy.rename(size="members"))
+        plots.group_accuracy(accuracy.rename(size="members"))
 
 
-@pytest.mark.parametrize("plot", [plot_type1_roc, plot_type2_roc])
+@pytest.mark.parametrize("plot", [plots.type1_roc, plots.type2_roc])
 def test_axes_that_are_given_are_drawn_into(counts, plot):
     ax = Figure().add_subplot()
     assert plot(counts, ax=ax) is ax
@@ -105,14 +100,14 @@ def test_axes_that_are_given_are_drawn_into(counts, plot):
 def test_what_cannot_be_drawn_is_refused(counts, several):
     many = xr.concat([several] * 2, "cell")
     with pytest.raises(InputError, match="at most 8"):
-        plot_type2_roc(many)
+        plots.type2_roc(many)
     with pytest.raises(InputError, match="a dim cell"):
-        plot_type2_roc(counts.isel(cell=0))
+        plots.type2_roc(counts.isel(cell=0))
     with pytest.raises(InputError, match="info and accuracy"):
-        plot_information_plane(meta_information(type2_counts(counts)))
+        plots.information_plane(meta_information(type2_counts(counts)))
 
 
 def test_a_cell_without_trials_leaves_an_empty_curve():
     nothing = from_nr([0, 0, 0, 0], [0, 0, 0, 0])
-    for plot in (plot_type1_roc, plot_type2_roc):
+    for plot in (plots.type1_roc, plots.type2_roc):
         assert drawn(plot(nothing).figure)

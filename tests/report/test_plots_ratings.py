@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 from scipy.stats import binomtest
 
+from hmetad import plots
 from hmetad.errors import InputError
 from hmetad.plots.marks import wilson
-from hmetad.plots.ratings import plot_accuracy_by_rating
 
 
 def line_heights(ax):
@@ -35,24 +35,24 @@ def counts():
 
 
 def test_accuracy_counts_agreement_of_stimulus_and_response(counts):
-    heights = line_heights(plot_accuracy_by_rating(counts))
+    heights = line_heights(plots.accuracy_by_rating(counts))
     np.testing.assert_allclose(heights[0], [0.5, 2 / 3, 6 / 7, 40 / 42])
 
 
 def test_rating_that_is_never_used_leaves_a_gap(counts):
-    heights = line_heights(plot_accuracy_by_rating(counts))
+    heights = line_heights(plots.accuracy_by_rating(counts))
     assert [bool(gap) for gap in np.isnan(heights[1])] == [False, True, False, False]
 
 
 def test_accuracy_does_not_depend_on_the_order_of_dims(counts):
     turned = counts.transpose("rating", "response", "cell", "stimulus")
-    one, two = (line_heights(plot_accuracy_by_rating(c)) for c in (counts, turned))
+    one, two = (line_heights(plots.accuracy_by_rating(c)) for c in (counts, turned))
     np.testing.assert_array_equal(one, two)
 
 
 def test_accuracy_refuses_a_table_without_stimulus(counts):
     with pytest.raises(InputError, match="stimulus"):
-        plot_accuracy_by_rating(counts.sum("stimulus"))
+        plots.accuracy_by_rating(counts.sum("stimulus"))
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(8, 10), (0, 7), (7, 7), (500, 1000)])

@@ -25,7 +25,7 @@ def decisions(fit):
 
 
 def test_record_of_decisions_is_complete_and_json(decisions):
-    record = json.loads(json.dumps(hmetad.decisions_record(decisions), allow_nan=False))
+    record = json.loads(json.dumps(hmetad.report.decisions_record(decisions), allow_nan=False))
     asked = {k: record[k] for k in ("quantity", "rope", "null", "ci_prob", "ci_kind")}
     assert asked == {
         "quantity": "log_m",
@@ -45,7 +45,7 @@ def test_record_of_decisions_is_complete_and_json(decisions):
 
 def test_record_of_one_sided_and_undefined_decisions_has_no_nan():
     made = hmetad.decide_normal([0.4, np.nan], [0.05, 0.1], rope=(-np.inf, 0.1))
-    record = hmetad.decisions_record(made)
+    record = hmetad.report.decisions_record(made)
     assert record["rope"] == [None, 0.1]
     assert record["results"][1]["mean"] is None
     assert record["results"][1]["verdict"] == "unreliable"
@@ -59,13 +59,13 @@ def test_notices_of_decisions_are_in_their_record(fit, decisions):
         within=("model", "domain"),
         independent=True,
     )
-    record = hmetad.decisions_record(hmetad.decide(separate, rope=(-0.1, 0.1)))
+    record = hmetad.report.decisions_record(hmetad.decide(separate, rope=(-0.1, 0.1)))
     assert "separate-fits" in [notice["code"] for notice in record["notices"]]
-    assert hmetad.decisions_record(decisions)["notices"] == []
+    assert hmetad.report.decisions_record(decisions)["notices"] == []
 
 
 def test_record_of_a_report_has_every_number_of_its_tables(fit, decisions, tmp_path):
-    report = hmetad.fit_report(fit, decisions)
+    report = hmetad.report.fit_report(fit, decisions)
     record = json.loads(report.save(tmp_path / "x.json").read_text(encoding="utf-8"))
     assert record["title"] == report.title
     assert {entry["name"]: entry["value"] for entry in record["meta"]}["Seed"] == "1"
@@ -76,7 +76,7 @@ def test_record_of_a_report_has_every_number_of_its_tables(fit, decisions, tmp_p
         assert entry["rows"] == [list(row) for row in table.rows]
     [shown] = [entry for entry in kept if entry["decisions"] == 0]
     assert shown["name"] == "decisions-log_m"
-    assert record["decisions"] == [hmetad.decisions_record(decisions)]
+    assert record["decisions"] == [hmetad.report.decisions_record(decisions)]
     assert len(record["blocks"]) == len(report.blocks)
 
 
@@ -93,7 +93,7 @@ def line_with(text, words, separator="\n"):
 
 
 def test_one_object_says_the_same_in_every_format(fit, decisions):
-    report = hmetad.fit_report(fit, decisions)
+    report = hmetad.report.fit_report(fit, decisions)
     alt = next(b.alt for b in report.blocks if isinstance(b, Figure) and "ROPE" in b.caption)
     kept = report.to_dict()["decisions"][0]["results"]
     for row, record in zip(decisions.table().to_dict("records"), kept, strict=True):

@@ -22,10 +22,10 @@ from report.hostile_labels import HOSTILE, VERDICTS
 from hmetad.errors import InputError
 from hmetad.report.page import report as report_module
 from hmetad.report.page.blocks import Alerts, Figure, Prose, Table, table_from_frame
-from hmetad.text.cells import format_cell
-from hmetad.text.escape import LATEX_SIGNS, LATIN, MATH, latex, markdown, slug, visible
 from hmetad.report.page.figures import figure_pdf, figure_svg, inline_svg
 from hmetad.report.page.report import Report
+from hmetad.text.cells import format_cell
+from hmetad.text.escape import LATEX_SIGNS, LATIN, MATH, latex, markdown, slug, visible
 
 SUFFIXES = (".html", ".md", ".tex", ".json")
 

@@ -6,16 +6,9 @@ import xarray as xr
 from arviz_stats.ecdf_utils import simulate_confidence_bands
 from scipy import stats
 
-from hmetad import (
-    InputError,
-    ModelSpec,
-    Prior,
-    calibrate_sampler,
-    draw_prior,
-    fit,
-    load_model,
-    simulate_counts,
-)
+from hmetad import InputError, ModelSpec, Prior, fit, load_model, simulate_counts
+from hmetad.bayes import draw_prior
+from hmetad.simulate import calibrate_sampler
 from hmetad.simulate.calibration import fits_of, parameter_values, ranked, uniformity
 
 SHORT = {"draws": 300, "tune": 300, "chains": 2}

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hmetad import InputError, fit_mle, from_nr, plan_trials, trials_needed
+from hmetad import InputError, fit_mle, from_nr
 from hmetad.likelihood.information import expected_information
+from hmetad.simulate import plan_trials, trials_needed
 from hmetad.simulate.outcomes import VERDICTS
 
 ROPE = (-0.1, 0.1)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad import InputError, fit_mle, recover, sdt, simulate_counts
+from hmetad import InputError, fit_mle, sdt, simulate_counts
+from hmetad.simulate import recover
 
 
 def test_summaries_are_those_of_numpy():

@@ -12,9 +12,9 @@ from hmetad.errors import InputError
 from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
 from hmetad.report.contents.rankings import ranking_table, ranks_of
 from hmetad.report.contents.tables import decision_figure, decision_table, rope_in_words
-from hmetad.text.names import judged_name, symbol
 from hmetad.report.page.blocks import Block, Prose, table_from_frame
 from hmetad.text.cells import format_cell
+from hmetad.text.names import judged_name, symbol
 
 __all__ = ["asked", "changed_verdicts", "decided"]
 

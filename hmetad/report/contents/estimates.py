@@ -13,27 +13,54 @@ from hmetad.bayes.checks import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
 
-__all__ = ["convergence_record", "estimate_frame", "measure_frame"]
+__all__ = ["convergence_record", "estimate_table"]
 
 
-@checked(fit=with_posterior, ci_prob=probability)
-def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
-    """Posterior means and equal-tailed intervals, one row per cell.
+@checked(ci_prob=probability)
+def estimate_table(
+    results: xr.DataTree | xr.Dataset | xr.DataArray, *, ci_prob: float = 0.95
+) -> pd.DataFrame:
+    """Estimates as a plain table, one row per cell.
 
     Parameters
     ----------
-    fit : DataTree
-        What `hmetad.fit` returned.
-    ci_prob : float
-        Probability of the intervals.
+    results : DataTree, Dataset or DataArray
+        What `hmetad.fit` returned; or what `measure`, `auroc2`, `fit_mle`, `resample_interval` and
+        the like returned, with dim cell.
+    ci_prob : float, optional
+        Probability of the equal-tailed intervals of a fit.
 
     Returns
     -------
     DataFrame
-        cell and its coordinates, then what the likelihood shows, of meta-d′ dprime, c, meta_d,
-        m_ratio and log_m, each with columns of the same name and _lower and _upper; NaN where a
-        draw is undefined. Where each response has an M of its own there is a row for each.
+        cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
+        shows, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of the same name
+        and _lower and _upper; NaN where a draw is undefined. Where each response has an M of its
+        own there is a row for each. Of measures a column per number: ``auroc2``; where a variable
+        has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
+        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+
+    Raises
+    ------
+    InputError
+        If `results` is neither.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.measures.type2 import auroc2
+    >>> area = auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6]))
+    >>> estimate_table(area).to_dict("records")
+    [{'cell': 'all', 'auroc2': 0.625}]
     """
+    if isinstance(results, xr.DataTree):
+        with_posterior("results", results)
+        return posterior_table(results, ci_prob)
+    return measure_table(results)
+
+
+def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
+    """Posterior means and intervals, one row per cell."""
     sampled = fit["posterior"].to_dataset()
     names = [name for name in spec_of(fit).record.shown if name in sampled]
     posterior = sampled[names]
@@ -47,37 +74,14 @@ def estimate_frame(fit: xr.DataTree, *, ci_prob: float = 0.95) -> pd.DataFrame:
     return summary.to_dataframe().reset_index()
 
 
-@checked()
-def measure_frame(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
-    """Measures as a plain table, one row per cell.
-
-    Parameters
-    ----------
-    measures : Dataset or DataArray
-        What `measure`, `auroc2`, `fit_mle`, `resample_interval` and the like returned, with dim
-        cell.
-
-    Returns
-    -------
-    DataFrame
-        cell and its coordinates, then a column per number: ``auroc2``; where a variable has dims of
-        its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
-        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
-
-    Examples
-    --------
-    >>> from hmetad.counts.table import from_nr
-    >>> from hmetad.measures.type2 import auroc2
-    >>> area = auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6])).to_dataset()
-    >>> measure_frame(area).to_dict("records")
-    [{'cell': 'all', 'auroc2': 0.625}]
-    """
+def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
+    """Measures, one row per cell."""
     if isinstance(measures, xr.DataArray):
         refuse_same_names(measures.coords, [measures.name or "measure"])
         measures = measures.to_dataset(name=measures.name or "measure")
     if "cell" not in measures.coords or "cell" not in measures.dims:
         dims = f"dims ({', '.join(map(str, measures.dims))})"
-        raise InputError("measures", dims, "measures of cells, with dim cell")
+        raise InputError("results", dims, "measures of cells, with dim cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     own = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     columns: dict[str, np.ndarray] = {}

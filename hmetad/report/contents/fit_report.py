@@ -1,10 +1,11 @@
 """The report of a fit: question, data, model, estimates, decisions, fit check and method.
 
-Fit (DataTree) and Decisions → Report.
+Fit (DataTree), or separate fits by name, and Decisions → Report.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 
 import pandas as pd
 import xarray as xr
@@ -14,16 +15,21 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
-from hmetad.notice import notices, with_notices
+from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import asked, changed_verdicts, decided
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block
-from hmetad.text.names import symbol
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
+from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
 
 __all__ = ["combine_reports", "fit_report"]
+
+SEPARATE = (
+    "The fits are separate: their draws were paired as independent ones. Where they hold the same "
+    "subjects or items the data are paired, and one joint model gives narrower intervals."
+)
 
 PREDICTED = (
     "How well each model predicts trials that it has not seen: expected log predictive density "
@@ -39,9 +45,9 @@ COMPARED = {
 }
 
 
-@checked("fit", "models")
+@checked("fits", "models")
 def fit_report(
-    fit: xr.DataTree,
+    fits: xr.DataTree | Mapping[str, xr.DataTree],
     decisions: Decisions | Sequence[Decisions] = (),
     *,
     title: str = "",
@@ -50,14 +56,15 @@ def fit_report(
     models: pd.DataFrame | None = None,
     command: str = "",
 ) -> Report:
-    """Report of a fit, with the decisions that were made about it.
+    """Report of a fit, or of separate fits, with the decisions that were made about them.
 
     Parameters
     ----------
-    fit : DataTree
-        What `hmetad.fit` or `hmetad.load_fit` returned.
+    fits : DataTree or mapping of str to DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned; or several, by name, as given to
+        `contrast`: then each has its own report after the decisions between them.
     decisions : Decisions or sequence of Decisions, optional
-        What `decide` returned for contrasts of its cells; they come first. More than 40, of all
+        What `decide` returned for contrasts of the cells; they come first. More than 40, of all
         pairs of four levels or more, are shown as a ranking and a matrix of verdicts for each
         stratum, with the rows of all pairs in a file beside.
     title, question : str, optional
@@ -77,20 +84,50 @@ def fit_report(
     Raises
     ------
     InputError
-        If `sensitivity` has other contrasts than the first decisions, or there are none; if
-        `models` is not what `compare_models` returned.
+        If `fits` is neither; if `sensitivity` has other contrasts than the first decisions, or
+        there are none; if `models` is not what `compare_models` returned.
     """
-    if not isinstance(fit, xr.DataTree) or "spec" not in fit.attrs:
+    by_name = {"": fits} if isinstance(fits, xr.DataTree) else fits
+    if not by_name or not all(is_fit(one) for one in by_name.values()):
         step = "Give the fit first, then the decisions about it."
-        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned", step)
+        raise InputError("fits", type(fits).__name__, "what hmetad.fit returned, or several", step)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
+    first = next(iter(by_name.values()))
+    is_one = len(by_name) == 1
+    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec_of(first).title
+    judged_fits = first if is_one else by_name
+    blocks: list[Block] = [
+        Prose("Question", (question or (asked(made[0]) if made else spec_of(first).question),)),
+        *(b for one in made for b in decided(one, judged_fits, "" if is_one else SEPARATE)),
+        *changed_verdicts(made, sensitivity or {}),
+    ]
+    said = [notice for one in made for notice in notices(one.results)]
+    if is_one:
+        blocks += fit_blocks(first, said, models, command)
+        return Report(title or heading, tuple(blocks), meta=about(first))
+    each = combine_reports("", {name: fit_report(one) for name, one in by_name.items()})
+    blocks += [
+        *notice_block(with_notices(xr.Dataset(), said)),
+        *compared_models(models),
+        *each.blocks,
+    ]
+    blocks += [Prose("Session", (f"To run it again: {command}",))] if command else []
+    meta = (("Fits", ", ".join(by_name)), ("hmetad", version("hmetad")))
+    return Report(title or heading, tuple(blocks), meta=meta)
+
+
+def is_fit(value: object) -> bool:
+    """Whether it is what `hmetad.fit` returns."""
+    return isinstance(value, xr.DataTree) and "spec" in value.attrs
+
+
+def fit_blocks(
+    fit: xr.DataTree, said: list[Notice], models: pd.DataFrame | None, command: str
+) -> list[Block]:
+    """What a page says of one fit, after the decisions."""
     spec = spec_of(fit)
     predicted = predicted_counts(fit)
-    said = [notice for one in made for notice in notices(one.results)]
-    blocks: list[Block] = [
-        Prose("Question", (question or (asked(made[0]) if made else spec.question),)),
-        *(block for one in made for block in decided(one, fit)),
-        *changed_verdicts(made, sensitivity or {}),
+    return [
         *notice_block(with_notices(predicted, said)),
         *data_blocks(fit),
         *estimate_blocks(fit),
@@ -98,8 +135,6 @@ def fit_report(
         *compared_models(models),
         *method_blocks(fit, spec, command),
     ]
-    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec.title
-    return Report(title or heading, tuple(blocks), meta=about(fit))
 
 
 @checked()

@@ -8,14 +8,15 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.bayes.spec import ModelSpec, spec_of
-from hmetad.measures.catalogue import measure
-from hmetad.report.contents.estimates import estimate_frame
+from hmetad.mle.measure import measure
+from hmetad.plots import fits, intervals
+from hmetad.plots.fits import Kind, describe_fit
+from hmetad.plots.intervals import describe_intervals
+from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.tables import convergence_table
-from hmetad.text.names import symbol
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.text.cells import format_cell
-from hmetad.plots.fits import Kind, describe_fit, plot_fit
-from hmetad.plots.intervals import describe_intervals, plot_forest
+from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
@@ -57,7 +58,7 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
 
 def estimate_blocks(fit: xr.DataTree) -> list[Block]:
     """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
-    frame = estimate_frame(fit)
+    frame = estimate_table(fit)
     columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
     record = spec_of(fit).record
     for name in record.shown:
@@ -73,7 +74,7 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
         sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
         forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
         value, meaning = record.reference or (None, "")
-        ax = plot_forest(forest, xlabel=quantity, reference=value)
+        ax = intervals.forest(forest, xlabel=quantity, reference=value)
         alt = describe_intervals(forest, quantity=quantity)
         caption = f"{quantity} of every cell" + (f"; {meaning}." if meaning else ".")
         blocks.append(Figure(caption, alt, ax.figure, main.replace("_", "-")))
@@ -95,7 +96,7 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
     return [
         Prose("Does the model fit?", (CHECKED.format(symbol=symbol) + which,)),
         *(
-            Figure(caption, said, plot_fit(shown, kind=kind)[0].figure, f"fit-{kind}")
+            Figure(caption, said, fits.fit(shown, kind=kind)[0].figure, f"fit-{kind}")
             for kind, caption in captions.items()
         ),
     ]

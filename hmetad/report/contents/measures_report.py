@@ -12,18 +12,14 @@ import xarray as xr
 
 from hmetad.arguments import checked, with_variables
 from hmetad.errors import InputError
-from hmetad.report.contents.estimates import measure_frame
+from hmetad.plots import curves
+from hmetad.plots.curves import MOST_CELLS
+from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.tables import notice_block
-from hmetad.text.names import heading, in_percent
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
-from hmetad.plots.curves import (
-    MOST_CELLS,
-    plot_information_plane,
-    plot_type1_roc,
-    plot_type2_roc,
-)
 from hmetad.results import Shown, results
+from hmetad.text.names import heading, in_percent
 
 __all__ = ["measures_report"]
 
@@ -62,7 +58,7 @@ def measures_report(
     """
     if not np.array_equal(measures["cell"], counts["cell"]):
         raise InputError("measures", "other cells than counts", "the measures of these counts")
-    frame = measure_frame(measures).assign(trials=trials_of(counts))
+    frame = estimate_table(measures).assign(trials=trials_of(counts))
     tables = [
         table for title, shown in groups().items() for table in group_table(frame, title, shown)
     ]
@@ -130,10 +126,12 @@ def figures(counts: xr.DataArray, measures: xr.Dataset) -> list[Block]:
     areas = at_estimate(measures["auroc2"]).to_numpy()
     cells = counts["cell"].to_numpy()
     said = "; ".join(f"{cell} {area:.3f}" for cell, area in zip(cells, areas, strict=True))
-    drawn = [("Type-2 ROC of every cell.", plot_type2_roc(counts), "type2-roc")]
+    drawn = [("Type-2 ROC of every cell.", curves.type2_roc(counts), "type2-roc")]
     if "stimulus" in counts.dims:
-        drawn.append(("ROC of response and rating together.", plot_type1_roc(counts), "type1-roc"))
-        plane = plot_information_plane(at_estimate(measures[["info", "accuracy"]]))
+        drawn.append(
+            ("ROC of response and rating together.", curves.type1_roc(counts), "type1-roc")
+        )
+        plane = curves.information_plane(at_estimate(measures[["info", "accuracy"]]))
         drawn.append(("Information over accuracy, between its bounds.", plane, "plane"))
     alt = f"Area under the type-2 ROC: {said}."
     return [

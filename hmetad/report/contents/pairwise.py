@@ -12,8 +12,8 @@ import pandas as pd
 from hmetad.compare.decisions import Decisions
 from hmetad.report.contents.tables import decision_table, interval_note
 from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
-from hmetad.text.cells import format_cell
 from hmetad.report.page.layout import SIGNS, VERDICTS
+from hmetad.text.cells import format_cell
 
 __all__ = ["Stratum", "counts_table", "is_many", "pair_matrix", "pair_strata"]
 

@@ -13,9 +13,9 @@ from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.report.contents.pairwise import Stratum, held_equal
 from hmetad.report.contents.tables import codes_in_words
-from hmetad.text.names import heading, in_percent, symbol
 from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
+from hmetad.text.names import heading, in_percent, symbol
 
 __all__ = ["ranking_table", "ranks_of"]
 

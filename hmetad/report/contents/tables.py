@@ -12,11 +12,12 @@ from hmetad.codes import limit, short_words
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
+from hmetad.plots import intervals
+from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record
-from hmetad.text.names import in_percent, interval_kind, symbol
 from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
 from hmetad.text.cells import format_cell
-from hmetad.plots.intervals import describe_intervals, plot_decisions
+from hmetad.text.names import in_percent, interval_kind, symbol
 
 __all__ = [
     "convergence_table",
@@ -91,7 +92,7 @@ def decision_figure(decisions: Decisions, caption: str, *, name: str = "") -> Fi
     """Intervals of decisions against the region of practical equivalence."""
     quantity = symbol(decisions.quantity)
     alt = describe_intervals(decisions.table(), group="verdict", quantity=quantity)
-    return Figure(caption, alt, plot_decisions(decisions).figure, name)
+    return Figure(caption, alt, intervals.decisions(decisions).figure, name)
 
 
 def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:

@@ -15,10 +15,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hmetad.report.page.blocks import Document
-from hmetad.text.cells import csv_text
-from hmetad.text.escape import Safe, latex, markdown, opening, shorten, visible
 from hmetad.report.page.figures import inline_svg
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, View, arrange
+from hmetad.text.cells import csv_text
+from hmetad.text.escape import Safe, latex, markdown, opening, shorten, visible
 
 __all__ = ["render_html", "render_latex", "render_markdown"]
 

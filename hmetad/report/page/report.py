@@ -22,12 +22,12 @@ from hmetad.report.page.blocks import (
     Table,
     table_from_frame,
 )
-from hmetad.text.cells import csv_text
 from hmetad.report.page.figures import figure_pdf, figure_svg
 from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
 from hmetad.report.page.plain import json_text
 from hmetad.report.page.records import report_record
 from hmetad.report.page.render import render_html, render_latex, render_markdown
+from hmetad.text.cells import csv_text
 
 __all__ = [
     "Alerts",

@@ -1,0 +1,79 @@
+"""Every measure of a table in one, with maximum-likelihood meta-d′ where it is asked for.
+
+Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
+(cell).
+"""
+
+import xarray as xr
+
+from hmetad.arguments import checked, seed_or_none
+from hmetad.measures.catalogue import measures_of
+from hmetad.measures.sdt import Correction
+from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import notices, with_notices
+
+__all__ = ["measure"]
+
+FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
+
+
+@checked("counts", seed=seed_or_none)
+def measure(
+    counts: xr.DataArray,
+    *,
+    meta_d: bool = False,
+    errors: bool = True,
+    correction: Correction = "none",
+    debias: int = 0,
+    seed: int | None = None,
+) -> xr.Dataset:
+    """Every measure that applies to the table, per cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
+        correct, rating); further dims are kept.
+    meta_d : bool, optional
+        Whether meta_d, m_ratio and log_m of `fit_mle` are there too, which need a stimulus.
+    errors : bool, optional
+        Whether standard errors are kept; where all is resampled they are of no use.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        Of the type-1 measures and the fit, as in `sdt`.
+    debias, seed : int, optional
+        Of the information measures, as in `hmetad.information.meta_information`.
+
+    Returns
+    -------
+    Dataset
+        Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
+        ``auroc2`` (and ``auroc2_by_response``), ``gamma_trapezoid``, ``gamma_pairs``,
+        ``gamma_gaussian``, ``v_statistic``, ``phi``, mean confidence; and those of
+        `hmetad.information.meta_information`. Each has attrs ``long_name``, ``units`` and
+        ``source``. `fit_dmc` and `uvsdt` find other estimates.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither of the two tables, or an argument is none of the above.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
+    >>> measures = measure(counts)
+    >>> measures["dprime"].round(3).item(), measures["auroc2"].round(3).item()
+    (1.049, 0.719)
+    >>> measures["rmi"].round(3).item()
+    0.499
+    >>> measure(counts, meta_d=True)["m_ratio"].round(3).item()
+    1.878
+    """
+    found = measures_of(counts, correction=correction, debias=debias, seed=seed)
+    if meta_d:
+        fitted = fit_mle(counts, correction=correction)
+        together = found.assign(fitted[list(FITTED)].data_vars)
+        found = with_notices(together, notices(fitted))
+    if errors:
+        return found
+    return found.drop_vars([x for x in map(str, found) if x.endswith("_se") or x[:4] == "cov_"])
