@@ -45,19 +45,23 @@ BELOW |= {
 BELOW["mle"] = {*BELOW["measures"], "measures", "likelihood"}
 BELOW["bayes"] = {*BELOW["mle"], "mle"}
 BELOW["simulate"] = {*BELOW["bayes"], "bayes", "compare"}
-BELOW["report"] = {*BELOW["simulate"], "simulate"}
+BELOW["text"] = FLOOR
+BELOW["plots"] = {*BELOW["measures"], "measures", "text"}
+BELOW["report"] = {*BELOW["simulate"], "simulate", "text", "plots"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
 BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
 BELOW["__main__"] = {"process"}
+# Public modules without a room of their own.
+BELOW |= {"groups": {"lazy"}, "information": {"lazy"}}
 # The same of the folders inside the room of reports.
-BELOW_IN_REPORT = {"page": set(), "plots": {"page"}, "contents": {"page", "plots"}}
+BELOW_IN_REPORT = {"page": set(), "contents": {"page"}}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/op", "likelihood/tensors", "likelihood/jax_op"},
     "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
     "numba": {"likelihood/tails", "likelihood/op"},
-    "matplotlib": {"report", "studies"},
+    "matplotlib": {"plots", "report", "studies"},
     "pooch": {"datasets"},
 }
 
@@ -136,6 +140,9 @@ def test_imports_stand_at_the_top(path):
 def test_every_module_says_what_is_public(path):
     tree = parsed(path)
     assert ast.get_docstring(tree), "a module begins with its arrow"
+    if path.with_suffix(".pyi") in STUBS:
+        assert [ast.unparse(line) for line in tree.body[2:]] == [ATTACHED]
+        return
     names = [
         target.id
         for node in tree.body
@@ -146,23 +153,25 @@ def test_every_module_says_what_is_public(path):
     assert "__all__" in names
 
 
-# The packages whose names are public: each has a stub, which says where they come from.
-PUBLIC = {p.parent: homes_in(str(p)) for p in sorted(PACKAGE.rglob("__init__.pyi"))}
+# What has public names has a stub, which says where they come from.
+STUBS = sorted(PACKAGE.rglob("*.pyi"))
 ATTACHED = "__all__, __getattr__, __dir__ = attach(__name__, __file__)"
 
 
 def test_rooms_hold_nothing_but_their_public_names():
     for path in PACKAGE.rglob("__init__.py"):
         code = ast.parse(path.read_text(encoding="utf-8")).body
-        if path.parent in PUBLIC:
+        if path.with_suffix(".pyi") in STUBS:
             assert [ast.unparse(line) for line in code[2:]] == [ATTACHED], path
         else:
             assert code == [], path
 
 
 def test_public_names_are_sorted_and_all_resolve():
-    for folder, homes in PUBLIC.items():
-        package = import_module(".".join(["hmetad", *folder.relative_to(PACKAGE).parts]))
+    for stub in STUBS:
+        homes = homes_in(str(stub))
+        parts = stub.relative_to(PACKAGE).with_suffix("").parts
+        package = import_module(".".join(["hmetad", *parts]).removesuffix(".__init__"))
         assert package.__all__ == sorted(package.__all__)
         assert dir(package) == sorted(homes)
         for name in homes:
@@ -170,9 +179,19 @@ def test_public_names_are_sorted_and_all_resolve():
 
 
 def test_public_names_are_public_where_they_live():
-    for homes in PUBLIC.values():
-        for name, home in homes.items():
+    for stub in STUBS:
+        for name, home in homes_in(str(stub)).items():
             assert home == "hmetad" or name in import_module(home).__all__
+
+
+def test_few_names_stand_at_the_top_and_none_is_called_like_a_module_beside_it():
+    assert len(hmetad.__all__) <= 40
+    for stub in STUBS:
+        beside = (
+            {path.stem for path in stub.parent.glob("*.py")} if stub.stem == "__init__" else set()
+        )
+        homes = homes_in(str(stub))
+        assert not {name for name in homes if name in beside and homes[name] != "hmetad"}
 
 
 def test_importing_the_package_imports_nothing_third_party():

@@ -101,7 +101,7 @@ def replicate(
     there = shape[0] * shape[1]
     chosen = np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
-    picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"])
+    picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain")
     likelihood = spec_of(fit).record
     log_p = outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)

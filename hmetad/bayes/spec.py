@@ -129,6 +129,7 @@ class ModelSpec:
             object.__setattr__(self, key, frozen(value, key))
         object.__setattr__(self, "likelihood", likelihood)
         object.__setattr__(self, "choices", FrozenMapping(record.chosen))
+        refuse_unwritable_example(self.example)
         self.refuse_unfit_tables()
 
     def refuse_unfit_tables(self) -> None:
@@ -283,6 +284,15 @@ def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
         for key, entry in value.items():
             if name in TABLES_OF_TEXT and not isinstance(entry, str):
                 raise InputError(f"{name} of {key}", repr(entry), "text")
+
+
+def refuse_unwritable_example(example: Mapping[str, Any]) -> None:
+    """Raise where an example holds what no card and no saved fit can, such as a date."""
+    try:
+        json.dumps(example, default=dict)
+    except (TypeError, ValueError):
+        allowed = "numbers, text, and lists or tables of them"
+        raise InputError("example", repr(example)[:80], allowed) from None
 
 
 def refuse_bad_name(variable: str, name: str, results: Iterable[str]) -> None:

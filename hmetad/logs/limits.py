@@ -3,12 +3,22 @@
 Numbers by name → `Limits`, and the error for what goes beyond one of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["LIMITS", "Limits", "as_limits", "beyond", "check_ratio", "check_unpacked"]
+__all__ = [
+    "LIMITS",
+    "Limits",
+    "as_limits",
+    "beyond",
+    "check_names",
+    "check_ratio",
+    "check_size",
+    "check_unpacked",
+]
 
 # Below this size, unpacked, the ratio is not checked.
 ALWAYS_UNPACKED = 16 * 2**20
@@ -177,3 +187,22 @@ limits={'ratio': N}, or --limit ratio=N.
     if unpacked > max(ALWAYS_UNPACKED, limits.ratio * packed):
         got = f"{unpacked:,} bytes unpacked of {packed:,}, or {unpacked // max(packed, 1):,} times"
         raise beyond(place, "ratio", got, limits)
+
+
+def check_names(path: Path, names: Sequence[str], limits: Limits) -> None:
+    """Refuse too many columns, and names that stand twice."""
+    check_size(path, len(names), 0, limits)
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            step = "Rename one of them."
+            raise InputError(str(path), f"column {name!r} twice", "different names", step)
+        seen.add(name)
+
+
+def check_size(path: Path, columns: int, cells: int, limits: Limits) -> None:
+    """Refuse a table with too many columns or cells."""
+    if columns > limits.columns:
+        raise beyond(str(path), "columns", f"{columns:,} columns", limits)
+    if cells > limits.cells:
+        raise beyond(str(path), "cells", f"{cells:,} values", limits)

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hmetad.arguments import checked
 from hmetad.errors import InputError
-from hmetad.logs.limits import Limits, as_limits, beyond
+from hmetad.logs.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.logs.lines import lines_of
 from hmetad.logs.packed import PACKED, UNREADABLE, opened, text_size
+from hmetad.logs.parquet import parquet_table
 from hmetad.spreadsheets import unguarded, unguarded_frame
 
 __all__ = ["read_table"]
@@ -37,9 +36,6 @@ NO_TABLE = (
     pa.ArrowException,
     pd.errors.ParserWarning,
 )
-# Each word of a column once, or the beginning that it shares with the one before.
-DELTA = "DELTA_BYTE_ARRAY"
-BATCH = 2**16
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
@@ -193,92 +189,6 @@ def json_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:
                 check_size(path, len(names), 0, limits)
     check_size(path, 0, len(records) * len(names), limits)
     return pd.DataFrame(records)
-
-
-def parquet_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
-    """Table of a Parquet file, once it is known how much it holds."""
-    about = pq.read_metadata(path)
-    check_chunks(path, about, limits)
-    check_names(path, about.schema.to_arrow_schema().names, limits)
-    check_words(path, about, limits)
-    table = pd.read_parquet(path)
-    if table.columns.nlevels > 1:
-        raise InputError(str(path), "names of several levels", "one name for each column")
-    return table
-
-
-def check_chunks(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
-    """Refuse a Parquet file that says itself that it holds too much."""
-    check_size(path, about.num_columns, 0, limits)
-    chunks = column_chunks(about)
-    values = max(about.num_rows * about.num_columns, sum(chunk.num_values for chunk in chunks))
-    check_size(path, 0, values, limits)
-    unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
-    if unpacked > limits.unpacked:
-        raise beyond(str(path), "unpacked", f"{unpacked:,} bytes unpacked", limits)
-
-
-def check_words(path: Path, about: pq.FileMetaData, limits: Limits) -> None:
-    """Refuse a Parquet file whose words, each written once, would fill memory where they stand."""
-    words = [chunk for chunk in column_chunks(about) if is_short(chunk)]
-    if not words:
-        return
-    shared = [chunk for chunk in words if DELTA in chunk.encodings]
-    largest = max((chunk.total_uncompressed_size for chunk in shared), default=1)
-    rows = min(BATCH, max(1, limits.unpacked // max(largest, 1)))
-    columns = sorted({chunk.path_in_schema for chunk in words})
-    once = sorted({*columns} - {chunk.path_in_schema for chunk in shared})
-    unpacked = 0
-    with pq.ParquetFile(path, read_dictionary=once) as file:
-        for batch in file.iter_batches(batch_size=rows, columns=columns):
-            unpacked += sum(map(word_bytes, batch.columns))
-            if unpacked > limits.unpacked:
-                raise beyond(str(path), "unpacked", f"over {unpacked:,} bytes of text", limits)
-
-
-def column_chunks(about: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
-    """All columns of all groups of rows, as the file describes them."""
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    return [group.column(i) for group in groups for i in range(group.num_columns)]
-
-
-def is_short(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Whether a column of text may be much shorter in the file than in memory."""
-    is_text = chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-    return is_text and (chunk.has_dictionary_page or DELTA in chunk.encodings)
-
-
-def word_bytes(array: pa.Array) -> int:
-    """Bytes of the words of a column, each as often as it stands there."""
-    if isinstance(array, pa.ExtensionArray):
-        return word_bytes(array.storage)
-    if isinstance(array, pa.StructArray):
-        return sum(map(word_bytes, array.flatten()))
-    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray | pa.MapArray):
-        return word_bytes(array.flatten())
-    if not isinstance(array, pa.DictionaryArray):
-        return int(array.nbytes)
-    lengths = pc.binary_length(array.dictionary).cast(pa.int64())
-    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
-
-
-def check_names(path: Path, names: Sequence[str], limits: Limits) -> None:
-    """Refuse too many columns, and names that stand twice."""
-    check_size(path, len(names), 0, limits)
-    seen: set[str] = set()
-    for name in filter(None, names):
-        if name in seen:
-            step = "Rename one of them."
-            raise InputError(str(path), f"column {name!r} twice", "different names", step)
-        seen.add(name)
-
-
-def check_size(path: Path, columns: int, cells: int, limits: Limits) -> None:
-    """Refuse a table with too many columns or cells."""
-    if columns > limits.columns:
-        raise beyond(str(path), "columns", f"{columns:,} columns", limits)
-    if cells > limits.cells:
-        raise beyond(str(path), "cells", f"{cells:,} values", limits)
 
 
 def table_suffix(path: Path) -> str:

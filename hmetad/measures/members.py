@@ -43,6 +43,9 @@ def with_dims(argument: str, values: Values, outer: str, *dims: str) -> xr.DataA
     >>> with_dims("accuracy", [[0.7, 0.8]], "cell", "member").dims
     ('cell', 'member')
     """
+    if isinstance(values, xr.Dataset | xr.DataTree):
+        step = "Take a variable out of it."
+        raise InputError(argument, f"a {type(values).__name__}", "an array of numbers", step)
     if isinstance(values, xr.DataArray):
         if not set(dims) <= set(values.dims):
             got = f"dims ({', '.join(map(str, values.dims))})"

@@ -1,6 +1,7 @@
 """Model cards from strangers are refused in one line, or are models."""
 
 import re
+from datetime import date
 
 import pytest
 from hypothesis import strategies as st
@@ -93,6 +94,11 @@ def attack_in(folder):
 def test_any_card_is_refused_or_a_model(tmp_path):
     ends = tally(cards(), attack_in(tmp_path), examples=400)
     assert set(ends) == {"refused", "a model"}
+
+
+def test_an_example_that_cannot_be_written_is_refused():
+    with pytest.raises(hmetad.InputError, match=r"example: got .*1979.*numbers, text"):
+        hmetad.ModelSpec("x", example={"coords": {"subject": date(1979, 5, 27)}})
 
 
 @pytest.mark.slow
