@@ -7,11 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import xarray as xr
-
-from hmetad.arguments import refuse_same_names
-
-__all__ = ["COLUMNS", "Column", "headings", "labelled_columns", "refuse_taken"]
+__all__ = ["COLUMNS", "Column", "headings", "labelled_columns"]
 
 type Found = Mapping[str, Any]
 
@@ -119,18 +115,3 @@ def headings(
         if title and (any(cells) if column.is_reason else cells):
             shown[column.name] = title.format(null=null)
     return shown
-
-
-def refuse_taken(judged: xr.DataArray) -> None:
-    """Refuse coordinates that are called like a column, for the table would have two.
-
-    Examples
-    --------
-    >>> refuse_taken(xr.DataArray([0.3], {"pair": ["a"], "mean": ("pair", [1])}))
-    Traceback (most recent call last):
-    hmetad.errors.InputError: by: got 'mean', allowed is a column that is not called like a \
-result. Rename it, by={'my_mean': 'mean'} when counting or .rename(mean='my_mean') later.
-    """
-    # Contrasts bring their reasons along; of cells it would be a grouping column.
-    brought = set() if "cell" in judged.dims else {"withheld"}
-    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)

@@ -16,9 +16,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import checked, refuse_same_names
 from hmetad.codes import limit
-from hmetad.compare.columns import headings, labelled_columns, refuse_taken
+from hmetad.compare.columns import COLUMNS, headings, labelled_columns
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     as_cells,
@@ -36,6 +36,7 @@ __all__ = [
     "IntervalKind",
     "check_arguments",
     "decide",
+    "refuse_taken",
 ]
 
 IntervalKind = Literal["eti", "hdi"]
@@ -208,6 +209,13 @@ def decide(
     said = {k: v for k, v in draws.attrs.items() if k in SAID}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
+
+
+def refuse_taken(judged: xr.DataArray) -> None:
+    """Refuse coordinates that are called like a column, for the table would have two."""
+    # Contrasts bring their reasons along; of cells it would be a grouping column.
+    brought = set() if "cell" in judged.dims else {"withheld"}
+    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
 
 
 def short_table(decisions: Decisions) -> pd.DataFrame:

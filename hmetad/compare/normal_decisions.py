@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from hmetad.arguments import arrays_of_numbers, checked
-from hmetad.compare.columns import labelled_columns, refuse_taken
-from hmetad.compare.decisions import Decisions, check_arguments
+from hmetad.compare.columns import labelled_columns
+from hmetad.compare.decisions import Decisions, check_arguments, refuse_taken
 from hmetad.compare.estimates import shrunken, withheld_codes
 from hmetad.compare.quantities import both_codes
 from hmetad.compare.verdicts import answers, with_withheld

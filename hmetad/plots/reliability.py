@@ -47,7 +47,7 @@ def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibrated : xarray.Dataset
-        As `hmetad.calibration` returns it, dims (cell, bin), or one cell of it.
+        As `hmetad.measures.calibration` returns it, dims (cell, bin), or one cell of it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -64,9 +64,9 @@ def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from hmetad.measures.reliability import calibration
+    >>> from hmetad.measures import reliability
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
-    >>> calibration(calibration(trials, bins=2)).get_xlabel()
+    >>> calibration(reliability.calibration(trials, bins=2)).get_xlabel()
     'confidence'
     """
     cells = by_cell(calibrated)

@@ -4,7 +4,7 @@ import ast
 from inspect import getsource
 
 from hmetad.codes import codes
-from hmetad.compare import bayes_factor, decisions, ranking
+from hmetad.compare import decisions, ranking, savage_dickey
 from hmetad.report.contents.tables import codes_in_words
 
 
@@ -15,7 +15,7 @@ def own_codes():
     for node in ast.walk(ast.parse(getsource(ranking.untrusted))):
         if isinstance(node, ast.Return):
             yield from (part.value for part in ast.walk(node.value) if is_text(part))
-    for node in ast.walk(ast.parse(getsource(bayes_factor))):
+    for node in ast.walk(ast.parse(getsource(savage_dickey))):
         if isinstance(node, ast.Dict):
             named = zip(node.keys, node.values, strict=True)
             yield from (
