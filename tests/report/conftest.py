@@ -4,10 +4,8 @@ import html
 import shutil
 import subprocess
 
-import numpy as np
-import pandas as pd
 import pytest
-from report.hostile_labels import HOSTILE, VERDICTS
+from plots.hostile_labels import HOSTILE, VERDICTS, hostile_table
 
 from hmetad import plots
 from hmetad.plots.intervals import describe_intervals
@@ -16,17 +14,7 @@ from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Tab
 
 @pytest.fixture
 def hostile_frame():
-    size = len(HOSTILE)
-    return pd.DataFrame(
-        {
-            "label": HOSTILE,
-            "mean": np.linspace(-0.5, 0.5, size),
-            "lower": np.linspace(-0.7, 0.3, size),
-            "upper": np.linspace(-0.3, 0.7, size),
-            "n": range(size),
-            "verdict": [VERDICTS[place % 4] for place in range(size)],
-        }
-    )
+    return hostile_table()
 
 
 def hostile_matrix(everything):

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from attacks.hostile_texts import FRAGMENTS
-from report.hostile_labels import HOSTILE
+from plots.hostile_labels import HOSTILE
 
 from hmetad.report.page.report import Alerts, Prose, Report, Table
 from hmetad.text.escape import visible

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure as Drawing
-from report.hostile_labels import HOSTILE, VERDICTS
+from plots.hostile_labels import HOSTILE, VERDICTS
 
 from hmetad.errors import InputError
 from hmetad.report.page import report as report_module

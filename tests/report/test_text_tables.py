@@ -7,7 +7,7 @@ import re
 
 import pandas as pd
 import pytest
-from report.hostile_labels import HOSTILE
+from plots.hostile_labels import HOSTILE
 
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 from hmetad.spreadsheets import unguarded

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from report.hostile_labels import HOSTILE, VERDICTS
+from plots.hostile_labels import HOSTILE, VERDICTS
 
 import hmetad
 from hmetad.errors import InputError

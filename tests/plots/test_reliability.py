@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from report.hostile_labels import HOSTILE
+from plots.hostile_labels import HOSTILE
 from scipy.stats import binomtest
 
 from hmetad import plots

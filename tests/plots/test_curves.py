@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from report.hostile_labels import HOSTILE
+from plots.hostile_labels import HOSTILE
 
 from hmetad import plots
 from hmetad.counts.correct import type2_counts

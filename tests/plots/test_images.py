@@ -2,7 +2,7 @@
 
 After a wanted change of a plot make the pictures again, look at them, and commit them:
 
-    uv run python tests/report/test_plots_images.py
+    uv run python tests/plots/test_images.py
 """
 
 import io

@@ -1,5 +1,8 @@
 """Labels that would be markup, commands or figures of speech where they are not escaped."""
 
+import numpy as np
+import pandas as pd
+
 HOSTILE = (
     "<script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",
@@ -18,3 +21,18 @@ HOSTILE = (
     "=1+1",
 )
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
+
+
+def hostile_table():
+    """Estimates with intervals and verdicts, a row per label."""
+    size = len(HOSTILE)
+    return pd.DataFrame(
+        {
+            "label": HOSTILE,
+            "mean": np.linspace(-0.5, 0.5, size),
+            "lower": np.linspace(-0.7, 0.3, size),
+            "upper": np.linspace(-0.3, 0.7, size),
+            "n": range(size),
+            "verdict": [VERDICTS[place % 4] for place in range(size)],
+        }
+    )
