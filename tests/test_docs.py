@@ -30,6 +30,7 @@ EXECUTED = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILIN
 FETCHED = re.compile(r'<(?:script|img|iframe|link)[^>]*\s(?:src|href)="https?:[^"]*"[^>]*>')
 
 
+@pytest.mark.integration
 def test_the_site_is_built_without_a_warning_and_holds_together(tmp_path):
     """One test, so that tests in parallel build it once."""
     if find_spec("sphinx") is None:

@@ -4,6 +4,8 @@ import pytest
 from command_line import run
 from real_data import michael2026
 
+pytestmark = pytest.mark.integration
+
 BELOW_CHANCE = "claude-sonnet-4-20250514 | HaluEval"
 
 

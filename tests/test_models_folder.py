@@ -12,6 +12,7 @@ from hmetad.bayes.cards import card_names, models_folder
 from hmetad.bayes.spec import ModelSpec
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", card_names())
 def test_a_card_can_be_simulated_from_fitted_saved_and_read(name, tmp_path):
     card = hmetad.load_model(name)

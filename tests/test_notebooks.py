@@ -57,6 +57,7 @@ def complaints(cell):
     ]
 
 
+@pytest.mark.integration
 @of_every_notebook
 def test_it_runs_quietly_and_shows_what_is_committed(name, monkeypatch, tmp_path):
     monkeypatch.setenv("HMETAD_DRAWS", DRAWS)

@@ -264,6 +264,7 @@ def test_6_cells_of_one_fit_are_not():
     assert not said(contrast(draws_of("AB", 1), var="log_m", over="task"), "separate-fits")
 
 
+@pytest.mark.integration
 def test_6_shrunken_estimates_are_no_sample(observers):
     log_m = observers["posterior"]["log_m"]
     mean, sd = log_m.mean(["chain", "draw"]), log_m.std(["chain", "draw"])
@@ -274,6 +275,7 @@ def test_6_shrunken_estimates_are_no_sample(observers):
     assert the(judged, "shrunken-estimates") == ("warning", ("all observers",))
 
 
+@pytest.mark.integration
 def test_6_estimates_of_cells_by_themselves_are(four_models):
     log_m = four_models["posterior"]["log_m"]
     mean, sd = log_m.mean(["chain", "draw"]), log_m.std(["chain", "draw"])
@@ -457,6 +459,7 @@ def test_11_items_are_the_same_where_some_answers_are_missing(trials):
     assert "same_items" not in count_trials(few, by="model", labels=["S1", "S2"]).attrs
 
 
+@pytest.mark.integration
 def test_11_draws_of_the_same_items_that_are_taken_for_independent_are_said(warned):
     posterior = warned["posterior"].to_dataset()
     fits = {name: posterior.sel(cell=[name]) for name in ("m1", "m2")}

@@ -90,7 +90,7 @@ def attack_in(inputs, folder):
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             mock.patch.object(hmetad, "fit", not_drawn),
-            mock.patch.object(hmetad, "plan_trials", not_drawn),
+            mock.patch.object(hmetad.simulate, "plan_trials", not_drawn),
             mock.patch.object(hmetad, "sensitivity", not_drawn),
             mock.patch.object(hmetad.datasets, "load_trials", not_drawn),
         ):

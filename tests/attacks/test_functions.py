@@ -564,6 +564,7 @@ def called(call):
     return "refused" if said else "answered"
 
 
+@pytest.mark.integration
 def test_no_call_ends_in_an_error_from_inside():
     # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
     assert all(callable(named(name)) for name in FUNCTIONS)

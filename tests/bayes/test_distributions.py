@@ -84,6 +84,7 @@ def test_sorted_criteria_of_a_group_lie_around_its_mean_on_both_sides():
         assert kstest(edges[:, side].ravel(), truncated).pvalue > 1e-3
 
 
+@pytest.mark.integration
 def test_correlations_have_the_marginals_of_lkj():
     """Of an LKJ(η) matrix of size n, every correlation is 2 Beta(a, a) - 1, a = η - 1 + n/2."""
     with pm.Model():

@@ -29,6 +29,7 @@ def two_cells():
     return fit(counts, draws=1000, tune=500, chains=4, random_seed=1, **QUIET)
 
 
+@pytest.mark.integration
 def test_the_estimated_hmetad_posterior_is_that_of_jags():
     draws = fit(from_nr(*A), "hmetad_single", draws=4000, random_seed=1, **QUIET)
     posterior = draws["posterior"].to_dataset().squeeze("cell")
@@ -72,6 +73,7 @@ def test_few_groups_call_for_a_higher_acceptance(monkeypatch, card, subjects, gi
     assert asked.get("target_accept") == expected
 
 
+@pytest.mark.integration
 def test_the_plugged_in_hmetad_posterior_is_that_of_jags():
     spec = load_model("hmetad_single", type1="plug_in")
     draws = fit(from_nr(*A), spec, draws=4000, random_seed=1, **QUIET)
@@ -117,6 +119,7 @@ def test_a_negative_dprime_is_said_with_what_it_does_to_m(two_cells):
     assert "M-ratio = meta-d′/d′ has no meaning there" in found["dprime-sign"].message
 
 
+@pytest.mark.integration
 def test_a_dprime_that_is_not_clearly_positive_is_a_warning():
     counts = from_nr([26, 24, 25, 25], [22, 25, 26, 27])
     options = {"draws": 200, "tune": 300, "chains": 2, "random_seed": 1, **QUIET}
@@ -177,6 +180,7 @@ def test_too_few_draws_are_an_error_notice():
     assert severities["ess"] == "error"
 
 
+@pytest.mark.integration
 def test_a_prior_of_the_caller_is_used_and_recorded():
     tight = {"log_m": Prior("Normal", mu=-1, sigma=0.001)}
     options = {"draws": 50, "tune": 200, "chains": 2, "random_seed": 1, **QUIET}
@@ -201,6 +205,7 @@ def test_predict_gives_the_cells_asked_for(two_cells):
         predict(two_cells, ["good | 8"])
 
 
+@pytest.mark.integration
 def test_a_second_subject_is_that_of_jags_too(shared):
     trials = pd.read_csv(shared / "reference" / "groups" / "single.csv")
     table = trials.set_index(["stimulus", "response", "rating"])["count"]

@@ -13,6 +13,8 @@ from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
 from hmetad.bayes.spec import CORRELATION
 from hmetad.likelihood.priors import Prior
 
+pytestmark = pytest.mark.integration
+
 SUBJECTS = 7
 CELLS = pd.DataFrame(
     {

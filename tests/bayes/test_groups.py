@@ -14,6 +14,8 @@ from hmetad.counts.table import count_trials
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"progressbar": False, "quiet": True}
 JAGS_PLUGGED = "HMeta-d (JAGS 4.3.1), d1 and c1 plugged in (its default)"
 JAGS_JOINT = "HMeta-d (JAGS 4.3.1), d1 and c1 estimated"

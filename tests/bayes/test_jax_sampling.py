@@ -12,6 +12,8 @@ from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.notice import notices
 
+pytestmark = pytest.mark.integration
+
 COUNTS = from_nr(
     [[52, 32, 35, 37, 26, 12, 4, 2], [36, 24, 17, 20, 10, 12, 9, 2]],
     [[2, 5, 15, 22, 33, 38, 40, 45], [1, 4, 10, 11, 19, 18, 28, 39]],

@@ -13,6 +13,8 @@ from hmetad.bayes.store import load_fit, save_fit
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "chains": 2}
 COUNTS = simulate_counts(
     [1.2, 1.8],

@@ -10,6 +10,8 @@ from hmetad.compare.contrasts import contrast
 from hmetad.errors import InputError
 from hmetad.simulate.simulate import simulate_counts
 
+pytestmark = pytest.mark.integration
+
 SUBJECTS = [str(i) for i in range(6) for _ in range(2)]
 TASKS = ["memory", "vision"] * 6
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 200, "chains": 2}

@@ -9,6 +9,8 @@ from hmetad import InputError, from_nr, notices
 from hmetad.bayes import predicted_counts
 from hmetad.measures import type2_roc
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 300, "chains": 2}
 
 

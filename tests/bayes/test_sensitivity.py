@@ -25,6 +25,8 @@ from hmetad.bayes.spec import ModelSpec
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"progressbar": False, "quiet": True}
 KAPPA, NARROW, WIDE = (
     "κ = c instead of κ = M·c",

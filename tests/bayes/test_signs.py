@@ -4,6 +4,8 @@ import pytest
 
 from hmetad import contrast, decide, fit, load_model, notices, simulate_counts
 
+pytestmark = pytest.mark.integration
+
 OPTIONS = {"draws": 100, "tune": 300, "chains": 2, "random_seed": 1}
 QUIET = {"progressbar": False, "quiet": True}
 ON_M = load_model("group", scale="m", formula={"m": "1 + (1 | subject)"})

@@ -14,6 +14,7 @@ from hmetad.bayes.start import fit_mixed
 from hmetad.simulate.simulate import simulate_counts
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("card", ["individual", "hmetad_single", "group", "hmetad_group"])
 def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
     counts = simulate_counts(

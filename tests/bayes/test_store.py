@@ -15,6 +15,8 @@ from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 
+pytestmark = pytest.mark.integration
+
 COUNTS = simulate_counts(
     [1.2, 1.6, 2.0], m_ratio=0.8, trials=1000, coords={"subject": ["x", "y", "z"]}, seed=1
 )

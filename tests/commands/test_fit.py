@@ -37,6 +37,7 @@ def test_grouping_columns_may_be_repeated(folder):
     assert cells == ["good | A", "good | B", "poor | A", "poor | B"]
 
 
+@pytest.mark.integration
 def test_columns_may_be_renamed_and_formulas_given(folder):
     options = "--by subject=model,task --model group --draws 50 --seed 1 -o group.nc"
     formulas = [f"--formula '{name}=1 + task + (1 | subject)'" for name in ("log_m", "dprime")]
@@ -46,6 +47,7 @@ def test_columns_may_be_renamed_and_formulas_given(folder):
     assert posterior["subject"].to_numpy().tolist() == ["good", "good", "poor", "poor"]
 
 
+@pytest.mark.integration
 def test_a_higher_target_of_acceptance_takes_smaller_steps(folder):
     steps = []
     for target in ("0.6", "0.99"):

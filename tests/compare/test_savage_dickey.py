@@ -135,6 +135,7 @@ def test_a_fit_without_a_prior_is_told_how_to_get_one():
         bayes_factor(tree(*conjugate(0, 1)), var="log_m_task", null=np.nan)
 
 
+@pytest.mark.integration
 def test_the_way_to_a_prior_that_the_error_names_leads_there():
     counts = simulate_counts(
         [1.5] * 3, m_ratio=[0.8] * 3, trials=2000, coords={"task": ["a", "b", "c"]}, seed=1

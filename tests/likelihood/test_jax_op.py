@@ -7,6 +7,8 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
+pytestmark = pytest.mark.integration
+
 # JAX is an extra; what is imported below needs it.
 jax = pytest.importorskip("jax")
 

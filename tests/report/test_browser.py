@@ -12,6 +12,8 @@ from plots.hostile_labels import HOSTILE
 from hmetad.report.page.report import Alerts, Prose, Report, Table
 from hmetad.text.escape import visible
 
+pytestmark = pytest.mark.integration
+
 
 def test_hostile_labels_are_text_and_no_script_runs(hostile_report, browser, tmp_path):
     dom = browser(hostile_report.save(tmp_path / "page.html"))

@@ -17,6 +17,8 @@ from hmetad.bayes import predicted_counts
 from hmetad.plots.fits import describe_fit
 from hmetad.report import combine_reports, fit_report
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 800, "chains": 2}
 NAMES = ["plain", "<script>alert(1)</script>", "a|b $x_1$"]
 

@@ -11,6 +11,8 @@ from hmetad.bayes import draw_prior
 from hmetad.simulate import calibrate_sampler
 from hmetad.simulate.calibration import fits_of, parameter_values, ranked, uniformity
 
+pytestmark = pytest.mark.integration
+
 SHORT = {"draws": 300, "tune": 300, "chains": 2}
 # Factors on the SD of a posterior.
 POSTERIORS = {"right": 1.0, "narrow": 0.6, "wide": 1.7}

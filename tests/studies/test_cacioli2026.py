@@ -55,6 +55,7 @@ def test_everything_printed_follows_but_for_three_known_differences(study):
     assert len(comparison) == 107
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", [2, 3])
 def test_no_verdict_hangs_on_the_seed(seed, study):
     words = cacioli2026.compare(study)

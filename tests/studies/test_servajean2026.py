@@ -14,6 +14,8 @@ from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.printed import file_of
 from hmetad.studies.servajean2026 import analyse, compare, report
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def study():

@@ -87,7 +87,12 @@ def fit_report(
         If `fits` is neither; if `sensitivity` has other contrasts than the first decisions, or
         there are none; if `models` is not what `compare_models` returned.
     """
-    by_name = {"": fits} if isinstance(fits, xr.DataTree) else fits
+    by_name: dict[str, xr.DataTree] = {}
+    # A fit itself is a mapping of its groups.
+    if isinstance(fits, xr.DataTree) or not isinstance(fits, Mapping):
+        by_name[""] = fits
+    else:
+        by_name |= fits
     if not by_name or not all(is_fit(one) for one in by_name.values()):
         step = "Give the fit first, then the decisions about it."
         raise InputError("fits", type(fits).__name__, "what hmetad.fit returned, or several", step)
