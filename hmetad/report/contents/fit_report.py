@@ -89,10 +89,10 @@ def fit_report(
     """
     by_name: dict[str, xr.DataTree] = {}
     # A fit itself is a mapping of its groups.
-    if isinstance(fits, xr.DataTree) or not isinstance(fits, Mapping):
+    if isinstance(fits, xr.DataTree):
         by_name[""] = fits
-    else:
-        by_name |= fits
+    elif isinstance(fits, Mapping):
+        by_name.update(fits)
     if not by_name or not all(is_fit(one) for one in by_name.values()):
         step = "Give the fit first, then the decisions about it."
         raise InputError("fits", type(fits).__name__, "what hmetad.fit returned, or several", step)
