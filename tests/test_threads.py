@@ -80,7 +80,9 @@ def test_an_error_in_a_part_is_that_of_the_call():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on Unix alone")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.filterwarnings(
+    "ignore:This process:DeprecationWarning", "ignore:os.fork:RuntimeWarning"
+)
 @pytest.mark.usefixtures("three_cpus")
 def test_a_forked_process_has_a_pool_of_its_own():
     assert in_threads(abs, [-1, 2]) == [1, 2]

@@ -160,6 +160,7 @@ def test_a_grouping_column_called_like_a_variable_is_refused_before_sampling(fun
         function(counts, load_model("individual", formula={"log_m": "1 + size"}))
 
 
+@pytest.mark.integration
 def test_new_cells_with_a_column_called_like_a_parameter_are_refused():
     drawn = fit(
         from_nr(*zip(A, A, strict=True), size=[1.0, 2.0]),

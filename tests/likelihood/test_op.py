@@ -57,6 +57,7 @@ def test_inputs_of_other_dims_are_refused(point, counts):
         KernelOp("meta-d", "hmetad.likelihood.kernel", (1, 1, 2, 2, 3, 1))(counts[0], *point)
 
 
+@pytest.mark.integration
 def test_without_a_kernel_pytensor_differentiates_the_readable_likelihood(point, counts):
     inputs = [pt.as_tensor(x).type() for x in point]
     readable = replace(load_likelihood("meta-d"), kernel="")

@@ -44,6 +44,7 @@ def test_probabilities_follow_from_what_a_fit_keeps(name):
     np.testing.assert_allclose(likelihood.outcomes(kept), likelihood.outcomes(values), rtol=1e-9)
 
 
+@pytest.mark.integration
 def test_the_example_of_the_documentation_runs_and_prints_what_it_says():
     if not PAGE.is_file():
         pytest.skip("no documentation beside the tests")

@@ -1,6 +1,7 @@
 """Ratings by signal detection theory against printed numbers and against meta-d′ at M = 1."""
 
 import numpy as np
+import pytest
 
 import hmetad
 from hmetad.likelihood.registry import load_likelihood
@@ -30,6 +31,7 @@ def test_it_is_meta_d_at_an_m_of_1():
     np.testing.assert_allclose(ours, meta, rtol=1e-12)
 
 
+@pytest.mark.integration
 def test_the_card_is_fitted_compared_and_reported():
     card = hmetad.load_model("signal_detection")
     counts = hmetad.simulate_counts(**card.example, coords={"task": ["a", "b", "c"]}, seed=1)

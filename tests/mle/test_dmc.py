@@ -406,6 +406,7 @@ def test_tables_without_stimulus_or_ratings_are_refused():
         fit_dmc(A.sum("rating", keepdims=True))
 
 
+@pytest.mark.integration
 def test_the_bayesian_card_takes_models_as_a_group():
     coords = {"model": ["a", "a", "b", "b", "c", "c"], "task": ["x", "y"] * 3}
     counts = simulate_counts(np.full(6, 1.5), 0.2, 0.8, trials=200, coords=coords, seed=1)

@@ -87,15 +87,7 @@ def fit_report(
         If `fits` is neither; if `sensitivity` has other contrasts than the first decisions, or
         there are none; if `models` is not what `compare_models` returned.
     """
-    by_name: dict[str, xr.DataTree] = {}
-    # A fit itself is a mapping of its groups.
-    if isinstance(fits, xr.DataTree):
-        by_name[""] = fits
-    elif isinstance(fits, Mapping):
-        by_name.update(fits)
-    if not by_name or not all(is_fit(one) for one in by_name.values()):
-        step = "Give the fit first, then the decisions about it."
-        raise InputError("fits", type(fits).__name__, "what hmetad.fit returned, or several", step)
+    by_name = named_fits(fits)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
     first = next(iter(by_name.values()))
     is_one = len(by_name) == 1
@@ -121,9 +113,16 @@ def fit_report(
     return Report(title or heading, tuple(blocks), meta=meta)
 
 
-def is_fit(value: object) -> bool:
-    """Whether it is what `hmetad.fit` returns."""
-    return isinstance(value, xr.DataTree) and "spec" in value.attrs
+def named_fits(fits: xr.DataTree | Mapping[str, xr.DataTree]) -> dict[str, xr.DataTree]:
+    """Fits by name; one fit, which is itself a mapping of its groups, has none."""
+    by_name = {"": fits} if isinstance(fits, xr.DataTree) else dict(fits)
+    for one in by_name.values():
+        if not isinstance(one, xr.DataTree) or "spec" not in one.attrs:
+            step = "Give the fit first, then the decisions about it."
+            raise InputError("fits", type(one).__name__, "what hmetad.fit returned", step)
+    if not by_name:
+        raise InputError("fits", "none", "a fit, or several by name")
+    return by_name
 
 
 def fit_blocks(
