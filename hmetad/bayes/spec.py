@@ -289,7 +289,7 @@ def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
 def refuse_unwritable_example(example: Mapping[str, Any]) -> None:
     """Raise where an example holds what no card and no saved fit can, such as a date."""
     try:
-        json.dumps(example, default=dict)
+        json.dumps(example, default=dict, allow_nan=False)
     except (TypeError, ValueError):
         allowed = "numbers, text, and lists or tables of them"
         raise InputError("example", repr(example)[:80], allowed) from None

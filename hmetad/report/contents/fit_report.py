@@ -6,6 +6,7 @@ Fit (DataTree), or separate fits by name, and Decisions → Report.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -113,9 +114,10 @@ def fit_report(
     return Report(title or heading, tuple(blocks), meta=meta)
 
 
-def named_fits(fits: xr.DataTree | Mapping[str, xr.DataTree]) -> dict[str, xr.DataTree]:
+def named_fits(fits: Any) -> dict[str, xr.DataTree]:
     """Fits by name; one fit, which is itself a mapping of its groups, has none."""
-    by_name = {"": fits} if isinstance(fits, xr.DataTree) else dict(fits)
+    is_one = isinstance(fits, xr.DataTree) or not isinstance(fits, Mapping)
+    by_name: dict[str, xr.DataTree] = {"": fits} if is_one else dict(fits)
     for one in by_name.values():
         if not isinstance(one, xr.DataTree) or "spec" not in one.attrs:
             step = "Give the fit first, then the decisions about it."

@@ -15,6 +15,7 @@ from matplotlib import rc_context
 
 from hmetad.errors import InputError
 from hmetad.report.page.blocks import Figure
+from hmetad.text.escape import visible
 
 __all__ = ["figure_pdf", "figure_svg", "inline_svg"]
 
@@ -119,7 +120,7 @@ def laid_out(drawn: Any) -> Iterator[Any]:
 def steady(figure: Figure) -> Iterator[None]:
     """Give the same bytes for the same figure, whatever the user's own settings."""
     settings = {
-        "svg.hashsalt": f"hmetad {figure.name}",
+        "svg.hashsalt": f"hmetad {visible(figure.name)}",
         # Letters as text are half the bytes of letters as outlines.
         "svg.fonttype": "none",
         "pdf.fonttype": 42,
