@@ -18,6 +18,7 @@ from hmetad.compare.decisions import check_arguments
 from hmetad.compare.verdicts import interval_words
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
+from hmetad.memory import refuse_memory
 from hmetad.mle.meta_d import fit_mle
 from hmetad.results import attrs_of
 from hmetad.simulate.outcomes import VERDICTS, study_results
@@ -123,6 +124,9 @@ def plan_trials(
     truth = true_values(m_ratio, dprime, c)
     check_study(truth, subjects, between_sd, correlation, rope)
     studies = whole_number("n", n, 2)
+    # Counts of two stimuli, two responses and each rating, of all studies at once.
+    tables = studies * subjects * len(truth["m_ratio"])
+    refuse_memory("n", str(n), 8 * 4 * ratings * tables)
     confidence = open_probability("ci_prob", ci_prob)
     check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
     rng = np.random.default_rng(seed)

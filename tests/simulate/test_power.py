@@ -34,6 +34,11 @@ def theoretical_se(trials, d, m_ratio, levels=4, gap=0.5):
     return np.sqrt(covariance[0, 0] / d**2 + covariance[1, 1] / m**2)
 
 
+def test_more_studies_than_fit_into_memory_are_refused():
+    with pytest.raises(InputError, match="n: got 1000000000000, which takes 256 TB or more"):
+        plan_trials(trials=[200], rope=(-0.1, 0.1), n=10**12)
+
+
 def test_half_widths_are_those_of_the_fisher_information_in_large_samples():
     plan = plan_trials(trials=[50_000], m_ratio=(1.0, 0.6), rope=ROPE, n=2000, seed=1)
     z = stats.norm.isf(0.025)
