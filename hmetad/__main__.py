@@ -2,14 +2,14 @@
 
 from importlib import import_module
 
-from hmetad.process import begin
+from hmetad.process import begin_command
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; an interrupt is met before its libraries are imported."""
-    begin()
+    begin_command()
     import_module("hmetad.cli").main()
 
 

@@ -19,7 +19,7 @@ __all__ = [
     "Check",
     "arrays_of_numbers",
     "checked",
-    "described",
+    "describe_value",
     "finite",
     "of_type",
     "probability",
@@ -112,7 +112,7 @@ def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
 
     def check(argument: str, value: object) -> None:
         if not is_whole(value) or not least <= cast(int, value) <= most:
-            raise InputError(argument, described(value), allowed)
+            raise InputError(argument, describe_value(value), allowed)
 
     return check
 
@@ -127,7 +127,7 @@ def finite(argument: str, value: object) -> None:
     hmetad.errors.InputError: null: got inf, allowed is a finite number.
     """
     if not is_number(value) or not np.isfinite(float(cast(float, value))):
-        raise InputError(argument, described(value), "a finite number")
+        raise InputError(argument, describe_value(value), "a finite number")
 
 
 def probability(argument: str, value: object) -> None:
@@ -140,7 +140,7 @@ def probability(argument: str, value: object) -> None:
     hmetad.errors.InputError: ci_prob: got 95, allowed is a probability between 0 and 1.
     """
     if not is_number(value) or not 0 < cast(float, value) < 1:
-        raise InputError(argument, described(value), "a probability between 0 and 1")
+        raise InputError(argument, describe_value(value), "a probability between 0 and 1")
 
 
 def seed_or_none(argument: str, value: object) -> None:
@@ -156,7 +156,7 @@ def seed_or_none(argument: str, value: object) -> None:
         return
     is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_int or cast(int, value) < 0:
-        raise InputError(argument, described(value), "None or a whole number of at least 0")
+        raise InputError(argument, describe_value(value), "None or a whole number of at least 0")
 
 
 def arrays_of_numbers(argument: str, value: Any) -> None:
@@ -170,7 +170,7 @@ def arrays_of_numbers(argument: str, value: Any) -> None:
 of them.
     """
     if value is not None and array_kind(value) not in "biuf":
-        raise InputError(argument, described(value), "numbers, one or an array of them")
+        raise InputError(argument, describe_value(value), "numbers, one or an array of them")
 
 
 def with_posterior(argument: str, value: Any) -> None:
@@ -186,7 +186,9 @@ def with_posterior(argument: str, value: Any) -> None:
     posterior = getattr(value, "children", {}).get("posterior") if is_instance(value) else None
     if posterior is None or not {"chain", "draw"} <= {*posterior.dims}:
         allowed = "a fit, with draws in its group 'posterior'"
-        raise InputError(argument, described(value), allowed, "Pass what fit or load_fit returns.")
+        raise InputError(
+            argument, describe_value(value), allowed, "Pass what fit or load_fit returns."
+        )
 
 
 def with_variables(*names: str, dim: str, made_by: str) -> Check:
@@ -213,7 +215,7 @@ with rank and dim cell.
         named = " and ".join([", ".join(names), f"dim {dim}"] if names else [f"dim {dim}"])
         allowed = f"a Dataset of {made_by}, with {named}"
         if not is_instance(value) or type(value).__name__ != "Dataset":
-            raise InputError(argument, described(value), allowed)
+            raise InputError(argument, describe_value(value), allowed)
         lacking = [name for name in names if name not in value.data_vars]
         lacking += [dim] if dim not in value.dims or dim not in value.coords else []
         if lacking:
@@ -222,12 +224,12 @@ with rank and dim cell.
     return check
 
 
-def described(value: object) -> str:
+def describe_value(value: object) -> str:
     """What came, in a few words: plain values as they are written, others by their type.
 
     Examples
     --------
-    >>> described("a"), described(np.zeros((2, 3))), described(int)
+    >>> describe_value("a"), describe_value(np.zeros((2, 3))), describe_value(int)
     ("'a'", 'an array of shape (2, 3)', 'the class int')
     """
     if isinstance(value, type):
@@ -338,6 +340,6 @@ def of_type(annotation: Any) -> Check:
             step = ""
             if isinstance(value, set | frozenset) and "list" in kind.words:
                 step = "A set has no order: pass a list."
-            raise InputError(argument, described(value), kind.words, step)
+            raise InputError(argument, describe_value(value), kind.words, step)
 
     return check

@@ -20,7 +20,7 @@ from typer.main import get_command
 from hmetad.caches import replace_caches
 from hmetad.commands import compare, fit, import_log, measures, models, plan, report, reproduce
 from hmetad.errors import InputError
-from hmetad.process import USAGE, at_the_end, begin, end, said_of_end, silence
+from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
 
 __all__ = ["app", "main", "outcome"]
@@ -64,7 +64,7 @@ for name, (command, examples) in COMMANDS.items():
 
 def main() -> NoReturn:
     """Run the command line, and end the process with its status."""
-    begin()
+    begin_command()
     end(outcome(sys.argv[1:]))
 
 
@@ -74,20 +74,20 @@ def outcome(arguments: Sequence[str]) -> int:
         keep_caches()
         status: int | None = app(list(arguments), standalone_mode=False)
     except InputError as error:
-        return failed(as_typed(error, arguments), USAGE)
+        return report_failure(as_typed(error, arguments), USAGE)
     except TyperException as error:
-        return failed(error.format_message(), USAGE)
+        return report_failure(error.format_message(), USAGE)
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be flushed there any more.
         silence(sys.stdout)
         return 0
     except OSError as error:
-        return failed(f"{error.filename or 'output'}: {error.strerror or error}", USAGE)
+        return report_failure(f"{error.filename or 'output'}: {error.strerror or error}", USAGE)
     except MemoryError as error:
-        return failed(f"There is not enough memory. {error}", USAGE)
+        return report_failure(f"There is not enough memory. {error}", USAGE)
     except KeyboardInterrupt:
         status = INTERRUPTED
-    return failed(said_of_end(), INTERRUPTED) if status == INTERRUPTED else status or 0
+    return report_failure(said_of_end(), INTERRUPTED) if status == INTERRUPTED else status or 0
 
 
 def keep_caches() -> None:
@@ -99,7 +99,7 @@ def keep_caches() -> None:
         atexit.register(remove)
 
 
-def failed(message: str, status: int) -> int:
+def report_failure(message: str, status: int) -> int:
     """The status, after one line on standard error."""
     if message:
         say("hmetad: " + " ".join(message.split()))

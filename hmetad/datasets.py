@@ -120,7 +120,7 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     hmetad.errors.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
 'bang2019'?
     """
-    counts = SETS[known(name)][1](load_trials(name, folder=folder))
+    counts = SETS[known_name(name)][1](load_trials(name, folder=folder))
     about = datasets().set_index("name").loc[name]
     origin = {key: str(about[key]) for key in ("licence", "citation", "address")}
     return counts.assign_attrs(dataset=name, **origin)
@@ -148,10 +148,10 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
     InputError
         As `load`.
     """
-    return SETS[known(name)][0](fetch(name, folder))
+    return SETS[known_name(name)][0](fetch(name, folder))
 
 
-def known(name: str) -> str:
+def known_name(name: str) -> str:
     """Name of a data set, if it is one."""
     if name not in registry():
         step = nearest(str(name), registry())

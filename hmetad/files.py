@@ -68,18 +68,18 @@ def write_together(contents: Mapping[Path, str | bytes | memoryview]) -> None:
     unfinished[id(mine)] = mine
     try:
         for path in contents:
-            with named(path):
+            with name_errors(path):
                 refuse_place(path)
                 make_folder(targets[path].parent, mine)
         for folder in {target.parent for target in targets.values()}:
             remove_left_over(folder)
         beside = {}
         for path, content in contents.items():
-            with named(path):
+            with name_errors(path):
                 beside[path] = stage(targets[path], content, mine)
         with undisturbed():
             for path, new in beside.items():
-                with named(path):
+                with name_errors(path):
                     os.replace(new, targets[path])
                 mine.remove(new)
                 finished.append(path)
@@ -186,7 +186,7 @@ def clear(made: list[Path]) -> None:
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
+def name_errors(path: Path) -> Iterator[None]:
     """Errors of the system name the output, not the file beside it."""
     try:
         yield

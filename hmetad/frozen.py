@@ -11,7 +11,7 @@ import numpy as np
 
 from hmetad.errors import InputError
 
-__all__ = ["FrozenMapping", "frozen"]
+__all__ = ["FrozenMapping", "freeze"]
 
 
 class FrozenMapping[Value](Mapping[str, Value]):
@@ -56,7 +56,7 @@ class FrozenMapping[Value](Mapping[str, Value]):
         return FrozenMapping, ({**self._items},)
 
 
-def frozen(value: Any, argument: str = "value") -> Any:
+def freeze(value: Any, argument: str = "value") -> Any:
     """Value in which no mapping, list or array can be changed.
 
     Parameters
@@ -72,7 +72,7 @@ def frozen(value: Any, argument: str = "value") -> Any:
 
     Examples
     --------
-    >>> frozen({"trials": [[400, 400], [100, 100]]})
+    >>> freeze({"trials": [[400, 400], [100, 100]]})
     {'trials': ((400, 400), (100, 100))}
     """
     try:

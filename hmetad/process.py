@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, NoReturn
 
-__all__ = ["USAGE", "at_the_end", "begin", "end", "said_of_end", "silence"]
+__all__ = ["USAGE", "at_the_end", "begin_command", "end", "said_of_end", "silence"]
 
 USAGE, SIGNALLED = 2, 128
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
@@ -26,7 +26,7 @@ SHOW_CURSOR = "\n\x1b[?25h"
 at_the_end: list[Callable[[], None]] = [clear_unfinished]
 
 
-def begin() -> None:
+def begin_command() -> None:
     """Make ready for a command: its handlers first."""
     for number in handled_signals():
         signal.signal(number, end_by_signal)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["guarded", "guarded_frame", "unguarded", "unguarded_frame"]
+__all__ = ["guard", "guard_frame", "unguard", "unguard_frame"]
 
 UNSEEN = (
     r"\s\x00-\x20\x7f-\xa0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
@@ -39,14 +39,14 @@ NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 NUMERIC_KINDS = "biufcmM"
 
 
-def guarded(value: object) -> object:
+def guard(value: object) -> object:
     """Text of a cell that no spreadsheet runs; what is no text stays as it is.
 
     Examples
     --------
-    >>> guarded("=HYPERLINK(0)"), guarded("a - b"), guarded("+"), guarded("'-x")
+    >>> guard("=HYPERLINK(0)"), guard("a - b"), guard("+"), guard("'-x")
     ("'=HYPERLINK(0)", 'a - b', "'+", "''-x")
-    >>> guarded("-0.5"), guarded(-0.5), guarded("x;=1")
+    >>> guard("-0.5"), guard(-0.5), guard("x;=1")
     ('-0.5', -0.5, "x;'=1")
     """
     if not isinstance(value, str) or NUMBER.fullmatch(value):
@@ -57,7 +57,7 @@ def guarded(value: object) -> object:
     return f"'{safe}" if BLANK_START.match(safe) else safe
 
 
-def unguarded(texts: Iterable[object]) -> list[object]:
+def unguard(texts: Iterable[object]) -> list[object]:
     """Texts without their guard, where they have one.
 
     Parameters
@@ -73,17 +73,17 @@ def unguarded(texts: Iterable[object]) -> list[object]:
 
     Examples
     --------
-    >>> unguarded(["'=1", "a"]), unguarded(["'=1", "=1"])
+    >>> unguard(["'=1", "a"]), unguard(["'=1", "=1"])
     (['=1', 'a'], ["'=1", '=1'])
     """
     given = list(texts)
     plain = [without_guard(text) if isinstance(text, str) else text for text in given]
     pairs = zip(plain, given, strict=True)
-    is_ours = all(guarded(new) == old for new, old in pairs if isinstance(old, str))
+    is_ours = all(guard(new) == old for new, old in pairs if isinstance(old, str))
     return plain if is_ours else given
 
 
-def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+def guard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Table whose texts and names of columns no spreadsheet runs.
 
     Parameters
@@ -98,7 +98,7 @@ def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     Examples
     --------
     >>> import pandas as pd
-    >>> print(guarded_frame(pd.DataFrame({"@a": ["=1", "b"], "c": [-1, 2]})).to_csv(index=False))
+    >>> print(guard_frame(pd.DataFrame({"@a": ["=1", "b"], "c": [-1, 2]})).to_csv(index=False))
     '@a,c
     '=1,-1
     b,2
@@ -108,12 +108,12 @@ def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
         if has_text_with(RISKS, column):
-            safe.isetitem(place, column.map(guarded_whole, na_action="ignore").array)
-    return safe.set_axis([guarded(name) for name in frame.columns], axis="columns")
+            safe.isetitem(place, column.map(guard_whole, na_action="ignore").array)
+    return safe.set_axis([guard(name) for name in frame.columns], axis="columns")
 
 
-def unguarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Table as it was before `guarded_frame`, read from its CSV file.
+def unguard_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Table as it was before `guard_frame`, read from its CSV file.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def unguarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     Examples
     --------
     >>> import pandas as pd
-    >>> unguarded_frame(pd.DataFrame({"'@a": ["'=1", "b"], "c": [-1, 2]})).to_dict("list")
+    >>> unguard_frame(pd.DataFrame({"'@a": ["'=1", "b"], "c": [-1, 2]})).to_dict("list")
     {'@a': ['=1', 'b'], 'c': [-1, 2]}
     """
     plain = frame.copy(deep=False)
@@ -136,14 +136,14 @@ def unguarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
         column = frame.iloc[:, place]
         if has_text_with(GUARDS, column):
             levels = column.dropna().unique().tolist()
-            found = dict(zip(levels, unguarded(levels), strict=True))
+            found = dict(zip(levels, unguard(levels), strict=True))
             plain.isetitem(place, column.map(found).array)
-    return plain.set_axis(unguarded(frame.columns), axis="columns")
+    return plain.set_axis(unguard(frame.columns), axis="columns")
 
 
-def guarded_whole(value: object) -> object:
+def guard_whole(value: object) -> object:
     """Guarded value; half a sign, which neither pandas' texts nor a file can hold, is a "?"."""
-    safe = guarded(value)
+    safe = guard(value)
     return safe.encode("utf-8", "replace").decode() if isinstance(safe, str) else safe
 
 

@@ -109,7 +109,7 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
     of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
     return [
-        notice_of(diagnostic, flagged(some), names=first_few(some))
+        notice_of(diagnostic, flagged_cells(some), names=first_few(some))
         for some in (of_all, of_cells)
         if some
     ]
@@ -121,7 +121,7 @@ def first_few(names: Iterable[str]) -> str:
     return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
 
 
-def flagged(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:
+def flagged_cells(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:
     """Labels of the cells in which any variable is flagged."""
     by_cell = [f.any([d for d in f.dims if d != "cell"]) for f in wrong.values()]
     return tuple(sorted({str(x) for c in by_cell if c.ndim for x in c["cell"].values[c.values]}))

@@ -17,7 +17,7 @@ from formulae.environment import Environment
 from numpy.typing import NDArray
 
 from hmetad.bayes.expressions import Expression
-from hmetad.bayes.formula import block_factors, described
+from hmetad.bayes.formula import block_factors, describe_terms
 from hmetad.bayes.grammar import Group, parse_formula
 from hmetad.errors import InputError, nearest
 
@@ -187,7 +187,7 @@ def parse_terms(
 ) -> tuple[Term, ...]:
     """Terms of an expression without groups."""
     refuse_unknown(set(expression.columns), cells, argument)
-    terms = described(expression, argument).terms
+    terms = describe_terms(expression, argument).terms
     if not terms:
         return ()
     refuse_text_as_numbers(expression, cells, argument)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from hmetad.bayes.tokens import FormulaError, Token, expect, is_sign, next_token, written
+from hmetad.bayes.tokens import FormulaError, Token, expect, is_sign, join_tokens, next_token
 from hmetad.errors import nearest
 
 __all__ = ["ALLOWED", "FUNCTIONS", "MAX_TERMS", "Expression", "read_terms"]
@@ -82,7 +82,7 @@ def read_terms(tokens: Sequence[Token]) -> Expression:
     rest = deque(tokens)
     expression = read_sum(rest)
     if rest:
-        raise FormulaError(f"{written([*rest][:4])!r}, not expected there")
+        raise FormulaError(f"{join_tokens([*rest][:4])!r}, not expected there")
     return expression
 
 
@@ -92,7 +92,7 @@ def read_sum(rest: deque[Token]) -> Expression:
     while rest and is_sign(rest[0], "+", "-"):
         sign, other = rest.popleft().text, read_product(rest)
         added = other.terms if sign == "+" else 0
-        result = combined(result, sign, other, result.terms + added)
+        result = combine(result, sign, other, result.terms + added)
     return result
 
 
@@ -102,7 +102,7 @@ def read_product(rest: deque[Token]) -> Expression:
     while rest and is_sign(rest[0], "*", "/"):
         sign, other = rest.popleft().text, read_interaction(rest)
         crossed = result.terms * other.terms
-        result = combined(result, sign, other, result.terms + other.terms + crossed)
+        result = combine(result, sign, other, result.terms + other.terms + crossed)
     return result
 
 
@@ -112,7 +112,7 @@ def read_interaction(rest: deque[Token]) -> Expression:
     while rest and is_sign(rest[0], ":"):
         rest.popleft()
         other = read_power(rest)
-        result = combined(result, ":", other, result.terms * other.terms)
+        result = combine(result, ":", other, result.terms * other.terms)
     return result
 
 
@@ -124,7 +124,7 @@ def read_power(rest: deque[Token]) -> Expression:
     rest.popleft()
     power = read_exponent(rest)
     terms = sum(comb(base.terms + order - 1, order) for order in range(1, int(power) + 1))
-    return combined(base, "**", Expression(power), terms)
+    return combine(base, "**", Expression(power), terms)
 
 
 def read_exponent(rest: deque[Token]) -> str:
@@ -150,7 +150,7 @@ def read_term(rest: deque[Token]) -> Expression:
     if token.kind == "name":
         if rest and is_sign(rest[0], "("):
             return read_call(token.text, rest)
-        return Expression(quoted(token.text), frozenset([token.text]))
+        return Expression(quote(token.text), frozenset([token.text]))
     if is_constant(token):
         return Expression(token.text)
     raise FormulaError(f"{token.text!r}")
@@ -248,14 +248,14 @@ def read_column(rest: deque[Token]) -> Expression:
     token = next_token(rest)
     if token.kind != "name":
         raise FormulaError(f"{token.text!r}", "a column there")
-    return Expression(quoted(token.text), frozenset([token.text]))
+    return Expression(quote(token.text), frozenset([token.text]))
 
 
 def read_numbers(rest: deque[Token]) -> Expression:
     """Columns and numbers with + and − between them, to calculate with."""
     result = read_quotient(rest)
     while rest and is_sign(rest[0], "+", "-"):
-        result = combined(result, rest.popleft().text, read_quotient(rest))
+        result = combine(result, rest.popleft().text, read_quotient(rest))
     return result
 
 
@@ -263,7 +263,7 @@ def read_quotient(rest: deque[Token]) -> Expression:
     """Columns and numbers with * and / between them."""
     result = read_number_power(rest)
     while rest and is_sign(rest[0], "*", "/"):
-        result = combined(result, rest.popleft().text, read_number_power(rest))
+        result = combine(result, rest.popleft().text, read_number_power(rest))
     return result
 
 
@@ -276,7 +276,7 @@ def read_number_power(rest: deque[Token]) -> Expression:
     power = read_exponent(rest)
     if not base.columns:
         raise FormulaError(f"{base.text}**{power}", "a power of a column")
-    return combined(base, "**", Expression(power))
+    return combine(base, "**", Expression(power))
 
 
 def read_number(rest: deque[Token]) -> Expression:
@@ -299,13 +299,13 @@ def read_number(rest: deque[Token]) -> Expression:
                 raise FormulaError(f"{token.text!r}", "functions of numbers there")
             return read_call(token.text, rest)
         column = frozenset([token.text])
-        return Expression(quoted(token.text), column, column)
+        return Expression(quote(token.text), column, column)
     if token.kind == "number":
         return Expression(token.text)
     raise FormulaError(f"{token.text!r}", "columns and numbers there")
 
 
-def combined(left: Expression, sign: str, right: Expression, terms: int = 1) -> Expression:
+def combine(left: Expression, sign: str, right: Expression, terms: int = 1) -> Expression:
     """Two expressions with a sign between them; sums are refused before they grow."""
     if terms > MAX_TERMS:
         raise FormulaError("more terms than that", f"at most {MAX_TERMS} terms")
@@ -313,7 +313,7 @@ def combined(left: Expression, sign: str, right: Expression, terms: int = 1) -> 
     return Expression(text, left.columns | right.columns, left.numeric | right.numeric, terms)
 
 
-def quoted(column: str) -> str:
+def quote(column: str) -> str:
     """Name of a column as the library reads it: in back-ticks where it is no word."""
     is_word = WORD.fullmatch(column) and column not in ("True", "False", "None")
     return column if is_word else f"`{column}`"

@@ -31,7 +31,7 @@ from hmetad.likelihood.records import Quantity
 from hmetad.notice import SAID, notices, with_notices
 from hmetad.threads import usable_cpus
 
-__all__ = ["finished", "fit", "with_posterior_notices"]
+__all__ = ["finish_fit", "fit", "with_posterior_notices"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 RECORDED_CHOICES = ("meta_criterion",)
@@ -132,7 +132,7 @@ def fit(
     else:
         tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
     refuse_truncated(tree, spec.record.results, options["draws"])
-    return finished(tree, counts, attrs)
+    return finish_fit(tree, counts, attrs)
 
 
 def step_options(problem: Problem, given: Mapping[str, Any]) -> dict[str, float]:
@@ -144,9 +144,9 @@ def step_options(problem: Problem, given: Mapping[str, Any]) -> dict[str, float]
     return {"target_accept": FEW_TARGET_ACCEPT}
 
 
-def finished(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:
+def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:
     """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
-    tree = labelled(tree, counts)
+    tree = label_cells(tree, counts)
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in SAID and k != "notices"}
@@ -194,7 +194,7 @@ def refuse_truncated(tree: xr.DataTree, results: Mapping[str, Quantity], draws: 
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
-def labelled(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
+def label_cells(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
     """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
     per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
     groups = {

@@ -13,7 +13,7 @@ from hmetad.bayes.expressions import Expression
 from hmetad.bayes.grammar import Group, parse_formula
 from hmetad.errors import InputError
 
-__all__ = ["block_factors", "described", "formula_columns", "prior_names"]
+__all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
 
 
 def formula_columns(formulas: Iterable[str]) -> set[str]:
@@ -64,10 +64,10 @@ def block_factors(group: Group) -> list[str]:
 
 def term_names(expression: Expression, argument: str) -> list[str]:
     """Names of the terms of an expression, as formulae and Bambi have them."""
-    return [term.name for term in described(expression, argument).terms]
+    return [term.name for term in describe_terms(expression, argument).terms]
 
 
-def described(expression: Expression, argument: str) -> Model:
+def describe_terms(expression: Expression, argument: str) -> Model:
     """Terms of an expression, as formulae reads it; no two of one name."""
     try:
         model = model_description(expression.text)

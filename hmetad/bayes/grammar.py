@@ -16,10 +16,10 @@ from hmetad.bayes.tokens import (
     Token,
     depths_of,
     is_sign,
-    parted,
-    signed,
+    join_tokens,
+    split_at,
+    split_terms,
     tokens_of,
-    written,
 )
 from hmetad.errors import InputError
 
@@ -105,7 +105,7 @@ exp, sqrt, I, poly, bs, S, T, C. Write log(...).
         allowed = f"at most {MAX_LENGTH} characters"
         raise InputError(argument, f"{len(formula)} characters", allowed)
     try:
-        pieces = signed(tokens_of(formula))
+        pieces = split_terms(tokens_of(formula))
         groups = tuple(read_group(bare(piece)) for piece in pieces if is_group(bare(piece)))
         common = [piece for piece in pieces if not is_group(bare(piece))]
         if common and is_group(pieces[0]):
@@ -137,18 +137,18 @@ def read_group(piece: Sequence[Token]) -> Group:
     if not before:
         raise FormulaError("no effect before a bar", "an effect before the bar: (1 | subject)")
     constants = ([Token("number", "0")], [Token("number", "1")])
-    shown = [part for part in parted(before, "+") if part not in constants]
-    name = "+".join(map(written, shown)) or "1"
+    shown = [part for part in split_at(before, "+") if part not in constants]
+    name = "+".join(map(join_tokens, shown)) or "1"
     expression, is_correlated = read_without_bars(before), inside[bar].text == "|"
     return Group(expression, name, read_factors(after), is_correlated)
 
 
 def read_factors(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
     """Columns of each level of nesting: ``a/b`` is a, and a with b."""
-    names = [parted(level, ":") for level in parted(tokens, "/")]
+    names = [split_at(level, ":") for level in split_at(tokens, "/")]
     for part in (part for level in names for part in level):
         if len(part) != 1 or part[0].kind != "name" or ":" in part[0].text:
-            got = f"{written(tokens)!r} after a bar"
+            got = f"{join_tokens(tokens)!r} after a bar"
             allowed = "columns of the cells there: (1 | subject), (1 | lab/subject)"
             raise FormulaError(got, allowed, APART)
     levels = [tuple(part[0].text for part in level) for level in names]

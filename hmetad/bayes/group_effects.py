@@ -148,7 +148,7 @@ class BlockPart:
             name = f"{parameter}_{term.name}|{self.block.factor}"
             pm.Deterministic(self.named(name), part, dims=dims)
             start = stop
-        return gathered(self.block, own)
+        return gather_effects(self.block, own)
 
     def own_effects(self, mean: TensorVariable) -> TensorVariable:
         """Coefficients of the centred effects and deviations of the others, in their order."""
@@ -226,7 +226,7 @@ def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:
     return (left[:, None, :] * right[None, :, :]).sum(axis=-1)
 
 
-def gathered(block: Block, effects: TensorVariable) -> TensorVariable:
+def gather_effects(block: Block, effects: TensorVariable) -> TensorVariable:
     """Σ over effects of the block's columns times the effects of the cell's group.
 
     `effects` has dims (groups, effects, *extra).

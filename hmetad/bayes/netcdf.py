@@ -28,7 +28,7 @@ def netcdf_bytes(tree: xr.DataTree) -> bytes:
     bytes of its own, since a view that an error keeps alive hinders the buffer behind it from
     being closed.
     """
-    return with_checksum(bytes(renamed(tree, quoted_names).to_netcdf(engine=ENGINE)))
+    return with_checksum(bytes(rename_coordinates(tree, quoted_names).to_netcdf(engine=ENGINE)))
 
 
 def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
@@ -42,10 +42,12 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     refuse_changed_file(path)
     with reading(path):
         refuse_unusual_hdf5(path, max_bytes)
-        return renamed(xr.load_datatree(path, engine=ENGINE), plain_names)
+        return rename_coordinates(xr.load_datatree(path, engine=ENGINE), plain_names)
 
 
-def renamed(tree: xr.DataTree, names: Callable[[xr.Dataset], dict[str, str]]) -> xr.DataTree:
+def rename_coordinates(
+    tree: xr.DataTree, names: Callable[[xr.Dataset], dict[str, str]]
+) -> xr.DataTree:
     """Tree whose coordinates bear other names; the same where none does."""
     groups = {node.path: node.to_dataset(inherit=False) for node in tree.subtree}
     if not any(names(group) for group in groups.values()):

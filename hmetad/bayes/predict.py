@@ -79,8 +79,8 @@ def predict(
     values = {}
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
-        values[name] = predicted(posterior, spec, design, group_terms=group_terms)
-    found = derived(values, spec.record)
+        values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
+    found = derived_results(values, spec.record)
     refuse_same_names(table.columns, found)
     result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
     # Each variable says what the fit says, for those who take it out.
@@ -153,7 +153,7 @@ def joined_labels(table: pd.DataFrame) -> list[str]:
     return labels
 
 
-def predicted(
+def linear_predictor(
     posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
 ) -> xr.DataArray:
     """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
@@ -161,7 +161,7 @@ def predicted(
     total = xr.DataArray(0.0)
     for term in design.common:
         beta = posterior[spec.named(f"{design.parameter}_{term.name}")]
-        total = total + weighted(term.columns, beta, known)
+        total = total + weighted_sum(term.columns, beta, known)
     if group_terms:
         for block in design.blocks:
             if (block.index < 0).any():
@@ -176,11 +176,11 @@ def predicted(
                 # Its name tells nothing: "lab:subject" ends as "subject" does.
                 dim = next(d for d in map(str, effects.dims) if d.endswith("__factor_dim"))
                 own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
-                total = total + weighted(term.columns, own.drop_vars(dim), known | {"cell"})
+                total = total + weighted_sum(term.columns, own.drop_vars(dim), known | {"cell"})
     return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
 
 
-def weighted(
+def weighted_sum(
     columns: NDArray[np.float64], coefficients: xr.DataArray, known: set[str]
 ) -> xr.DataArray:
     """Σ columns (cells, k) times coefficients, over the one dim of theirs that is not known."""
@@ -190,7 +190,9 @@ def weighted(
     return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
 
 
-def derived(values: Mapping[str, xr.DataArray], likelihood: Likelihood) -> dict[str, xr.DataArray]:
+def derived_results(
+    values: Mapping[str, xr.DataArray], likelihood: Likelihood
+) -> dict[str, xr.DataArray]:
     """Parameters with a formula that are results, and all results that follow from them."""
     found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
     coords = {name: own for value in values.values() for name, own in value.coords.items()}

@@ -70,7 +70,7 @@ def sensitivity(
         **sample_kwargs,
     }
     found = {}
-    for name, spec in chosen(fit, choices).items():
+    for name, spec in chosen_models(fit, choices).items():
         found[name] = sample(counts, spec, **options)
         found[name].attrs["choice"] = name
     return found
@@ -113,14 +113,14 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     }
     for width, factor in WIDTHS.items():
         priors = {
-            name: widened(prior, factor) if spec.parameter_of(name) == record.focus else prior
+            name: widen(prior, factor) if spec.parameter_of(name) == record.focus else prior
             for name, prior in spec.priors.items()
         }
         models[f"priors of {record.symbol} {width}"] = replace(spec, priors=priors)
     return models
 
 
-def widened(prior: Prior, factor: float) -> Prior:
+def widen(prior: Prior, factor: float) -> Prior:
     """Prior of `factor` times the scale; correlations have none, and stay."""
     values = dict(prior.parameters)
     if prior.dist in ("Exponential", "Gamma"):
@@ -138,7 +138,7 @@ def is_fit(fit: object) -> bool:
     return isinstance(fit, xr.DataTree) and "spec" in fit.attrs and "observed_data" in fit.children
 
 
-def chosen(
+def chosen_models(
     fit: xr.DataTree, choices: Sequence[str] | Mapping[str, ModelSpec] | None
 ) -> dict[str, ModelSpec]:
     """Models to fit, by name."""

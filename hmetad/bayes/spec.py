@@ -12,7 +12,7 @@ import xarray as xr
 
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
-from hmetad.frozen import FrozenMapping, frozen
+from hmetad.frozen import FrozenMapping, freeze
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.registry import load_likelihood
@@ -126,7 +126,7 @@ class ModelSpec:
         refuse_unknown_fields(made, likelihood)
         record = load_likelihood(likelihood, **made)
         for key, value in given.items():
-            object.__setattr__(self, key, frozen(value, key))
+            object.__setattr__(self, key, freeze(value, key))
         object.__setattr__(self, "likelihood", likelihood)
         object.__setattr__(self, "choices", FrozenMapping(record.chosen))
         refuse_unwritable_example(self.example)

@@ -123,7 +123,7 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         all_effects.append(effects)
         sigmas = np.stack([part.sigmas for part in parts], axis=-1)
         clarity = np.stack([part.clarity for part in parts], axis=-1)
-        centred |= centred_effects(block, unflattened(clarity, extra))
+        centred |= centred_effects(block, unflatten(clarity, extra))
         weights = absorbed_columns(left, block, centred)
         left = remaining_columns(left, block, weights)
         own = effects + np.tensordot(weights, common, axes=1)
@@ -135,8 +135,8 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     for term in design.common:
         stop = start + term.columns.shape[1]
         pick = slice(start, stop) if term.labels is not None else start
-        values[f"{parameter}_{term.name}"] = unflattened(common[pick], extra)
-        values[f"{parameter}_{term.name}_average"] = unflattened(average[pick], extra)
+        values[f"{parameter}_{term.name}"] = unflatten(common[pick], extra)
+        values[f"{parameter}_{term.name}_average"] = unflatten(average[pick], extra)
         start = stop
     return Start(values, {parameter: centred})
 
@@ -232,7 +232,7 @@ def block_values(
     for term in block.terms:
         pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
         start += term.columns.shape[1]
-        values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflattened(sigmas[pick], extra)
+        values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflatten(sigmas[pick], extra)
     is_single = len(block.terms) == 1 and block.terms[0].labels is None
     flags = centred_columns(block, centred)
     if extra:
@@ -243,10 +243,10 @@ def block_values(
         ("offset", effects / sigmas, np.flatnonzero(~flags)),
     ):
         kept = part[:, 0] if is_single else part[:, chosen]
-        values[f"{parameter}_{block.name}_{end}"] = unflattened(kept, extra)
+        values[f"{parameter}_{block.name}_{end}"] = unflatten(kept, extra)
     return values
 
 
-def unflattened(values: Floats, extra: tuple[int, ...]) -> Floats:
+def unflatten(values: Floats, extra: tuple[int, ...]) -> Floats:
     """Last dim, the elements, in the shape of the extra dims; none where there are none."""
     return values.reshape((*values.shape[:-1], *extra))

@@ -10,7 +10,7 @@ import xarray as xr
 from hmetad.arguments import checked, whole
 from hmetad.bayes.containers import MAX_BYTES
 from hmetad.bayes.disk import read_folder
-from hmetad.bayes.fit import finished, with_posterior_notices
+from hmetad.bayes.fit import finish_fit, with_posterior_notices
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.saved import check_fit
 from hmetad.errors import InputError
@@ -95,7 +95,7 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     done = tree["posterior"].sizes["draw"]
     tree.attrs = {"sampler": "nutpie", **attrs}
     check_fit(tree, str(folder))
-    fit = finished(tree, tree["observed_data"].to_dataset()["counts"], attrs)
+    fit = finish_fit(tree, tree["observed_data"].to_dataset()["counts"], attrs)
     if is_closed:
         return fit
     code = "partial.end" if done == wanted else "partial.draws"

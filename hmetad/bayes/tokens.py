@@ -16,11 +16,11 @@ __all__ = [
     "depths_of",
     "expect",
     "is_sign",
+    "join_tokens",
     "next_token",
-    "parted",
-    "signed",
+    "split_at",
+    "split_terms",
     "tokens_of",
-    "written",
 ]
 
 MAX_DEPTH = 10
@@ -85,7 +85,7 @@ def depths_of(tokens: Sequence[Token]) -> list[int]:
     return [*accumulate(steps.get(t.text, 0) if t.kind == "sign" else 0 for t in tokens)]
 
 
-def parted(tokens: Sequence[Token], sign: str) -> list[list[Token]]:
+def split_at(tokens: Sequence[Token], sign: str) -> list[list[Token]]:
     """Tokens between the signs of a kind that stand outside all brackets."""
     depths = depths_of(tokens)
     cuts = [i for i, token in enumerate(tokens) if depths[i] == 0 and is_sign(token, sign)]
@@ -93,7 +93,7 @@ def parted(tokens: Sequence[Token], sign: str) -> list[list[Token]]:
     return [list(tokens[start + 1 : end]) for start, end in edges]
 
 
-def signed(tokens: Sequence[Token]) -> list[list[Token]]:
+def split_terms(tokens: Sequence[Token]) -> list[list[Token]]:
     """Tokens cut before each + and − that stands outside all brackets."""
     depths = depths_of(tokens)
     cuts = [i for i, token in enumerate(tokens) if depths[i] == 0 and is_sign(token, "+", "-")]
@@ -120,6 +120,6 @@ def expect(rest: deque[Token], sign: str) -> None:
         raise FormulaError(f"{token.text!r} where {sign!r} should stand")
 
 
-def written(tokens: Sequence[Token]) -> str:
+def join_tokens(tokens: Sequence[Token]) -> str:
     """Tokens without blanks."""
     return "".join(token.text for token in tokens)

@@ -18,7 +18,7 @@ __all__ = [
     "REPORTS",
     "as_seed",
     "columns_of",
-    "given",
+    "given_options",
     "parse_by",
     "parse_correction",
     "parse_formulas",
@@ -41,7 +41,7 @@ DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex")
 
 
-def given(**options: Any) -> dict[str, Any]:
+def given_options(**options: Any) -> dict[str, Any]:
     """Options that were given; the others keep their defaults."""
     return {name: value for name, value in options.items() if value is not None}
 

@@ -26,7 +26,7 @@ from hmetad.commands.arguments import (
     writable_file,
 )
 from hmetad.commands.compared import (
-    judged,
+    decisions_answer,
     superiorities,
     with_fits,
     with_others,
@@ -160,7 +160,7 @@ def compare(
             ci_kind=ci_kind,
             comparisons=number_of_places(draws) if bonferroni else 1,
         )
-    answer = superiorities(draws) if decisions is None else judged(decisions)
+    answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     if rank:
         answer = with_ranks(answer, ranks_of(fits, asked, ci_prob))
     if sensitivity and decisions is not None:

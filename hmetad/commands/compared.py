@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = ["judged", "superiorities", "with_fits", "with_others", "with_ranks"]
+__all__ = ["decisions_answer", "superiorities", "with_fits", "with_others", "with_ranks"]
 
 SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
 type Fits = Mapping[str, "xr.DataTree"]
 
 
-def judged(decisions: "Decisions") -> Answer:
+def decisions_answer(decisions: "Decisions") -> Answer:
     """Decisions as an answer: a row for each, and all that they rest on."""
     record = hmetad.report.decisions_record(decisions)
     rows = record.pop("results")
@@ -35,7 +35,9 @@ def judged(decisions: "Decisions") -> Answer:
     low, high = decisions.rope
     kind = record.get("kind", "value").replace("_", " ")
     of = "" if kind == "value" else " in"
-    title = f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{paired(record)}"
+    title = (
+        f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{separate_fits_remark(record)}"
+    )
     found = hmetad.notices(decisions.results)
     return Answer((Listing(rows, headings(rows, "terminal"), title),), found, more=record)
 
@@ -45,7 +47,7 @@ def superiorities(draws: "xr.DataArray") -> Answer:
     rows = rows_of(hmetad.compare.superiority_table(draws))
     said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
     shown = {**SUPERIORITY, **reasons_in(rows)}
-    title = f"probability that {draws.name} is larger{paired(said)}"
+    title = f"probability that {draws.name} is larger{separate_fits_remark(said)}"
     return Answer((Listing(rows, shown, title),), hmetad.notices(draws), more=said)
 
 
@@ -92,6 +94,6 @@ def with_whole_ranks(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **{k: None if math.isnan(x) else int(x) for k, x in ends.items()}}
 
 
-def paired(said: Mapping[str, Any]) -> str:
+def separate_fits_remark(said: Mapping[str, Any]) -> str:
     """Remark on separate fits, for a title."""
     return "; separate fits, as if independent" if said.get("pairing") == "independent" else ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["chosen_limits", "count_file", "rated"]
+__all__ = ["chosen_limits", "count_file", "quantile_ratings"]
 
 
 def count_file(
@@ -81,7 +81,7 @@ def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list
     return [known.get(label, label) for label in split([text])]
 
 
-def rated(confidence: "pd.Series", ratings: int, within: Any = None) -> "pd.Series":
+def quantile_ratings(confidence: "pd.Series", ratings: int, within: Any = None) -> "pd.Series":
     """Ratings by quantiles of confidence; what binning warns of is said in a line."""
     if not confidence.notna().any():
         step = "Look at what was rejected; name the place of confidence by --field or --pattern."
@@ -105,4 +105,4 @@ def with_ratings(
                 step = nearest(name, trials.columns)
                 raise InputError(option, repr(name), "a column of the trials", step)
     groups = trials.groupby(list(within), dropna=False).ngroup() if within else None
-    return trials.assign(**{confidence: rated(trials[confidence], ratings, groups)})
+    return trials.assign(**{confidence: quantile_ratings(trials[confidence], ratings, groups)})

@@ -16,7 +16,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
 from hmetad.commands.arguments import (
     as_seed,
-    given,
+    given_options,
     parse_formulas,
     refuse_inputs,
     sampling_options,
@@ -110,7 +110,7 @@ def fit(
     )
     options = {
         **sampling_options(),
-        **given(random_seed=seed, draws=draws, target_accept=target_accept),
+        **given_options(random_seed=seed, draws=draws, target_accept=target_accept),
     }
     refuse_full_disk(path, counts, spec, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)

@@ -13,7 +13,7 @@ import typer
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.arguments import (
-    given,
+    given_options,
     parse_grades,
     parse_pairs,
     parse_scale,
@@ -22,7 +22,7 @@ from hmetad.commands.arguments import (
     split,
     writable_file,
 )
-from hmetad.commands.counting import chosen_limits, rated
+from hmetad.commands.counting import chosen_limits, quantile_ratings
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
@@ -124,7 +124,7 @@ def import_log(
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".csv")
     refuse_inputs(path, source)
-    options = given(
+    options = given_options(
         task=task,
         runs=runs,
         answer_filter=answer_filter,
@@ -148,7 +148,7 @@ def import_log(
     for name, remark in said.items():
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
-        trials["rating"] = rated(confidence_of(trials), ratings)
+        trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
     write_together({path: trials_csv(trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])

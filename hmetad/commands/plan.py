@@ -14,7 +14,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, write_answer
 from hmetad.commands.arguments import (
     DATA_FILES,
-    given,
+    given_options,
     parse_limits,
     parse_numbers,
     writable_file,
@@ -119,7 +119,7 @@ def plan(
         n=draws,
         seed=drawn,
     )
-    goal = given(probability=probability, half_width=half_width)
+    goal = given_options(probability=probability, half_width=half_width)
     needed, remark = needed_for(found, goal) if goal else (None, "")
     rows = rows_of_plan(found)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}

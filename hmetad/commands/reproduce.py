@@ -11,7 +11,7 @@ import typer
 
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, rows_of
 from hmetad.commands.arguments import (
-    given,
+    given_options,
     refuse_inputs,
     sampling_options,
     writable_folder,
@@ -64,7 +64,7 @@ def reproduce(
     for path in files:
         refuse_place(path)
         refuse_inputs(path, *([] if data is None else [data]))
-    options = given(seed=seed, draws=draws, data=data)
+    options = given_options(seed=seed, draws=draws, data=data)
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())
     rows = rows_of(comparison)

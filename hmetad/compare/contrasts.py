@@ -144,12 +144,12 @@ def contrast(
     if matrix is None:
         pairs = pair_cells(values, over=over, within=held, against=against)
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
-        data = paired(numbers, left, right, kind, independent)
+        data = pair_contrasts(numbers, left, right, kind, independent)
         weights = pair_weights(left, right, values.sizes["cell"])
         missing = strata_without(pairs, values, over, held)
     else:
         pairs, dense, missing = weighted_cells(values, matrix, over=over, within=held)
-        data, weights = weighted(numbers, dense, kind, independent), csr_array(dense)
+        data, weights = weighted_contrasts(numbers, dense, kind, independent), csr_array(dense)
     names, labels = (over, *held), pairs["label"].tolist()
     found = [
         *notices(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
@@ -157,7 +157,7 @@ def contrast(
         *dependence(draws, values, over, held, independent),
         *type1_differences(draws, values, names, weights, labels, independent=independent),
     ]
-    result = labelled(data, values, pairs, held, kind, over, independent)
+    result = label_contrasts(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(weights).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
     return result.assign_attrs(notice_attrs(found) | matrix_record(matrix, over))
@@ -262,7 +262,7 @@ def comparable(values: xr.DataArray, kind: Kind) -> Floats:
     return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
 
 
-def paired(
+def pair_contrasts(
     numbers: Floats,
     left: NDArray[np.intp],
     right: NDArray[np.intp],
@@ -285,7 +285,7 @@ def paired(
     return np.moveaxis(result, 0, -1)
 
 
-def weighted(numbers: Floats, weights: Floats, kind: Kind, independent: bool) -> Floats:
+def weighted_contrasts(numbers: Floats, weights: Floats, kind: Kind, independent: bool) -> Floats:
     """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair)."""
     numbers = moved_apart(numbers) if independent else numbers
     defined = np.isfinite(numbers)
@@ -312,7 +312,7 @@ def above_zero(difference: Floats) -> Floats:
     return np.where(np.isnan(difference), np.nan, difference > 0)
 
 
-def labelled(
+def label_contrasts(
     data: Floats,
     values: xr.DataArray,
     pairs: pd.DataFrame,

@@ -28,7 +28,7 @@ from hmetad.compare.quantities import (
     joined_codes,
 )
 from hmetad.compare.summaries import summarise
-from hmetad.compare.verdicts import answers, unsettled, with_withheld
+from hmetad.compare.verdicts import answers, unsettled_answers, with_withheld
 from hmetad.errors import InputError, one_line
 
 __all__ = [
@@ -202,7 +202,7 @@ def decide(
     level = 1 - (1 - ci_prob) / comparisons
     found = summarise(rows, level=level, is_hdi=ci_kind == "hdi", null=null, rope=rope)
     withheld = reasons(draws, found)
-    values = {**found, **judged(found, rope, null, withheld != "")}
+    values = {**found, **judge(found, rope, null, withheld != "")}
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
     refuse_taken(draws)
     results = xr.Dataset(labelled_columns(values, dim), coords)
@@ -290,7 +290,7 @@ def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
     return both_codes(said, own)
 
 
-def judged(
+def judge(
     found: dict[str, Floats],
     rope: tuple[float, float],
     null: float,
@@ -298,6 +298,6 @@ def judged(
 ) -> dict[str, NDArray[Any]]:
     """The answers, those withheld that Monte Carlo error could change, and their names."""
     given = answers(found, rope, null)
-    unsure = {k: v & ~is_withheld for k, v in unsettled(found, given, rope, null).items()}
+    unsure = {k: v & ~is_withheld for k, v in unsettled_answers(found, given, rope, null).items()}
     names = joined_codes(list(unsure), np.array(list(unsure.values())))
     return {**with_withheld(given, is_withheld, unsure), "unsettled": np.array(names, dtype=str)}

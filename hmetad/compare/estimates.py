@@ -9,7 +9,7 @@ import xarray as xr
 from hmetad.compare.quantities import error_flags, joined_codes, stacked_notices
 from hmetad.notice import Notice, notice_of
 
-__all__ = ["shrunken", "withheld_codes"]
+__all__ = ["shrunken_notice", "withheld_codes"]
 
 
 def withheld_codes(values: xr.DataArray) -> list[str]:
@@ -49,13 +49,13 @@ def withheld_codes(values: xr.DataArray) -> list[str]:
     return joined_codes(*error_flags(whole))
 
 
-def shrunken(values: xr.DataArray) -> list[Notice]:
+def shrunken_notice(values: xr.DataArray) -> list[Notice]:
     """Notice of estimates of a model that drew them to each other, which its fit has marked.
 
     Examples
     --------
     >>> means = xr.DataArray([0.1, 0.2], {"cell": ["a", "b"]}, attrs={"pooled_over": "subject"})
-    >>> shrunken(means)[0].cells
+    >>> shrunken_notice(means)[0].cells
     ('a', 'b')
     """
     over = values.attrs.get("pooled_over")

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from hmetad.arguments import arrays_of_numbers, checked
 from hmetad.compare.columns import labelled_columns
 from hmetad.compare.decisions import Decisions, check_arguments, refuse_taken
-from hmetad.compare.estimates import shrunken, withheld_codes
+from hmetad.compare.estimates import shrunken_notice, withheld_codes
 from hmetad.compare.quantities import both_codes
 from hmetad.compare.verdicts import answers, with_withheld
 from hmetad.errors import InputError
@@ -82,7 +82,7 @@ def decide_normal(
     columns = labelled_columns({**found, **judgement}, str(dim))
     # These two bring labels along, and attrs of their own.
     results = xr.Dataset({**columns, "mean": values, "sd": errors})
-    said = notice_attrs([*notices(values), *shrunken(values)])
+    said = notice_attrs([*notices(values), *shrunken_notice(values)])
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
 

@@ -114,7 +114,12 @@ def rank(
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
         reasons[stratum] = ", ".join(filter(None, [said, untrusted(rows[stratum])]))
         if np.isfinite(rows[stratum]).all():
-            fill(result, ranked(rows[stratum], largest_first, ci_prob), stratum, column[stratum])
+            fill(
+                result,
+                rank_stratum(rows[stratum], largest_first, ci_prob),
+                stratum,
+                column[stratum],
+            )
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
@@ -160,7 +165,7 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     return frame.loc[order, columns].reset_index(drop=True)
 
 
-def ranked(rows: Floats, largest_first: bool, ci_prob: float) -> Columns:
+def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float) -> Columns:
     """Ranks of the levels of one stratum, (level, chain, draw) → arrays that start with level."""
     levels, sampled = len(rows), rows.shape[1:]
     flat = rows.reshape(levels, -1)

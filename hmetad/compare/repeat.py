@@ -62,14 +62,14 @@ def repeat_decisions(
     if decisions.ci_kind == "normal":
         step = "Call decide_normal with the other estimates."
         raise InputError("decisions", "those of estimates and errors", "those of draws", step)
-    return {name: repeated(decisions, fit, name) for name, fit in fits.items()}
+    return {name: repeat_on(decisions, fit, name) for name, fit in fits.items()}
 
 
-def repeated(decisions: Decisions, fit: Draws | Mapping[str, Draws], name: str) -> Decisions:
+def repeat_on(decisions: Decisions, fit: Draws | Mapping[str, Draws], name: str) -> Decisions:
     """The decisions, made on one fit."""
     results = decisions.results
     dim = str(next(iter(results.dims)))
-    draws = contrasted(decisions, fit) if "over" in results.attrs else as_judged(decisions, fit)
+    draws = contrast_again(decisions, fit) if "over" in results.attrs else as_judged(decisions, fit)
     if dim in draws.dims:
         lacking = [x for x in results[dim].values.tolist() if x not in draws[dim].values.tolist()]
         if lacking:
@@ -87,7 +87,7 @@ def repeated(decisions: Decisions, fit: Draws | Mapping[str, Draws], name: str) 
     )
 
 
-def contrasted(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.DataArray:
+def contrast_again(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr.DataArray:
     """Contrasts of a fit, formed as those that were judged."""
     results, said = decisions.results, decisions.results.attrs
     matrix = recorded_matrix(said["matrix"]) if "matrix" in said else None

@@ -113,7 +113,7 @@ def bayes_factor(
         densities(posterior.isel({dim: i}).values, prior.isel({dim: i}).values, null)
         for i in range(posterior.sizes[dim])
     ]
-    return labelled(found, said, posterior, dim, null)
+    return label_factors(found, said, posterior, dim, null)
 
 
 def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
@@ -168,7 +168,7 @@ def kernel_error(draws: Floats, null: float, width: float) -> float:
     return float(kernel.std() / np.sqrt(effective_draws(kernel[None])[0]))
 
 
-def labelled(
+def label_factors(
     found: Sequence[dict[str, float | str]],
     said: Sequence[str],
     posterior: xr.DataArray,

@@ -55,7 +55,7 @@ def separate_cells(
     parts = {str(name): one_fit(fit, var, str(name), names) for name, fit in fits.items()}
     labels = [label for values in parts.values() for label in values["cell"].values.tolist()]
     if len(set(labels)) < len(labels):
-        parts = {name: relabelled(values, name) for name, values in parts.items()}
+        parts = {name: relabel_cells(values, name) for name, values in parts.items()}
     sizes = {dim: min(v.sizes[dim] for v in parts.values()) for dim in SAMPLE_DIMS}
     shared = set.intersection(*(set(per_cell_coordinates(v)) for v in parts.values()))
     found: list[Notice] = []
@@ -81,7 +81,7 @@ def one_fit(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.
     return values
 
 
-def relabelled(values: xr.DataArray, name: str) -> xr.DataArray:
+def relabel_cells(values: xr.DataArray, name: str) -> xr.DataArray:
     """Cells, and notices about them, with the name of their fit in front."""
     found = [
         replace(notice, cells=tuple(f"{name} | {cell}" for cell in notice.cells))

@@ -121,7 +121,7 @@ def for_each_m(fit: Draws, name: str, quantity: str) -> xr.DataArray | None:
 
 def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArray[np.bool_]:
     """Which contrasts of the draws (draw, cell) have an interval without 0."""
-    draws = thinned(draws)
+    draws = thin_draws(draws)
     mean, centred = draws.mean(axis=0), draws - draws.mean(axis=0)
     variance: Floats
     if independent:
@@ -136,6 +136,6 @@ def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> NDArr
     return np.abs(weights @ mean) > clear_z * np.sqrt(variance)
 
 
-def thinned(draws: Floats) -> Floats:
+def thin_draws(draws: Floats) -> Floats:
     """At most `DRAWS` of the draws (draw, cell), evenly spread over all chains."""
     return draws[:: -(-len(draws) // DRAWS)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["answers", "interval_words", "unsettled", "with_withheld"]
+__all__ = ["answers", "interval_words", "unsettled_answers", "with_withheld"]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
@@ -53,7 +53,7 @@ def answers(found: Mapping[str, Floats], rope: tuple[float, float], null: float)
     }
 
 
-def unsettled(
+def unsettled_answers(
     found: Mapping[str, Floats], given: Answers, rope: tuple[float, float], null: float
 ) -> dict[str, Flags]:
     """Which answers could be others, were there more draws.

@@ -168,7 +168,7 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
     """
     refuse_no_counts(counts)
     if "correct" not in counts.dims:
-        table = summed(counts, response_conditional)
+        table = sum_by_correctness(counts, response_conditional)
     elif response_conditional:
         got = f"a type-2 table with {dims_text(counts)}"
         raise InputError("response_conditional", f"True for {got}", "True for a count table only")
@@ -255,7 +255,7 @@ def type2_table(
     return xr.DataArray(values, coords, ("cell", *TYPE2_DIMS), name="counts", attrs=described)
 
 
-def summed(counts: xr.DataArray, response_conditional: bool) -> xr.DataArray:
+def sum_by_correctness(counts: xr.DataArray, response_conditional: bool) -> xr.DataArray:
     """Type-2 table of a count table: right where the labels of response and stimulus agree."""
     same = counts["stimulus"].to_numpy()[:, None] == counts["response"].to_numpy()
     dims = ("correct", "stimulus", "response")

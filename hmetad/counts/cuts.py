@@ -66,7 +66,7 @@ def cut_notices(
     groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]
     is_proven = np.zeros(len(used), dtype=bool)
     for group in groupings:
-        is_proven |= is_cut(pooled(used, group), ratings=2)[group]
+        is_proven |= is_cut(pool_cells(used, group), ratings=2)[group]
     concerned = tuple(np.asarray(labels)[is_proven].tolist())
     if concerned and not is_allowed:
         where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
@@ -85,7 +85,7 @@ def cut_notice(cells: Sequence[str]) -> Notice:
     return notice_of("response-is-confidence-cut", cells, type2_measures=TYPE2_MEASURES)
 
 
-def pooled(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
+def pool_cells(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Counts of cells with the same group, added."""
     together = np.zeros((group.max() + 1, *used.shape[1:]), dtype=np.int64)
     np.add.at(together, group, used)

@@ -81,7 +81,7 @@ def as_detection(
         raise InputError("type2_table", got, "a table with dims correct and rating", step)
     table = type2_counts(type2_table)
     t = checked_cut(cut, table.sizes["rating"])
-    counts = folded(table, t)
+    counts = fold_ratings(table, t)
     counts.attrs |= {
         "labels": json.dumps(["wrong", "right"]),
         "ratings_rule": f"K = {counts.sizes['rating']}, the distance from the cut",
@@ -116,7 +116,7 @@ def checked_cut(cut: int | None, ratings: int) -> int:
     return t
 
 
-def folded(table: xr.DataArray, t: int) -> xr.DataArray:
+def fold_ratings(table: xr.DataArray, t: int) -> xr.DataArray:
     """Ratings up to t as response S1 and those above as S2, each counted from the cut."""
     low, high = table.isel(rating=slice(t - 1, None, -1)), table.isel(rating=slice(t, None))
     ratings = np.arange(1, max(low.sizes["rating"], high.sizes["rating"]) + 1)

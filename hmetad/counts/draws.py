@@ -51,7 +51,7 @@ def draw_tables(
     if kind == "permutation":
         # (stimulus, response, rating) by response; a type-2 table is one of them.
         sides = values[:, None] if values.ndim == 2 else values
-        dealt = [permuted(sides[:, r], n, generator) for r in range(sides.shape[1])]
+        dealt = [permute_rows(sides[:, r], n, generator) for r in range(sides.shape[1])]
         return np.stack(dealt, axis=2).reshape(n, *values.shape)
     rows = values.reshape(2, -1) if hold == "stimulus" else values.reshape(1, -1)
     draw = multinomial if kind == "bootstrap" else dirichlet
@@ -88,7 +88,7 @@ def seed_entropy(seed: int | None) -> int:
     return secrets.randbits(128) if seed is None else whole_number("seed", seed, 0)
 
 
-def permuted(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+def permute_rows(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
     """Ratings (2, K) dealt out anew over the two rows, each with as many trials as before."""
     colors = table.sum(axis=0)
     first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)

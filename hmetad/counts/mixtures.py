@@ -140,11 +140,11 @@ def mixture_notices(
     items = mixed_in(trials, cells, by, stimulus, item_columns(trials, used))
     found = []
     if difficulty:
-        where, first = named(labels, difficulty.values()), next(iter(difficulty))
+        where, first = labels_where(labels, difficulty.values()), next(iter(difficulty))
         columns = ", ".join(difficulty)
         found.append(notice_of("mixed-difficulty", where, columns=columns, first=first))
     if items:
-        where = named(labels, items.values())
+        where = labels_where(labels, items.values())
         found.append(notice_of("mixed-items", where, columns=", ".join(items)))
     return found
 
@@ -264,7 +264,7 @@ def mixed_in(
     return found
 
 
-def named(labels: Sequence[str], masks: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
+def labels_where(labels: Sequence[str], masks: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
     """Labels where one of the masks holds."""
     together = np.any(list(masks), axis=0)
     return tuple(label for label, holds in zip(labels, together, strict=True) if holds)

@@ -216,7 +216,7 @@ def by_trials(
         keep_attrs=False,
     )
     arrays = arrays if isinstance(arrays, tuple) else (arrays,)
-    return assembled(arrays, form, table.assign_coords(cells.coords), n)
+    return assemble_draws(arrays, form, table.assign_coords(cells.coords), n)
 
 
 def draws_of_cells(
@@ -258,7 +258,7 @@ def by_clusters(
         xr.DataArray(values, dims=("cell", "draw", *inner_dims(form[name])))
         for values, name in zip(arrays, form.data_vars, strict=True)
     ]
-    return assembled(labelled, form, clusters.pooled, n)
+    return assemble_draws(labelled, form, clusters.pooled, n)
 
 
 def form_of(statistic: Statistic, first: xr.DataArray) -> xr.Dataset:
@@ -304,7 +304,7 @@ def inner_dims(variable: xr.DataArray) -> list[Hashable]:
     return [dim for dim in variable.dims if dim not in ("cell", "draw")]
 
 
-def assembled(
+def assemble_draws(
     arrays: Sequence[xr.DataArray], form: xr.Dataset, table: xr.DataArray, n: int
 ) -> xr.Dataset:
     """Dataset of the draws, with the cells' coordinates and the statistic's own."""

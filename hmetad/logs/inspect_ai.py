@@ -107,7 +107,7 @@ def read_inspect(
     most = as_limits(limits)
     wording = stated_wording(field=field, pattern=pattern, words=words)
     asked = any(option is not None for option in (field, pattern, words, scale))
-    choices = checked(
+    choices = check_choices(
         Choices(scorer, grades or {}, threshold, chosen_source(source, asked), wording)
     )
     columns: dict[str, list[Any]] = {name: [] for name in (*PLACES, *KEPT)}
@@ -145,7 +145,7 @@ def chosen_source(source: Source | None, asked: bool) -> Source:
     return source
 
 
-def checked(choices: Choices) -> Choices:
+def check_choices(choices: Choices) -> Choices:
     """Choices of the caller, if they are usable."""
     check_threshold(choices.threshold)
     grades = choices.grades

@@ -12,7 +12,7 @@ from zipfile import ZipFile, ZipInfo
 
 from hmetad.errors import InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio, check_unpacked
-from hmetad.logs.lines import parsed
+from hmetad.logs.lines import parse_line
 from hmetad.logs.packed import UNREADABLE, member_content, whole_file
 from hmetad.logs.trials import safe_text
 
@@ -124,14 +124,14 @@ def open_log(path: Path, limits: Limits = LIMITS) -> Log:
         header = json_file(path, limits)
         listed = header.get("samples")
         inside = listed if isinstance(listed, list) else []
-        samples = numbered(path, inside)
+        samples = number_samples(path, inside)
     if not inside:
         step = "Logs keep their samples unless --no-log-samples says otherwise."
         raise InputError(str(path), "a log without samples", "at least one sample", step)
-    return described(place, header, samples)
+    return describe_log(place, header, samples)
 
 
-def described(place: str, header: dict[str, Any], samples: Iterator[Place]) -> Log:
+def describe_log(place: str, header: dict[str, Any], samples: Iterator[Place]) -> Log:
     """Log with the task, model and status of its header."""
     if "version" not in header or "eval" not in header:
         raise InputError(place, "an object without 'version' and 'eval'", ALLOWED)
@@ -180,7 +180,7 @@ def members(path: Path, names: list[str], limits: Limits) -> Iterator[Place]:
                 place = f"{path}, member {safe_text(name)}"
                 info = archive.getinfo(name)
                 check_unpacked(place, info.compress_size, info.file_size, limits)
-                yield place, parsed(place, member_content(archive, info), limits)
+                yield place, parse_line(place, member_content(archive, info), limits)
     except InputError:
         raise
     except UNREADABLE as error:
@@ -201,10 +201,10 @@ def json_file(path: Path, limits: Limits) -> dict[str, Any]:
     content = whole_file(path, ALLOWED, limits)
     if not content.strip():
         raise InputError(str(path), "an empty file", ALLOWED)
-    return parsed(str(path), content, limits)
+    return parse_line(str(path), content, limits)
 
 
-def numbered(path: Path, samples: list[Any]) -> Iterator[Place]:
+def number_samples(path: Path, samples: list[Any]) -> Iterator[Place]:
     """Samples of a JSON file, numbered from 1."""
     for number, sample in enumerate(samples, 1):
         place = f"{path}, sample {number}"

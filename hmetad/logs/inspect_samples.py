@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from hmetad.errors import InputError, nearest
 from hmetad.logs.options import option_probabilities
 from hmetad.logs.statements import Statement, Wording, as_number, read_statement
-from hmetad.logs.trials import clipped, verdict
+from hmetad.logs.trials import clip_text, verdict
 
 __all__ = ["Choices", "Source", "Trial", "inspect_trial"]
 
@@ -100,8 +100,8 @@ def inspect_trial(
         rejected[f"confidence: {untold}"] += 1
     return Trial(
         target_text(sample.get("target")),
-        None if answer is None else clipped(answer, LONGEST_ANSWER),
-        None if value is None else clipped(value, LONGEST_SCORE),
+        None if answer is None else clip_text(answer, LONGEST_ANSWER),
+        None if value is None else clip_text(value, LONGEST_SCORE),
         correct,
         confidence,
         probabilities,
@@ -154,7 +154,7 @@ def target_text(target: Any) -> str | None:
     """Target, or several of them parted by commas, as the scorer writes answers."""
     if isinstance(target, list):
         target = ", ".join(map(str, target[:LONGEST_ANSWER]))
-    return None if target is None else clipped(target, LONGEST_ANSWER)
+    return None if target is None else clip_text(target, LONGEST_ANSWER)
 
 
 def letter_probabilities(

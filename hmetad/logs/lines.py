@@ -15,7 +15,7 @@ import numpy as np
 from hmetad.errors import InputError
 from hmetad.logs.limits import LIMITS, Limits, beyond
 
-__all__ = ["Line", "json_lines", "json_value", "lines_of", "parsed"]
+__all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
 
 # What the structure of JSON is made of, and how each of it changes the depth.
 QUOTE = ord('"')
@@ -107,10 +107,10 @@ def lines_of(file: BinaryIO, path: Path, limits: Limits = LIMITS) -> Iterator[Li
         if len(content) > limits.line:
             raise beyond(place, "line", "a longer line", limits)
         if content.strip():
-            yield Line(place, content, parsed(place, content, limits))
+            yield Line(place, content, parse_line(place, content, limits))
 
 
-def parsed(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
+def parse_line(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
     """JSON object of some bytes, or an error that names their place.
 
     Parameters
@@ -134,7 +134,7 @@ def parsed(place: str, content: bytes, limits: Limits = LIMITS) -> dict[str, Any
 
     Examples
     --------
-    >>> parsed("a.json", b"[1]")
+    >>> parse_line("a.json", b"[1]")
     Traceback (most recent call last):
     hmetad.errors.InputError: a.json: got a list, allowed is a JSON object.
     """

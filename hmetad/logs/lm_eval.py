@@ -149,7 +149,7 @@ def read_file(
     """Append the samples of a file to the columns; the number of copies left out."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
     copies = 0
-    for line in filtered(file, answer_filter, limits):
+    for line in filter_samples(file, answer_filter, limits):
         sample, place = line.record, line.place
         doc_id, item = document(sample, place)
         digest = hashlib.blake2b(line.content.strip(), digest_size=16).digest()
@@ -171,7 +171,7 @@ def read_file(
     return copies
 
 
-def filtered(file: SampleFile, answer_filter: str | None, limits: Limits) -> Iterator[Line]:
+def filter_samples(file: SampleFile, answer_filter: str | None, limits: Limits) -> Iterator[Line]:
     """Samples of a file under the filter that counts."""
     names: set[str] = set()
     kept = 0

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import LIMITS, Limits
-from hmetad.logs.lines import parsed
+from hmetad.logs.lines import parse_line
 from hmetad.logs.packed import whole_file
 from hmetad.logs.trials import safe_text
 
@@ -71,7 +71,7 @@ def sample_files(
     """
     if runs not in (None, "latest", "all"):
         raise InputError("runs", repr(runs), "'latest' or 'all'")
-    found = [described(file, limits) for file in sample_paths(path)]
+    found = [describe_run(file, limits) for file in sample_paths(path)]
     tasks = {file.task for file in found}
     if task is not None:
         if task not in tasks:
@@ -94,7 +94,7 @@ def sample_paths(path: Path) -> list[Path]:
     return files
 
 
-def described(path: Path, limits: Limits) -> SampleFile:
+def describe_run(path: Path, limits: Limits) -> SampleFile:
     """Task and time from the name of a file, model and configuration from the results beside."""
     named = NAME.fullmatch(path.name)
     task, run = (named["task"], named["run"]) if named else (path.stem, "")
@@ -112,7 +112,7 @@ def results_beside(path: Path, run: str, limits: Limits) -> dict[str, Any]:
         return {}
     for file in sorted(path.parent.iterdir()):
         if file.name.endswith(f"_{run}.json") and file.is_file():
-            return parsed(str(file), whole_file(file, "results as JSON", limits), limits)
+            return parse_line(str(file), whole_file(file, "results as JSON", limits), limits)
     return {}
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from hmetad.errors import InputError, nearest
 from hmetad.logs.lm_eval_files import SampleFile
 from hmetad.logs.options import option_lengths, option_probabilities
-from hmetad.logs.statements import Statement, Wording, agreed, read_statement
-from hmetad.logs.trials import clipped, verdict
+from hmetad.logs.statements import Statement, Wording, agree_on, read_statement
+from hmetad.logs.trials import clip_text, verdict
 
 __all__ = ["Choices", "Normalise", "Trial", "sample_trial"]
 
@@ -171,15 +171,15 @@ def response_trial(
     answer = answers[0] if len(answers) == 1 else answers
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
-    chosen = clipped(answer, LONGEST_ANSWER) if isinstance(answer, str) else None
+    chosen = clip_text(answer, LONGEST_ANSWER) if isinstance(answer, str) else None
     several = "" if isinstance(answer, str) else "several answers"
     target = sample.get("target")
-    target = None if target is None else clipped(target, LONGEST_ANSWER)
+    target = None if target is None else clip_text(target, LONGEST_ANSWER)
     statement = None
     if choices.wording is not None:
         responses = responses_of(sample["resps"], str(sample.get("filter", "")), file.config)
         read = [read_statement(said, choices.wording) for said in responses or [None]]
-        statement = agreed(read, "several responses to one prompt")
+        statement = agree_on(read, "several responses to one prompt")
     rejected.update(text for text in (unscored, several) if text)
     return Trial(chosen, target, correct, math.nan, None, statement)
 
@@ -268,7 +268,7 @@ def target_option(target: Any, texts: Sequence[str]) -> int | str | None:
     same = [i for i, text in enumerate(texts) if text.strip() == str(target).strip()]
     if len(same) == 1:
         return same[0]
-    return clipped(target if isinstance(target, str) else json.dumps(target), LONGEST_ANSWER)
+    return clip_text(target if isinstance(target, str) else json.dumps(target), LONGEST_ANSWER)
 
 
 def as_whole(text: str) -> int | str:

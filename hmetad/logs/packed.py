@@ -23,7 +23,7 @@ __all__ = [
     "UNREADABLE",
     "TextSize",
     "member_content",
-    "opened",
+    "open_packed",
     "text_size",
     "whole_file",
 ]
@@ -73,7 +73,7 @@ class TextSize(NamedTuple):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_packed(path: Path) -> Iterator[BinaryIO]:
     """Stream of a file's bytes, unpacked where its last suffix says that they are packed.
 
     Parameters
@@ -98,7 +98,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.csv.gz")
     ...     _ = path.write_bytes(gzip.compress(b"a,b"))
-    ...     with opened(path) as file:
+    ...     with open_packed(path) as file:
     ...         file.read()
     b'a,b'
     """
@@ -144,7 +144,7 @@ def text_size(path: Path, limits: Limits = LIMITS) -> TextSize:
     """
     packed, is_packed = path.stat().st_size, path.suffix.lower() in PACKED
     size = lines = line = 0
-    with opened(path) as file:
+    with open_packed(path) as file:
         for piece in pieces(file, path):
             size += len(piece)
             if is_packed:

@@ -125,7 +125,7 @@ def option_pairs(
     frame["stimulus"], frame["response"] = (
         np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
     )
-    frame["confidence"] = rated(np.maximum(p, q) / (p + q), ratings)
+    frame["confidence"] = rate_confidence(np.maximum(p, q) / (p + q), ratings)
     frame.attrs = {"orders": orders, **with_notices(xr.Dataset(), found).attrs}
     return frame
 
@@ -335,7 +335,7 @@ def nth_tie(is_tie: NDArray[np.bool_], keys: pd.DataFrame) -> Ints:
     return np.asarray(ties, dtype=np.int64) - is_tie
 
 
-def rated(confidence: Floats, ratings: int | None) -> Floats | Ints:
+def rate_confidence(confidence: Floats, ratings: int | None) -> Floats | Ints:
     """Confidence as it is, or its rating by equal intervals from ½ to 1."""
     if ratings is None:
         return confidence

@@ -15,7 +15,7 @@ import pandas as pd
 
 from hmetad.errors import InputError
 
-__all__ = ["Statement", "Wording", "agreed", "as_number", "read_statement", "stated_wording"]
+__all__ = ["Statement", "Wording", "agree_on", "as_number", "read_statement", "stated_wording"]
 
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
@@ -90,7 +90,7 @@ def stated_wording(
         raise InputError("field", repr(field), "the name of a field, as text")
     name = re.escape((field or DEFAULT_FIELD).strip())
     line = re.compile(rf"^[ \t*_#>-]*{name}[ \t*_]*{COLON}(.*)$", re.IGNORECASE | re.MULTILINE)
-    return Wording(field, line, compiled(pattern), meanings(words or {}))
+    return Wording(field, line, compile_pattern(pattern), meanings(words or {}))
 
 
 def read_statement(value: Any, wording: Wording) -> Statement:
@@ -114,7 +114,7 @@ def read_statement(value: Any, wording: Wording) -> Statement:
     Statement(number=0.8, is_probability=True, said='8/10', reason='')
     """
     if is_missing(value):
-        return refused(value, "missing")
+        return unread_statement(value, "missing")
     if wording.field is None and wording.pattern is None:
         whole = read_value(value, wording.words)
         if not whole.reason or not isinstance(value, str | Mapping | Sequence):
@@ -127,12 +127,12 @@ def read_statement(value: Any, wording: Wording) -> Statement:
         found = list(in_pattern(found, wording.pattern))
         absent = "pattern not found"
     if not found:
-        return refused(value, absent)
+        return unread_statement(value, absent)
     read = [read_value(item, wording.words) for item in found]
-    return agreed(read, "several different confidences")
+    return agree_on(read, "several different confidences")
 
 
-def agreed(statements: Sequence[Statement], otherwise: str) -> Statement:
+def agree_on(statements: Sequence[Statement], otherwise: str) -> Statement:
     """What several statements say, if they say the same.
 
     Parameters
@@ -150,15 +150,15 @@ def agreed(statements: Sequence[Statement], otherwise: str) -> Statement:
     Examples
     --------
     >>> wording = stated_wording()
-    >>> agreed([read_statement(said, wording) for said in ("80%", "8/10")], "differ").number
+    >>> agree_on([read_statement(said, wording) for said in ("80%", "8/10")], "differ").number
     0.8
     """
     first = statements[0]
     meant = {(s.number, s.is_probability) if not s.reason else None for s in statements}
-    return first if len(meant) == 1 else refused(first.said, otherwise)
+    return first if len(meant) == 1 else unread_statement(first.said, otherwise)
 
 
-def compiled(pattern: str | None) -> re.Pattern[str] | None:
+def compile_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """Regular expression with one group."""
     if pattern is None:
         return None
@@ -188,7 +188,7 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
             raise InputError(
                 "words", f"a word of {len(word)} characters", f"at most {LONGEST_VALUE}"
             )
-        if result.setdefault(folded(word), number) != number:
+        if result.setdefault(fold_word(word), number) != number:
             raise InputError("words", f"{word!r} with two meanings", "one for each, either case")
     return result
 
@@ -196,32 +196,32 @@ def meanings(words: Mapping[str, float]) -> dict[str, float]:
 def read_value(value: Any, words: Mapping[str, float]) -> Statement:
     """Confidence of a value that is nothing else."""
     if is_missing(value):
-        return refused(value, "missing")
+        return unread_statement(value, "missing")
     if isinstance(value, str):
         return read_text(value, words)
     number = as_number(value)
     if math.isnan(number):
-        return refused(value, "not understood")
-    return Statement(number, False, shown(value), "")
+        return unread_statement(value, "not understood")
+    return Statement(number, False, show_value(value), "")
 
 
 def read_text(text: str, words: Mapping[str, float]) -> Statement:
     """Confidence of a text that is a word, a number, a percentage or a fraction."""
     said = tidy(text)
     if len(said) > LONGEST_VALUE:
-        return refused(text, "not understood")
-    if (word := folded(said)) in words:
-        return Statement(words[word], True, shown(text), "")
+        return unread_statement(text, "not understood")
+    if (word := fold_word(said)) in words:
+        return Statement(words[word], True, show_value(text), "")
     if PLAIN.fullmatch(said):
-        return Statement(float(said), False, shown(text), "")
+        return Statement(float(said), False, show_value(text), "")
     if match := PERCENT.fullmatch(said):
-        return Statement(float(match[1]) / 100, True, shown(text), "")
+        return Statement(float(match[1]) / 100, True, show_value(text), "")
     if match := FRACTION.fullmatch(said):
         part, whole = float(match[1]), float(match[2])
         # A fraction such as 3/0, or one of infinity, has no value.
         if whole > 0 and math.isfinite(part) and math.isfinite(whole):
-            return Statement(part / whole, True, shown(text), "")
-    return refused(text, "not understood")
+            return Statement(part / whole, True, show_value(text), "")
+    return unread_statement(text, "not understood")
 
 
 def in_fields(value: Any, wording: Wording) -> Iterator[Any]:
@@ -230,7 +230,7 @@ def in_fields(value: Any, wording: Wording) -> Iterator[Any]:
     objects = json_objects(value) if isinstance(value, str) else [value]
     found = False
     for item in objects:
-        for inner in keyed(item, name):
+        for inner in values_under(item, name):
             found = True
             yield inner
     if not found and isinstance(value, str):
@@ -264,7 +264,7 @@ def json_objects(text: str) -> Iterator[Any]:
         match = OBJECT.search(text, end)
 
 
-def keyed(item: Any, name: str) -> Iterator[Any]:
+def values_under(item: Any, name: str) -> Iterator[Any]:
     """Values under a key, at any depth; without recursion, which deep nesting would exhaust."""
     open_items = [item]
     while open_items:
@@ -296,9 +296,9 @@ def as_number(value: Any) -> float:
         return math.nan
 
 
-def refused(value: Any, reason: str) -> Statement:
+def unread_statement(value: Any, reason: str) -> Statement:
     """Statement that could not be read."""
-    return Statement(math.nan, False, shown(value), reason)
+    return Statement(math.nan, False, show_value(value), reason)
 
 
 def tidy(text: str) -> str:
@@ -306,12 +306,12 @@ def tidy(text: str) -> str:
     return text.strip(AROUND).removesuffix(".").strip(AROUND)
 
 
-def folded(word: str) -> str:
+def fold_word(word: str) -> str:
     """Word as it is compared: either case, and accents written in one way or the other."""
     return unicodedata.normalize("NFC", tidy(word)).casefold()
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """Text of a value for a report: short, and valid Unicode."""
     text = value[: LONGEST_SHOWN + 1] if isinstance(value, str) else short_repr(value)
     text = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

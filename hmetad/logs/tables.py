@@ -20,9 +20,9 @@ from hmetad.arguments import checked
 from hmetad.errors import InputError
 from hmetad.logs.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.logs.lines import lines_of
-from hmetad.logs.packed import PACKED, UNREADABLE, opened, text_size
+from hmetad.logs.packed import PACKED, UNREADABLE, open_packed, text_size
 from hmetad.logs.parquet import parquet_table
-from hmetad.spreadsheets import unguarded, unguarded_frame
+from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = ["read_table"]
 
@@ -110,16 +110,16 @@ def delimited_table(path: Path, text: Sequence[str], limits: Limits, *, sep: str
         raise beyond(str(path), "cells", got, limits)
     columns = [name or f"Unnamed: {i}" for i, name in enumerate(names)]
     options = as_text(guarded_names(text, columns), columns)
-    with opened(path) as file:
+    with open_packed(path) as file:
         table: pd.DataFrame = pd.read_csv(file, sep=sep, index_col=False, **options)
     refuse_repeated_header(path, names, table)
-    return unguarded_frame(table)
+    return unguard_frame(table)
 
 
 def header_names(path: Path, sep: str) -> list[str]:
     """Names in the first line that is not blank."""
     with (
-        opened(path) as file,
+        open_packed(path) as file,
         io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines,
     ):
         rows = csv.reader(lines, delimiter=sep)
@@ -128,7 +128,7 @@ def header_names(path: Path, sep: str) -> list[str]:
 
 def guarded_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
     """Names as the header has them, which may be guarded."""
-    plain = unguarded(header)
+    plain = unguard(header)
     return [str(raw) for raw, name in zip(header, plain, strict=True) if name in names]
 
 
@@ -180,7 +180,7 @@ def json_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:
         text_size(path, limits)
     records: list[dict[str, Any]] = []
     names: dict[str, None] = {}
-    with opened(path) as file:
+    with open_packed(path) as file:
         for line in lines_of(file, path, limits):
             record = line.record
             records.append(record)

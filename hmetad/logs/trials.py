@@ -16,7 +16,7 @@ from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
 
-__all__ = ["check_threshold", "clipped", "safe_text", "trial_frame", "verdict"]
+__all__ = ["check_threshold", "clip_text", "safe_text", "trial_frame", "verdict"]
 
 Verdict = tuple[bool | None, str]
 
@@ -53,7 +53,7 @@ def verdict(
         return None, "no score"
     if isinstance(value, str):
         known = (grades or {}).get(value, as_correct(value))
-        return (None, f"score {clipped(value, 20)!r}") if known is None else (known, "")
+        return (None, f"score {clip_text(value, 20)!r}") if known is None else (known, "")
     number = float(value) if isinstance(value, bool) else as_number(value)
     if math.isnan(number):
         kind = "NaN" if isinstance(value, float) else f"of type {type(value).__name__}"
@@ -91,12 +91,12 @@ def safe_text(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def clipped(value: Any, most: int) -> str:
+def clip_text(value: Any, most: int) -> str:
     """Safe text of a value, cut after `most` characters, which an ellipsis shows.
 
     Examples
     --------
-    >>> clipped("a long answer", 6)
+    >>> clip_text("a long answer", 6)
     'a lon…'
     """
     text = safe_text(value[: most + 1] if isinstance(value, str) else value)

@@ -74,7 +74,7 @@ def read_trials(
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    trials = renamed(read_table(path, limits=limits), columns or {})
+    trials = rename_columns(read_table(path, limits=limits), columns or {})
     trials = trials if wide is None else long_table(trials, wide=wide, keep=keep)
     attrs: dict[Hashable | None, Any] = {"files": [safe_text(path)], "rejected": {}}
     if any(option is not None for option in (field, pattern, words, scale)):
@@ -150,7 +150,7 @@ def long_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def renamed(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     """Table under the names it should have."""
     if not isinstance(columns, Mapping):
         raise InputError("columns", repr(columns), "a mapping such as {'correct': 'acc'}")

@@ -14,7 +14,7 @@ import xarray as xr
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.correct import type2_counts
-from hmetad.measures.results import described
+from hmetad.measures.results import describe
 from hmetad.measures.sdt import Correction
 from hmetad.notice import notices, with_notices
 from hmetad.results import Result, results
@@ -33,7 +33,7 @@ def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     total = by_correct.sum("correct")
     right = by_correct.sel(correct="right", drop=True)
     found = {"trials": total, "share_right": right / total.where(total > 0)}
-    return xr.Dataset({name: described(x, name, x.to_numpy()) for name, x in found.items()})
+    return xr.Dataset({name: describe(x, name, x.to_numpy()) for name, x in found.items()})
 
 
 def measures_of(
@@ -46,7 +46,7 @@ def measures_of(
     for result in results():
         if result.measured and (has_stimulus or not result.stimulus):
             calls.setdefault((result.function, result.options), result)
-    found = [measured(counts, result, options) for result in calls.values()]
+    found = [measure_result(counts, result, options) for result in calls.values()]
     # Each carries the notices of the counts and its own; what only one says is kept.
     said = [notice for part in found for notice in notices(part)]
     bare = [part.assign_attrs(notices="[]") for part in found]
@@ -55,7 +55,7 @@ def measures_of(
     return with_notices(merged, said)
 
 
-def measured(counts: xr.DataArray, result: Result, options: Mapping[str, Any]) -> xr.Dataset:
+def measure_result(counts: xr.DataArray, result: Result, options: Mapping[str, Any]) -> xr.Dataset:
     """What the function of a result gives for a table, with those of the options that it takes.
 
     A DataArray gets the name of the result; its notices become the Dataset's.

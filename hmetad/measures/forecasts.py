@@ -35,7 +35,7 @@ __all__ = [
     "Placed",
     "cell_sums",
     "count_forecasts",
-    "described",
+    "describe_results",
     "few_trials",
     "judged_trials",
     "refuse_no_probabilities",
@@ -170,7 +170,7 @@ def cell_sums(forecasts: Forecasts, values: Floats | Ints) -> Floats:
     return np.bincount(forecasts.cell, weights=values, minlength=forecasts.n_cells)
 
 
-def described(
+def describe_results(
     judged: Judged,
     values: Mapping[str, Placed],
     section: str,

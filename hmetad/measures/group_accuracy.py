@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "best_accuracy",
-    "convolved",
-    "enumerated",
+    "convolve_members",
+    "enumerate_responses",
     "greatest_accuracy",
     "joint_log_odds",
     "right_votes",
@@ -90,7 +90,7 @@ def best_accuracy(plus: Floats, minus: Floats, prior: float) -> tuple[Floats, st
     value = np.full(len(ones), np.nan)
     joint = responses**members
     step = max(1, BLOCK // joint) if joint <= MOST else 1
-    accuracy_of = enumerated if joint <= MOST else convolved
+    accuracy_of = enumerate_responses if joint <= MOST else convolve_members
     rows = np.flatnonzero(is_whole)
     for part in (rows[i : i + step] for i in range(0, len(rows), step)):
         value[part] = accuracy_of(ones[part], others[part], prior)
@@ -99,13 +99,13 @@ def best_accuracy(plus: Floats, minus: Floats, prior: float) -> tuple[Floats, st
     return np.minimum(value, 1.0).reshape(outer), method
 
 
-def enumerated(plus: Floats, minus: Floats, prior: float) -> Floats:
+def enumerate_responses(plus: Floats, minus: Floats, prior: float) -> Floats:
     """Accuracy of each group from all its joint responses; (groups, members, responses).
 
     Examples
     --------
     >>> votes = np.array([[[0.9, 0.1], [0.6, 0.4]]])
-    >>> enumerated(votes, votes[..., ::-1], 0.5)
+    >>> enumerate_responses(votes, votes[..., ::-1], 0.5)
     array([0.9])
     """
     groups, members, _ = plus.shape
@@ -116,7 +116,7 @@ def enumerated(plus: Floats, minus: Floats, prior: float) -> Floats:
     return np.maximum(p, q).sum(axis=1)
 
 
-def convolved(plus: Floats, minus: Floats, prior: float) -> Floats:
+def convolve_members(plus: Floats, minus: Floats, prior: float) -> Floats:
     """Accuracy of one group, (1, members, responses), one member after the other.
 
     Joint responses whose log-odds share a bin are taken together once they are many. A group that
@@ -125,7 +125,7 @@ def convolved(plus: Floats, minus: Floats, prior: float) -> Floats:
     Examples
     --------
     >>> votes = np.full((1, 101, 2), [0.6, 0.4])
-    >>> convolved(votes, votes[..., ::-1], 0.5).round(6)
+    >>> convolve_members(votes, votes[..., ::-1], 0.5).round(6)
     array([0.979103])
     """
     p, q = np.array([prior]), np.array([1 - prior])
@@ -133,7 +133,7 @@ def convolved(plus: Floats, minus: Floats, prior: float) -> Floats:
         if p.size * a.size <= MOST:
             p, q = np.outer(p, a).ravel(), np.outer(q, b).ravel()
         else:
-            p, q = binned(p, q, a, b)
+            p, q = bin_log_odds(p, q, a, b)
     return np.maximum(p, q).sum(keepdims=True)
 
 
@@ -196,7 +196,7 @@ def greatest_accuracy(accuracy: Floats, prior: float) -> tuple[Floats, NDArray[n
     return np.where(is_below, np.nan, upper), is_below
 
 
-def binned(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def bin_log_odds(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Probabilities of joint responses and one member's, summed by bins of their log-odds."""
     ones, others = np.zeros(BINS), np.zeros(BINS)
     step = max(1, BLOCK // a.size)

@@ -36,7 +36,7 @@ from hmetad.measures.members import (
     same_shape,
     with_dims,
 )
-from hmetad.measures.results import described
+from hmetad.measures.results import describe
 from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
 
 __all__ = [
@@ -89,7 +89,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     K = members.sizes["member"]
     votes = np.arange(K + 1)
     value = right_votes(members.to_numpy()) @ np.where(2 * votes == K, 0.5, 2 * votes > K)
-    result = described(one_group(members), "majority_vote", value)
+    result = describe(one_group(members), "majority_vote", value)
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
@@ -136,7 +136,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     right = members.to_numpy()
     responses = np.stack([right, 1 - right], axis=-1)
     value, method = best_accuracy(responses, responses[..., ::-1], 0.5)
-    result = described(one_group(members), "confidence_weighted_vote", value)
+    result = describe(one_group(members), "confidence_weighted_vote", value)
     result.attrs["method"] = method
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
@@ -220,7 +220,7 @@ def predictionwise_vote(
     plus, minus = (x / x.sum(axis=-1, keepdims=True) for x in (plus, minus))
     value, method = best_accuracy(plus, minus, p)
     like = one_group(shares.isel({level: 0}, drop=True))
-    result = described(like, "predictionwise_vote", value)
+    result = describe(like, "predictionwise_vote", value)
     result.attrs |= {"method": method, "prior": p}
     gaps = shares.copy(data=np.isnan(m + c)).any(level)
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
@@ -286,7 +286,7 @@ def group_bounds(
     upper, is_below = greatest_accuracy(p * of_s2 + (1 - p) * of_s1, max(p, 1 - p))
     like = one_group(members)
     values = {"lower": lower, "upper": upper}
-    bounds = {name: described(like, name, x, "group_bounds") for name, x in values.items()}
+    bounds = {name: describe(like, name, x, "group_bounds") for name, x in values.items()}
     below = notice_where(like.copy(data=is_below), "below-prior")
     gaps = missing(members.isnull() | others.isnull())
     result = xr.Dataset(bounds, attrs={"method": method, "prior": p})
@@ -364,7 +364,7 @@ def combine_predictions(
         "is_tie": is_tie,
     }
     result = xr.Dataset(
-        {name: described(like, name, x, "combine_predictions") for name, x in values.items()},
+        {name: describe(like, name, x, "combine_predictions") for name, x in values.items()},
         attrs={"labels": json.dumps(pair, ensure_ascii=False), "prior": p},
     )
     found = trial_notices(like, is_there, is_torn)

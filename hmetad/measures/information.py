@@ -134,7 +134,7 @@ def meta_information(
         attrs["seed"] = str(entropy)
     if dims == TYPE2_DIMS:
         estimates["rmi"] = np.where(has_rating_below_half(values), np.nan, estimates["rmi"])
-    result = labelled(estimates, like, dims, n).assign_attrs(attrs)
+    result = label_estimates(estimates, like, dims, n).assign_attrs(attrs)
     raised = [
         *problems(result, values),
         *undefined_resamples(like, lost),
@@ -200,7 +200,7 @@ def checked_table(
     return table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
 
 
-def labelled(
+def label_estimates(
     estimates: Estimates, like: xr.DataArray, dims: tuple[str, ...], debias: int
 ) -> xr.Dataset:
     """Dataset of the estimates, in the dims of the table."""

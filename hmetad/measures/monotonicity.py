@@ -26,7 +26,7 @@ from hmetad.measures.forecasts import (
     By,
     Placed,
     count_forecasts,
-    described,
+    describe_results,
     few_trials,
     judged_trials,
 )
@@ -114,7 +114,7 @@ def accuracy_by_confidence(
     values: dict[str, Placed] = {name: ((), x) for name, x in over_cells.items()}
     values |= {name: (("bin",), x) for name, x in table.items()}
     texts = {"level": 100 * ci_prob, "interval": interval, "reference": SOURCES[interval]}
-    result = described(judged, values, "accuracy_by_confidence", **texts)
+    result = describe_results(judged, values, "accuracy_by_confidence", **texts)
     result = result.assign_coords(bin=np.arange(1, bins + 1))
     result.attrs |= {"bins": bins, "method": "mass", "binning": MASS}
     result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}

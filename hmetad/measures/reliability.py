@@ -30,7 +30,7 @@ from hmetad.measures.forecasts import (
     Placed,
     cell_sums,
     count_forecasts,
-    described,
+    describe_results,
     few_trials,
     judged_trials,
     refuse_no_probabilities,
@@ -133,14 +133,14 @@ def calibration(
     judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
     value = refuse_no_probabilities(confidence, judged.value)
     forecasts = count_forecasts(judged._replace(value=value))
-    bin_of, bins = binned(forecasts, bins, method)
+    bin_of, bins = bin_numbers(forecasts, bins, method)
     sums = binned_sums(forecasts, bin_of, bins)
     values: dict[str, Placed] = {
         name: ((), x) for name, x in scores(forecasts, bin_of, *sums).items()
     }
     values |= {name: (("bin",), x) for name, x in bin_table(*sums).items()}
     values["histogram"] = (("histogram_bin",), histogram(forecasts))
-    result = described(judged, values, "calibration")
+    result = describe_results(judged, values, "calibration")
     upper = np.arange(1, INTERVALS + 1) / INTERVALS
     result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
     result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}
@@ -156,7 +156,7 @@ def known_method(method: Method) -> Method:
     return method
 
 
-def binned(forecasts: Forecasts, bins: int, method: Method) -> tuple[Ints, int]:
+def bin_numbers(forecasts: Forecasts, bins: int, method: Method) -> tuple[Ints, int]:
     """Bin 0..B − 1 of each distinct confidence, and B."""
     if method == "mass":
         return mass_bins(forecasts, bins), bins

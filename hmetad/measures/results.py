@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hmetad.results import attrs_of
 
-__all__ = ["described", "ratio"]
+__all__ = ["describe", "ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
-def described(
+def describe(
     like: xr.DataArray, name: str, values: NDArray[Any], section: str = ""
 ) -> xr.DataArray:
     """Values under their name, in the dims of `like`, with what the table of results says of them.
@@ -35,7 +35,7 @@ def described(
     Examples
     --------
     >>> like = xr.DataArray([0.0], {"cell": ["a"]})
-    >>> described(like, "phi", np.array([0.3])).attrs["source"]
+    >>> describe(like, "phi", np.array([0.3])).attrs["source"]
     'Kornell, Son & Terrace 2007'
     """
     result = like.copy(data=values).rename(name)

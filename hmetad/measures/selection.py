@@ -23,7 +23,7 @@ from hmetad.measures.forecasts import (
     Placed,
     cell_sums,
     count_forecasts,
-    described,
+    describe_results,
     few_trials,
     judged_trials,
 )
@@ -126,7 +126,7 @@ def selective_prediction(
         "trials": ((), n.astype(np.int64)),
     }
     values |= {} if abstained is None else abstention(judged, abstained)
-    result = described(judged, values, "selective_prediction").assign_coords(coverage=shares)
+    result = describe_results(judged, values, "selective_prediction").assign_coords(coverage=shares)
     result.attrs["ties"] = TIES
     found = [*judged.found, *few_trials(result["trials"])]
     if abstained is not None:

@@ -17,7 +17,7 @@ from hmetad.arguments import checked, refuse_same_names
 from hmetad.counts.correct import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
-from hmetad.measures.results import described, ratio
+from hmetad.measures.results import describe, ratio
 from hmetad.measures.sdt import z_scores
 from hmetad.notice import Notice, notice_where, notices, with_notices
 
@@ -124,7 +124,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     table = type2_counts(counts, response_conditional=response_conditional)
     concordant, discordant, tied = pairs(table)
     area = ratio(concordant + tied / 2, concordant + discordant + tied)
-    result = described(one_value(table), "auroc2", area)
+    result = describe(one_value(table), "auroc2", area)
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
@@ -183,8 +183,8 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         concordant, discordant, tied = pairs(table)
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
-        new = undefined(table, value, "undefined-gamma.tied")
-    result = described(one_value(table), f"gamma_{estimator}", value).rename("gamma")
+        new = undefined_notice(table, value, "undefined-gamma.tied")
+    result = describe(one_value(table), f"gamma_{estimator}", value).rename("gamma")
     return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
 
@@ -223,8 +223,8 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     table = type2_counts(counts)
     concordant, discordant, _ = pairs(table)
     value = ratio(concordant, concordant + discordant)
-    result = described(one_value(table), "v_statistic", value)
-    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-v")])
+    result = describe(one_value(table), "v_statistic", value)
+    return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-v")])
 
 
 @checked("counts")
@@ -273,8 +273,8 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     deviation = np.sqrt(ratio((both * distance**2).sum(axis=-1), np.where(varies, n, 0.0)))
     difference = ratio(right @ rating, n_right) - ratio(wrong @ rating, n_wrong)
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
-    result = described(one_value(table), "phi", value)
-    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-phi")])
+    result = describe(one_value(table), "phi", value)
+    return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-phi")])
 
 
 @checked("counts")
@@ -317,7 +317,7 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
     """Dataset of the values, each with what the table of results says of it."""
     refuse_same_names(like.coords, values)
-    return xr.Dataset({name: described(like, name, x, section) for name, x in values.items()})
+    return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
 
 
 def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
@@ -334,7 +334,7 @@ def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
     left_out = one_value(table).copy(data=(is_used & ~has_z).any(axis=-1) & np.isfinite(value))
     return value, [
         *notice_where(left_out, "zroc-points-left-out"),
-        *undefined(table, value, "undefined-gamma.line"),
+        *undefined_notice(table, value, "undefined-gamma.line"),
     ]
 
 
@@ -377,7 +377,7 @@ def one_value(table: xr.DataArray) -> xr.DataArray:
     return table.isel(correct=0, rating=0, drop=True)
 
 
-def undefined(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
+def undefined_notice(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
     """Notice of the cells without a value though they have right and wrong trials."""
     has_both = (table.sum("rating") > 0).all("correct")
     return notice_where(has_both & np.isnan(value), code)

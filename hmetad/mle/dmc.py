@@ -14,7 +14,7 @@ from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.dmc_minimum import EMPTY, Least, is_informative, minimum, ratings_used
 from hmetad.mle.fit_notices import moved_by_correction
-from hmetad.mle.labels import labelled
+from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import Type1, type1_of, zs_of
 from hmetad.mle.meta_d import check_arguments
 from hmetad.mle.newton import FARTHEST
@@ -100,7 +100,7 @@ def fit_dmc(
     shares = rating_shares(table, correction)
     upper = np.where(bounded & (type1.d > 0), type1.d, FARTHEST)
     least = minimum(shares, type1, upper)
-    result = labelled(assemble(least, type1, shares), "fit_dmc", ordered)
+    result = label_estimates(assemble(least, type1, shares), "fit_dmc", ordered)
     result.attrs |= {
         "meta_criterion": "absolute",
         "bounded": int(bounded),

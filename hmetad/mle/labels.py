@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from hmetad.arguments import refuse_same_names
 from hmetad.results import attrs_of
 
-__all__ = ["labelled"]
+__all__ = ["label_estimates"]
 
 
-def labelled(
+def label_estimates(
     values: Mapping[str, NDArray[np.float64]],
     section: str,
     counts: xr.DataArray,

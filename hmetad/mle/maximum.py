@@ -156,7 +156,7 @@ def fitted_at(
     """
     type1 = type1_of(z, s)
     rule = rule_of(type1, meta_criterion)
-    sides = [maximised(counts, type1, rule, s, np.array(chosen)) for chosen in responses]
+    sides = [maximise_cells(counts, type1, rule, s, np.array(chosen)) for chosen in responses]
     return Fitted(type1, rule, sides)
 
 
@@ -165,7 +165,7 @@ def rows_of(z: Zs, rows: NDArray[np.int64]) -> Zs:
     return Zs(z.hits[rows], z.var_hits[rows], z.false_alarms[rows], z.var_false_alarms[rows])
 
 
-def maximised(
+def maximise_cells(
     counts: Floats, type1: Type1, rule: Rule, s: Floats, has_side: NDArray[np.bool_]
 ) -> Maximum:
     """Maximum of every cell over meta-d′ and criteria; NaN where d′ or c is undefined."""

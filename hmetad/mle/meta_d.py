@@ -18,7 +18,7 @@ from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_negative
-from hmetad.mle.labels import labelled
+from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
 from hmetad.notice import hand_on
@@ -108,7 +108,7 @@ def fit_mle(
     else:
         fitted = fitted_at(corrected, z, np.full(len(table), float(s)), meta_criterion, responses)
         estimates = assemble(fitted)
-    result = labelled(estimates, "fit_mle", ordered, per_response=response_conditional)
+    result = label_estimates(estimates, "fit_mle", ordered, per_response=response_conditional)
     result.attrs |= {
         "meta_criterion": meta_criterion,
         "s": s if isinstance(s, str) else float(s),

@@ -126,9 +126,9 @@ class CellLikelihood:
         if self.likelihood.kernel:
             arguments = self.arguments(vectors)
             _, *partials = kernel(self.likelihood).evaluate(self.counts, *arguments)
-            by_argument = joined(partials)
+            by_argument = join_arrays(partials)
             information = kernel(self.likelihood).expected_information(trials, *arguments)
-            slopes = slopes_of(lambda x: joined(self.arguments(x)), vectors)
+            slopes = slopes_of(lambda x: join_arrays(self.arguments(x)), vectors)
             gradient = np.einsum("inp,in->ip", slopes, by_argument)
             return gradient, slopes.transpose(0, 2, 1) @ information @ slopes
         log_p = self.log_outcomes(vectors)
@@ -244,7 +244,7 @@ def slopes_of(function: Callable[[Floats], Floats], vectors: Floats) -> Floats:
     return np.stack(columns, axis=-1)
 
 
-def joined(arrays: list[Floats]) -> Floats:
+def join_arrays(arrays: list[Floats]) -> Floats:
     """Arrays (cells, …) side by side, (cells, numbers)."""
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
 

@@ -15,7 +15,7 @@ from hmetad.arguments import checked
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.labels import labelled
+from hmetad.mle.labels import label_estimates
 from hmetad.mle.roc_newton import FOUND, fit_rocs
 from hmetad.notice import hand_on, notices_where
 
@@ -89,7 +89,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     bounded = np.where(is_separated(scale)[:, None, None], 0.0, scale)
     fit_rocs(bounded, *starts(scale), found, cut)
     fitted = dict(zip(FOUND, found.T, strict=True))
-    result = labelled(estimates(fitted, cut), "uvsdt", ordered)
+    result = label_estimates(estimates(fitted, cut), "uvsdt", ordered)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     lost = result["s"].isnull()
     masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}

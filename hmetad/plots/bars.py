@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.plots.frames import need, number_rows
+from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import bars, name_columns
 from hmetad.plots.style import (
     INK,
@@ -76,7 +76,7 @@ def sensitivity_bars(
     >>> [text.get_text() for text in sensitivity_bars(frame).texts]
     ['0.75']
     """
-    need(table, label, *(column for column, _ in values), *([ratio] if ratio else []))
+    require_column(table, label, *(column for column, _ in values), *([ratio] if ratio else []))
     told_apart("values", len(values), "bars in a group")
     ax = ax if ax is not None else new_axes(min(1.6 + 1.3 * max(len(table), 1), 14.0), 3.2)
     width = 0.8 / max(len(values), 1)

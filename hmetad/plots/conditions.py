@@ -14,7 +14,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.arguments import checked, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
-from hmetad.plots.frames import need, number_rows
+from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
 from hmetad.plots.panels import AxesLike, name_panel, panel_axes, share_legend
 from hmetad.plots.style import (
@@ -95,7 +95,7 @@ def by(
     """
     frame, said = drawn_frame(estimates, var, ci_prob)
     named = [name for name in (x, hue, var, lower, upper) if name]
-    need(frame, *named, argument="estimates")
+    require_column(frame, *named, argument="estimates")
     columns = (var, lower or f"{var}_lower", upper or f"{var}_upper")
     is_scale = is_numeric_dtype(frame[x]) and not is_bool_dtype(frame[x])
     lines = lines_of(frame, x, hue)
@@ -160,7 +160,7 @@ def criterion(
     >>> criterion(pd.DataFrame([row])).shape
     (1,)
     """
-    need(table, *(name for name in (x, hue, estimate, lower, upper, panel) if name))
+    require_column(table, *(name for name in (x, hue, estimate, lower, upper, panel) if name))
     parts = dict(iter(table.groupby(panel, sort=False))) if panel else {"": table}
     axes = panel_axes(ax, len(parts), (2.3, 3.2), columns=99, margins=(1.2, 0.0), share_y=True)
     hues, conditions = list(dict.fromkeys(table[hue])), list(dict.fromkeys(table[x]))
@@ -193,7 +193,7 @@ def drawn_frame(
         raise InputError("var", repr(var), "a variable of estimates", nearest(var, names))
     sampled = [dim for dim in ("chain", "draw") if dim in estimates[var].dims]
     if not sampled:
-        return estimated(estimates, var).to_dataframe().reset_index(), ()
+        return estimate_with_interval(estimates, var).to_dataframe().reset_index(), ()
     values = estimates[var]
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     bounds = values.quantile(tails, sampled, skipna=False)
@@ -205,7 +205,7 @@ def drawn_frame(
     return summary.to_dataframe().reset_index(), (said,)
 
 
-def estimated(estimates: xr.Dataset, var: str) -> xr.Dataset:
+def estimate_with_interval(estimates: xr.Dataset, var: str) -> xr.Dataset:
     """A variable with the interval that stands beside it, if any."""
     values = estimates[var]
     if "summary" in values.dims:

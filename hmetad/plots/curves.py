@@ -85,7 +85,7 @@ def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
             band(ax, type2_roc_bounds(GRID, accuracy), accuracy)
     rates = (curve[name].transpose("cell", "point") for name in ("false_alarm_rate", "hit_rate"))
     draw_curves(ax, cells, *(rate.to_numpy() for rate in rates))
-    return finished(ax, "P(confident | wrong)", "P(confident | right)")
+    return finish_axes(ax, "P(confident | wrong)", "P(confident | right)")
 
 
 @checked()
@@ -129,7 +129,7 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
         if np.isfinite(accuracy):
             band(ax, type1_roc_bounds(GRID, min(accuracy, 1.0)), accuracy)
     draw_curves(ax, cells, rates[:, 0], rates[:, 1])
-    return finished(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
+    return finish_axes(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
 
 
 @checked()
@@ -273,7 +273,7 @@ def band(ax: Axes, bounds: xr.Dataset, accuracy: float) -> None:
     ax.fill_between(GRID, lower, upper, color=BAND, linewidth=0, zorder=0, label=label)
 
 
-def finished(ax: Axes, xlabel: str, ylabel: str) -> Axes:
+def finish_axes(ax: Axes, xlabel: str, ylabel: str) -> Axes:
     """Square axes from 0 to 1 with a legend."""
     dress(ax)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")

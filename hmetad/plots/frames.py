@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 
-__all__ = ["need", "number_rows"]
+__all__ = ["number_rows", "require_column"]
 
 
-def need(table: pd.DataFrame, *columns: str, argument: str = "table") -> None:
+def require_column(table: pd.DataFrame, *columns: str, argument: str = "table") -> None:
     """Raise where a table lacks a column."""
     for column in columns:
         if column not in table.columns:

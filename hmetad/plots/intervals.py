@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hmetad.arguments import checked
-from hmetad.plots.frames import need, number_rows
+from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
 from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
 from hmetad.text.cells import format_cell
@@ -110,7 +110,7 @@ def forest(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['A']
     """
-    need(table, label, estimate, lower, upper, *([group] if group else []))
+    require_column(table, label, estimate, lower, upper, *([group] if group else []))
     rows = list(forest_rows(table, label, (estimate, lower, upper), group))
     headings = [values is None for _, values in rows]
     written = ["" if values is None else in_figures(values) for _, values in rows]
@@ -140,7 +140,7 @@ def decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
         Of a figure outside pyplot: in a notebook ``ax.figure`` as the last line shows it.
     """
     table = decisions.table()
-    need(table, "label", "mean", "lower", "upper", "verdict")
+    require_column(table, "label", "mean", "lower", "upper", "verdict")
     verdicts = [str(verdict) for verdict in table["verdict"]]
     markers = [VERDICT_MARKERS.get(verdict, ("P", SOFT)) for verdict in verdicts]
     ax = ax if ax is not None else new_row_axes(len(table))
@@ -187,11 +187,11 @@ def describe_intervals(
     >>> describe_intervals(frame, quantity="M-ratio")
     'M-ratio. A: 0.860, interval 0.800 to 0.900.'
     """
-    need(table, label, estimate, lower, upper, *([group] if group else []))
+    require_column(table, label, estimate, lower, upper, *([group] if group else []))
     sentences = [f"{shorten(quantity, 80)}."] if quantity else []
     for row in table.head(most).to_dict("records"):
         name = shorten(row[label]) + (f" ({shorten(row[group])})" if group else "")
-        sentences.append(f"{name}: {spoken((row[estimate], row[lower], row[upper]))}.")
+        sentences.append(f"{name}: {interval_in_words((row[estimate], row[lower], row[upper]))}.")
     if len(table) > most:
         sentences.append(f"And {len(table) - most} more.")
     return " ".join(sentences)
@@ -240,7 +240,7 @@ def in_figures(values: Sequence[float]) -> str:
     return f"{estimate}  [{lower}, {upper}]"
 
 
-def spoken(values: Sequence[float]) -> str:
+def interval_in_words(values: Sequence[float]) -> str:
     """Estimate and interval in words."""
     if np.isnan(values[0]):
         return "no estimate"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hmetad.text.escape import revealed, visible
+from hmetad.text.escape import reveal, visible
 
 __all__ = ["is_numeric", "print_table", "print_text", "say"]
 
@@ -40,27 +40,27 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, column in columns.items():
         justify: Literal["right", "left"] = "right" if is_numeric(records, name) else "left"
-        table.add_column(Text(shown(column)), justify=justify, overflow="fold")
+        table.add_column(Text(cell_text(column)), justify=justify, overflow="fold")
     for record in records:
-        table.add_row(*(Text(shown(record.get(name))) for name in columns))
+        table.add_row(*(Text(cell_text(record.get(name))) for name in columns))
     # A pipe has no width of its own: rows stay whole, for grep and cut.
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
     if title:
         # A title of the table would be wrapped to its width.
-        console.print(Text(shown(title), style="italic"))
+        console.print(Text(cell_text(title), style="italic"))
     console.print(table)
 
 
 def print_text(text: str) -> None:
     """Print what programs read, as it is; on a terminal control and direction marks are shown."""
     whole = text.encode("utf-8", "replace").decode()
-    print(revealed(text) if sys.stdout.isatty() else whole, end="")
+    print(reveal(text) if sys.stdout.isatty() else whole, end="")
 
 
 def say(text: str) -> None:
     """Print a remark, in one line, to standard error; where nobody reads it, the work goes on."""
     with suppress(OSError):
-        print(shown(text), file=sys.stderr)
+        print(cell_text(text), file=sys.stderr)
 
 
 def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -68,7 +68,7 @@ def is_numeric(records: Sequence[Mapping[str, Any]], name: str) -> bool:
     return all(isinstance(record.get(name), int | float) for record in records)
 
 
-def shown(value: object) -> str:
+def cell_text(value: object) -> str:
     """Text of a value: three decimals, yes and no, text on one line with nothing hidden."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"

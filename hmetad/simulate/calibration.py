@@ -122,8 +122,8 @@ def calibrate_sampler(
         truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
         true = parameter_values(xr.DataTree.from_dict(truth), names, spec.record)
         drawn_values = parameter_values(tree, names, other.record)
-        found.append(ranked(drawn_values, true.isel(chain=0, draw=0), size))
-    result = summarised(xr.concat(found, "simulation"), size)
+        found.append(rank_simulation(drawn_values, true.isel(chain=0, draw=0), size))
+    result = summarise_ranks(xr.concat(found, "simulation"), size)
     said = {"model": spec.name, "fitted": other.to_json(), "n": number, "ranks": size}
     result.attrs = {**said, "seed": str(seed)}
     return result
@@ -255,7 +255,7 @@ def parameter_values(
     )
 
 
-def ranked(draws: xr.DataArray, truth: xr.DataArray, size: int) -> xr.Dataset:
+def rank_simulation(draws: xr.DataArray, truth: xr.DataArray, size: int) -> xr.Dataset:
     """Ranks of one simulation, and how good its draws are."""
     rows = draws.transpose("parameter", "chain", "draw").to_numpy()
     flat, true = rows.reshape(len(rows), -1), truth.to_numpy()
@@ -276,7 +276,7 @@ def ranked(draws: xr.DataArray, truth: xr.DataArray, size: int) -> xr.Dataset:
     return xr.Dataset({name: ("parameter", values) for name, values in found.items()}, coords)
 
 
-def summarised(found: xr.Dataset, size: int) -> xr.Dataset:
+def summarise_ranks(found: xr.Dataset, size: int) -> xr.Dataset:
     """Ranks of all simulations with their test, without what is constant by definition."""
     varies = found["truth"].std("simulation") > 0
     found = found.isel(parameter=varies.to_numpy())

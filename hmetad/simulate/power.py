@@ -138,7 +138,7 @@ def plan_trials(
             truth, log_m, number, rng, ratings=ratings, gaps=gaps, meta_criterion=meta_criterion
         )
         found.append(study_results(cells, np.exp(log_m), rope, level))
-    result = assembled(found, sizes, truth["m_ratio"], rope)
+    result = assemble_results(found, sizes, truth["m_ratio"], rope)
     result.attrs |= {
         "judged": "log M" if len(truth["m_ratio"]) == 1 else "difference in log M",
         **{name: values.tolist() for name, values in truth.items() if name != "m_ratio"},
@@ -239,7 +239,7 @@ def simulate_cells(
     return {name: fitted[name].to_numpy().reshape(log_m.shape) for name in names}
 
 
-def assembled(
+def assemble_results(
     found: list[dict[str, ArrayLike]],
     trials: list[int],
     m_ratio: Floats,

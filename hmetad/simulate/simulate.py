@@ -122,7 +122,7 @@ def simulate_counts(
     if likelihood == "meta-d":
         by_cell["m_ratio"] = np.broadcast_to(ratio, (*cells, 2))
     by_cell["gaps"] = np.broadcast_to(gaps, (*cells, *gaps.shape[-2:]))
-    log_p = determined(record, by_cell)
+    log_p = outcome_probabilities(record, by_cell)
     outcomes = log_p.reshape(*log_p.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
     counts = from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
@@ -233,7 +233,7 @@ def refuse_others(likelihood: Likelihood, given: Mapping[str, tuple[ArrayLike, f
             raise InputError(name, repr(value), f"none: {likelihood.name!r} has no {name}")
 
 
-def determined(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats:
+def outcome_probabilities(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats:
     """log P of every outcome, or an error that names what is still needed."""
     known = likelihood.derived(values)
     missing = [name for name in likelihood.arguments if name not in known]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from hmetad.spreadsheets import guarded, guarded_frame
+from hmetad.spreadsheets import guard, guard_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
     'model,mean\n"a,b",0.1\n\'=1+1,\n'
     """
     text = io.StringIO()
-    written = ([guarded(present(value)) for value in row] for row in rows)
+    written = ([guard(present(value)) for value in row] for row in rows)
     csv.writer(text, lineterminator="\n").writerows(written)
     return text.getvalue()
 
@@ -99,7 +99,7 @@ def csv_frame(frame: "pd.DataFrame") -> str:
     >>> csv_frame(pd.DataFrame({"model": ["=1+1"], "mean": [-0.5]}))
     "model,mean\n'=1+1,-0.5\n"
     """
-    text: str = guarded_frame(frame).to_csv(index=False)
+    text: str = guard_frame(frame).to_csv(index=False)
     return text
 
 

@@ -13,7 +13,7 @@ __all__ = [
     "latex",
     "markdown",
     "opening",
-    "revealed",
+    "reveal",
     "shorten",
     "slug",
     "visible",
@@ -140,10 +140,10 @@ def visible(text: object) -> str:
     """
     parts = pieces(str(text), COMPOSED_AT_ONCE)
     composed = "".join(unicodedata.normalize("NFC", part) for part in parts)
-    return revealed(LINE_SPACE.sub(" ", composed).strip())
+    return reveal(LINE_SPACE.sub(" ", composed).strip())
 
 
-def revealed(text: str) -> str:
+def reveal(text: str) -> str:
     r"""Text whose control and direction marks show themselves; tabs and line feeds stay.
 
     Examples

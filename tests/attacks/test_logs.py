@@ -22,7 +22,7 @@ from tally import tally, tally_for
 
 from hmetad.errors import InputError
 from hmetad.logs.limits import Limits, as_limits
-from hmetad.logs.lines import parsed
+from hmetad.logs.lines import parse_line
 from hmetad.logs.pairs import option_pairs
 from hmetad.logs.readers import read_log
 from hmetad.logs.stated import parse_confidence
@@ -197,30 +197,32 @@ def test_deep_json_is_refused(made, depth, tmp_path):
     inner = made(depth)
     for encoding in ("utf-8", "utf-16", "utf-32-le"):
         with pytest.raises(InputError, match="nested deeper, allowed is at most 200"):
-            parsed("here", b'{"a": '.decode().encode(encoding) + inner.decode().encode(encoding))
+            parse_line(
+                "here", b'{"a": '.decode().encode(encoding) + inner.decode().encode(encoding)
+            )
     sample = b'{"id": 1, "epoch": 1, "store": ' + inner + b"}"
     path = archive(tmp_path / "log.eval", {"samples/1.json": sample})
     with pytest.raises(InputError, match="limit 'nesting'"):
         read_log("inspect", path)
     if made is not DEEP["cut off"]:
         with pytest.raises(InputError, match=r"nested deeper|no JSON"):
-            parsed("here", sample, as_limits({"nesting": depth // 2}))
+            parse_line("here", sample, as_limits({"nesting": depth // 2}))
 
 
 def test_brackets_and_commas_in_text_are_no_structure():
     text = '[{",' * 3000 + "\\" * 7
     record = {"a": text, "b": [text, {"c": text}]}
     content = json.dumps(record).encode()
-    assert parsed("here", content, Limits(nesting=3, values=8)) == record
+    assert parse_line("here", content, Limits(nesting=3, values=8)) == record
     for limits in ({"nesting": 2}, {"values": 4}):
         with pytest.raises(InputError, match=next(iter(limits))):
-            parsed("here", content, as_limits(limits))
+            parse_line("here", content, as_limits(limits))
 
 
 def test_what_is_just_within_the_limits_is_read():
     nested = b'{"a":' + b"[" * 199 + b"]" * 199 + b"}"
-    assert parsed("here", nested)
-    assert parsed("here", b'{"a": [' + b"1," * 10_000 + b"1]}", Limits(values=10_003))
+    assert parse_line("here", nested)
+    assert parse_line("here", b'{"a": [' + b"1," * 10_000 + b"1]}", Limits(values=10_003))
 
 
 @pytest.mark.parametrize("digits", [400, 4000, 5000, 10**6])

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from tally import tally, tally_for
 
 from hmetad import plots
-from hmetad.cli import failed
+from hmetad.cli import report_failure
 from hmetad.commands.answer import Answer, Listing, give
 from hmetad.commands.import_log import trials_csv
 from hmetad.errors import InputError
@@ -31,7 +31,7 @@ from hmetad.report.page.plain import json_text
 from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Table, csv_files
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
-from hmetad.spreadsheets import guarded, unguarded, unguarded_frame
+from hmetad.spreadsheets import guard, unguard, unguard_frame
 from hmetad.text.escape import LATEX_SIGNS, MATH, latex, slug, visible
 
 SVG = "<svg><text>a</text></svg>"
@@ -176,8 +176,8 @@ def in_csv(labels):
             assert not [cell for row in rows for cell in row if would_run(cell)]
         rows = list(csv.reader(io.StringIO(text, newline="")))
         assert not [cell for row in rows for cell in row if cell.startswith(("\t", "\r"))]
-        assert unguarded(rows[0]) == ["@label", "n"]
-        found = [str(text) for text in unguarded(row[0] for row in rows[1:])]
+        assert unguard(rows[0]) == ["@label", "n"]
+        found = [str(text) for text in unguard(row[0] for row in rows[1:])]
         assert [text.encode("utf-8", "replace").decode() for text in found] == whole
     return "given back"
 
@@ -228,7 +228,7 @@ def on_a_terminal(label):
     with printed() as (out, err):
         print_table([{"a": label, "b": 1.5}], {"a": label, "b": "b"}, label)
         say(label)
-        failed(str(InputError(label, label, repr(label), label)), 2)
+        report_failure(str(InputError(label, label, repr(label), label)), 2)
         notice = Notice("few-trials", "warning", label, (label,), label)
         answer = Answer((Listing([{label: label}], {label: label}, label),), [notice])
         for chosen in ("table", "csv", "json", "markdown", "latex"):
@@ -354,8 +354,8 @@ def test_rows_as_csv_run_nothing(where, tmp_path):
     text = file.read_text(encoding="utf-8") if file.exists() else done.stdout
     rows = list(csv.reader(io.StringIO(text)))
     assert not [cell for row in rows for cell in row if would_run(cell)]
-    place = unguarded(rows[0]).index("@model")
-    assert sorted(unguarded(row[place] for row in rows[1:])) == sorted(LABELS)
+    place = unguard(rows[0]).index("@model")
+    assert sorted(unguard(row[place] for row in rows[1:])) == sorted(LABELS)
 
 
 def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
@@ -369,7 +369,7 @@ def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
 
 def test_a_column_that_was_not_guarded_stays_as_it_is():
     foreign = pd.DataFrame({"a": ["'=1", "=1"], "b": ["'tis", "it's"], "'=c": [-1, 2]})
-    assert unguarded_frame(foreign).to_dict("list") == {
+    assert unguard_frame(foreign).to_dict("list") == {
         "a": ["'=1", "=1"],
         "b": ["'tis", "it's"],
         "=c": [-1, 2],
@@ -378,7 +378,7 @@ def test_a_column_that_was_not_guarded_stays_as_it_is():
 
 def test_long_runs_take_no_longer_than_they_are_long():
     for text in ("\n" * 10**6, ";" * 10**6, "'\t" * 10**6):
-        assert unguarded([guarded(text)]) == [text]
+        assert unguard([guard(text)]) == [text]
     visible("a" + "\u0316\u0300" * 10**5)
     slug("a" + "\u0316\u0300" * 10**5, "x")
 

@@ -20,7 +20,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.bayes.problem import designs_of, priors_of
-from hmetad.bayes.sensitivity import other_choices, widened
+from hmetad.bayes.sensitivity import other_choices, widen
 from hmetad.bayes.spec import ModelSpec
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
@@ -162,7 +162,7 @@ def test_hmetad_cards_keep_their_criterion_and_have_their_names_scaled():
     ids=lambda p: getattr(p, "dist", ""),
 )
 def test_a_widened_prior_has_its_scale_multiplied(prior, frozen):
-    got = widened(prior, 2.0)
+    got = widen(prior, 2.0)
     scale = {
         "Normal": lambda p: stats.norm(p["mu"], p["sigma"]),
         "StudentT": lambda p: stats.t(p["nu"], p["mu"], p["sigma"]),
@@ -173,7 +173,7 @@ def test_a_widened_prior_has_its_scale_multiplied(prior, frozen):
     }[prior.dist](got.parameters)
     assert scale.std() == pytest.approx(frozen(2.0).std())
     assert scale.std() == pytest.approx(2 * frozen(1.0).std())
-    assert widened(Prior("LKJ", eta=2), 2.0) == Prior("LKJ", eta=2)
+    assert widen(Prior("LKJ", eta=2), 2.0) == Prior("LKJ", eta=2)
 
 
 def test_what_cannot_be_chosen_is_refused(first):

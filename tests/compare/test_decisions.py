@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from hmetad.commands.compared import judged
+from hmetad.commands.compared import decisions_answer
 from hmetad.compare import columns
 from hmetad.compare.decisions import decide
 from hmetad.compare.normal_decisions import decide_normal
@@ -200,7 +200,7 @@ def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
     assert table["width"].tolist() == (table["upper"] - table["lower"]).tolist()
     assert "width" in repr(decisions).splitlines()[1]
     assert decision_table(decisions, "").columns[-1] == "Width"
-    assert judged(decisions).listings[0].columns["width"] == "width"
+    assert decisions_answer(decisions).listings[0].columns["width"] == "width"
     assert decisions_record(decisions)["results"][0]["width"] == table["width"].item()
     assert "width" in decide_normal([0.3], 0.1, rope=ROPE).table()
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.type1_differences import DRAWS, excludes_zero, thinned
+from hmetad.compare.type1_differences import DRAWS, excludes_zero, thin_draws
 from hmetad.notice import notices
 
 PAIR = csr_array([[1.0, -1.0]])
@@ -30,7 +30,7 @@ def codes(fit):
 
 @pytest.mark.parametrize("number", [1, 7, DRAWS - 1, DRAWS, DRAWS + 1, 3999, 4000, 4001])
 def test_thinned_draws_are_every_so_many_th_and_no_more_than_needed(number):
-    kept = thinned(np.arange(float(number))[:, None])[:, 0]
+    kept = thin_draws(np.arange(float(number))[:, None])[:, 0]
     step = next(step for step in count(1) if len(range(0, number, step)) <= DRAWS)
     assert kept.tolist() == list(range(0, number, step))
 

@@ -8,7 +8,7 @@ from hmetad.compare.verdicts import (
     interval_words,
     nearby_intervals,
     share_words,
-    unsettled,
+    unsettled_answers,
     with_withheld,
 )
 
@@ -25,7 +25,7 @@ def one(lower, upper, in_rope, **errors):
 
 def flags(found):
     given = answers(found, ROPE, 0.0)
-    return {name: flag.item() for name, flag in unsettled(found, given, ROPE, 0.0).items()}
+    return {name: flag.item() for name, flag in unsettled_answers(found, given, ROPE, 0.0).items()}
 
 
 @pytest.mark.parametrize(

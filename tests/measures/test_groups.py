@@ -16,7 +16,12 @@ from hmetad.counts.correct import type2_counts
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import group_accuracy
-from hmetad.measures.group_accuracy import best_accuracy, convolved, enumerated, joint_log_odds
+from hmetad.measures.group_accuracy import (
+    best_accuracy,
+    convolve_members,
+    enumerate_responses,
+    joint_log_odds,
+)
 from hmetad.measures.groups import (
     combine_predictions,
     confidence_weighted_vote,
@@ -342,8 +347,8 @@ def few(monkeypatch):
 def test_binned_log_odds_give_the_accuracy_of_all_joint_responses(prior, members, levels):
     rng = np.random.default_rng(members)
     plus, minus = (rng.dirichlet(np.ones(levels), (1, members)) for _ in range(2))
-    exact = enumerated(plus, minus, prior).item()
-    binned = convolved(plus, minus, prior).item()
+    exact = enumerate_responses(plus, minus, prior).item()
+    binned = convolve_members(plus, minus, prior).item()
     # Bins are .0012 wide, and cost of the order of the square of it.
     assert exact - 1e-7 < binned <= exact + 1e-13
 
@@ -361,8 +366,8 @@ def test_binned_log_odds_of_members_who_are_alike_cost_nothing():
 def test_certain_and_impossible_responses_are_binned_too():
     plus = np.array([[[0.7, 0.3, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0], [0.1, 0.2, 0.3, 0.4]] * 2])
     minus = np.array([[[0.3, 0.0, 0.7, 0.0], [0.5, 0.0, 0.0, 0.5], [0.4, 0.3, 0.2, 0.1]] * 2])
-    exact = enumerated(plus, minus, 0.5).item()
-    assert convolved(plus, minus, 0.5).item() == pytest.approx(exact, abs=1e-7)
+    exact = enumerate_responses(plus, minus, 0.5).item()
+    assert convolve_members(plus, minus, 0.5).item() == pytest.approx(exact, abs=1e-7)
 
 
 def test_finer_bins_do_not_change_a_large_group(monkeypatch):

@@ -13,7 +13,7 @@ from report.made_fit import made_fit
 
 import hmetad
 from hmetad import InputError
-from hmetad.report.contents.decided import decided
+from hmetad.report.contents.decided import decision_blocks
 from hmetad.report.contents.pairwise import pair_matrix, pair_strata
 from hmetad.report.page.blocks import Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS
@@ -122,25 +122,25 @@ def test_ranks_are_those_of_the_same_draws(fit, report):
 
 def test_decisions_on_other_draws_have_no_ranking(small):
     other = judged(made_fit(list("abcdefghij"), ["A"], seed=4), within=())
-    names = [getattr(block, "name", "") for block in decided(other, small)]
+    names = [getattr(block, "name", "") for block in decision_blocks(other, small)]
     assert not any(name.endswith("-ranks") for name in names)
-    assert any(isinstance(block, Matrix) for block in decided(other, small))
+    assert any(isinstance(block, Matrix) for block in decision_blocks(other, small))
 
 
 def test_more_is_not_better_of_a_criterion(small):
-    blocks = decided(judged(small, var="c", within=()), small)
+    blocks = decision_blocks(judged(small, var="c", within=()), small)
     assert not any(getattr(block, "name", "").endswith("-ranks") for block in blocks)
 
 
 def test_contrasts_against_one_level_stay_rows(fit):
-    blocks = decided(judged(fit, against="model 00"), fit)
+    blocks = decision_blocks(judged(fit, against="model 00"), fit)
     assert [type(block).__name__ for block in blocks] == ["Prose", "Table"]
     assert len(blocks[1].rows) == 32 * 6
 
 
 def test_few_decisions_stay_rows_with_a_figure():
     few = made_fit(["a", "b", "c"], ["A", "B"])
-    kinds = [type(block).__name__ for block in decided(judged(few), few)]
+    kinds = [type(block).__name__ for block in decision_blocks(judged(few), few)]
     assert kinds == ["Prose", "Table", "Figure"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from plots.hostile_labels import HOSTILE
 
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
-from hmetad.spreadsheets import unguarded
+from hmetad.spreadsheets import unguard
 
 ROWS = [{"cell": label, "m_ratio": 0.5 + i} for i, label in enumerate(HOSTILE)]
 COLUMNS = {"cell": "cell", "m_ratio": "M-ratio"}
@@ -18,7 +18,7 @@ COLUMNS = {"cell": "cell", "m_ratio": "M-ratio"}
 
 def test_csv_gives_back_what_went_in():
     read = list(csv.DictReader(io.StringIO(csv_table(ROWS))))
-    assert unguarded(row["cell"] for row in read) == list(HOSTILE)
+    assert unguard(row["cell"] for row in read) == list(HOSTILE)
     assert [float(row["m_ratio"]) for row in read] == [row["m_ratio"] for row in ROWS]
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from hmetad import InputError, ModelSpec, Prior, fit, load_model, simulate_counts
 from hmetad.bayes import draw_prior
 from hmetad.simulate import calibrate_sampler
-from hmetad.simulate.calibration import fits_of, parameter_values, ranked, uniformity
+from hmetad.simulate.calibration import fits_of, parameter_values, rank_simulation, uniformity
 
 pytestmark = pytest.mark.integration
 
@@ -118,7 +118,7 @@ def test_only_the_log_likelihood_shows_a_posterior_that_ignores_the_data():
             )
             for part in (slice(n + i * size, n + (i + 1) * size), [i])
         )
-        ranks.append(ranked(draws, truth.isel(chain=0, draw=0), size)["rank"].to_numpy())
+        ranks.append(rank_simulation(draws, truth.isel(chain=0, draw=0), size)["rank"].to_numpy())
     p = uniformity(np.array(ranks), size)[1]
     assert (p[:3] > 0.01).all()
     assert p[3] < 0.001

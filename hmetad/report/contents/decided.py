@@ -16,7 +16,7 @@ from hmetad.report.page.blocks import Block, Prose, table_from_frame
 from hmetad.text.cells import format_cell
 from hmetad.text.names import judged_name, symbol
 
-__all__ = ["asked", "changed_verdicts", "decided"]
+__all__ = ["changed_verdicts", "decision_blocks", "question_of"]
 
 type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
@@ -28,7 +28,9 @@ RULE = (
 )
 
 
-def decided(decisions: Decisions, fits: Fits | None = None, remark: str = "") -> list[Block]:
+def decision_blocks(
+    decisions: Decisions, fits: Fits | None = None, remark: str = ""
+) -> list[Block]:
     """Rule, with a remark after it, then a table and figure, or of many pairs matrices.
 
     With the fits whose cells were compared, each stratum of pairs has its ranking too.
@@ -47,7 +49,7 @@ def decided(decisions: Decisions, fits: Fits | None = None, remark: str = "") ->
     return [opening, table, decision_figure(decisions, shown, name=name)]
 
 
-def asked(decisions: Decisions) -> str:
+def question_of(decisions: Decisions) -> str:
     """Question that decisions answer."""
     quantity = symbol(decisions.quantity)
     if "kind" not in decisions.results.attrs:

@@ -17,7 +17,7 @@ from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
-from hmetad.report.contents.decided import asked, changed_verdicts, decided
+from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
@@ -95,8 +95,10 @@ def fit_report(
     heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec_of(first).title
     judged_fits = first if is_one else by_name
     blocks: list[Block] = [
-        Prose("Question", (question or (asked(made[0]) if made else spec_of(first).question),)),
-        *(b for one in made for b in decided(one, judged_fits, "" if is_one else SEPARATE)),
+        Prose(
+            "Question", (question or (question_of(made[0]) if made else spec_of(first).question),)
+        ),
+        *(b for one in made for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
         *changed_verdicts(made, sensitivity or {}),
     ]
     said = [notice for one in made for notice in notices(one.results)]

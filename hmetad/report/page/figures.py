@@ -65,7 +65,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
     >>> print(inline_svg(Figure("A line.", "A line.", drawing), "figure-1"))
     <svg viewBox="0 0 9 9" stroke-linejoin="round" ...><path id="figure-1-a" d="M0 0H9" /></svg>
     """
-    root = cleaned(svg_text(figure, facecolor="none"), prefix)
+    root = clean_svg(svg_text(figure, facecolor="none"), prefix)
     for name, value in {**STROKES, "aria-hidden": "true", "focusable": "false"}.items():
         root.set(name, value)
     return ElementTree.tostring(root, encoding="unicode")
@@ -73,7 +73,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
 
 def figure_svg(figure: Figure) -> bytes:
     """SVG file on white, cleaned as for a page."""
-    root = cleaned(svg_text(figure, facecolor="white"), "")
+    root = clean_svg(svg_text(figure, facecolor="white"), "")
     root.set("xmlns", SVG)
     for name, value in STROKES.items():
         root.set(name, value)
@@ -135,7 +135,7 @@ def steady(figure: Figure) -> Iterator[None]:
         yield
 
 
-def cleaned(text: str, prefix: str) -> ElementTree.Element:
+def clean_svg(text: str, prefix: str) -> ElementTree.Element:
     """Root of an SVG document with only what draws, names without their space."""
     try:
         root = ElementTree.fromstring(text[text.index("<svg") :])

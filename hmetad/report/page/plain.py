@@ -27,7 +27,7 @@ def json_text(value: Any, indent: int) -> str:
     }
     """
     text = json.dumps(strict(value), ensure_ascii=False, indent=indent, allow_nan=False)
-    return HIDDEN.sub(escaped, text)
+    return HIDDEN.sub(escape_sign, text)
 
 
 def strict(value: Any) -> Any:
@@ -46,6 +46,6 @@ def strict(value: Any) -> Any:
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
-def escaped(sign: re.Match[str]) -> str:
+def escape_sign(sign: re.Match[str]) -> str:
     """Sign by its code, as a string of JSON has it."""
     return json.dumps(sign[0])[1:-1]

@@ -106,7 +106,11 @@ class Report:
         tables = sum(isinstance(block, (Table, Matrix)) for block in self.blocks)
         figures = sum(isinstance(block, Figure) for block in self.blocks)
         found = sum(len(block.items) for block in self.blocks if isinstance(block, Alerts))
-        parts = (counted(tables, "table"), counted(figures, "figure"), counted(found, "notice"))
+        parts = (
+            count_noun(tables, "table"),
+            count_noun(figures, "figure"),
+            count_noun(found, "notice"),
+        )
         return f"Report({self.title!r}: {', '.join(parts)})"
 
     def html(self) -> str:
@@ -176,7 +180,7 @@ class Report:
         return path
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """Number and noun, in the plural where it is not one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
