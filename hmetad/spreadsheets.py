@@ -68,7 +68,7 @@ def unguard(texts: Iterable[object]) -> list[object]:
     Returns
     -------
     list of object
-        The texts as they were before `guarded`. Where one of them is unsafe as it stands, none was
+        The texts as they were before `guard`. Where one of them is unsafe as it stands, none was
         guarded, and all stay as they are.
 
     Examples
@@ -158,7 +158,7 @@ def has_text_with(pattern: str, column: "pd.Series") -> bool:
 
 
 def without_guard(text: str) -> str:
-    """Text without the apostrophes that `guarded` would have set."""
+    """Text without the apostrophes that `guard` would have set."""
     inner = text[1:] if text.startswith("'") and BLANK_START.match(text, 1) else text
     return OPENING.sub(lambda found: f"{before(found)}{found[2] or ''}", inner)
 

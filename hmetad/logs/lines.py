@@ -152,7 +152,7 @@ def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
     Parameters
     ----------
     place, content, limits
-        As in `parsed`.
+        As in `parse_line`.
 
     Returns
     -------

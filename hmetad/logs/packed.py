@@ -119,7 +119,7 @@ def text_size(path: Path, limits: Limits = LIMITS) -> TextSize:
     Parameters
     ----------
     path : Path
-        File, as for `opened`.
+        File, as for `open_packed`.
     limits : Limits, optional
         Of a line; and of what is compressed, unpacked.
 

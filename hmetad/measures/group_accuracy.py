@@ -75,7 +75,8 @@ def best_accuracy(plus: Floats, minus: Floats, prior: float) -> tuple[Floats, st
     -----
     .. math:: \sum_i \max\{p \prod_k P(i_k \mid +), (1 - p) \prod_k P(i_k \mid -)\}
 
-    over all joint responses i, as `enumerated` or as `convolved` where there are too many.
+    over all joint responses i, as `enumerate_responses` or, where there are too many, as
+    `convolve_members`.
 
     Examples
     --------
