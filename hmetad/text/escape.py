@@ -148,7 +148,7 @@ def reveal(text: str) -> str:
 
     Examples
     --------
-    >>> revealed("a\n\x1b[2J")
+    >>> reveal("a\n\x1b[2J")
     'a\n[U+001B][2J'
     """
     return HIDDEN.sub(lambda sign: code_point(sign[0]), text)

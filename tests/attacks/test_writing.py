@@ -49,8 +49,8 @@ WRITERS = {
 WRITING = """
 import sys
 from pathlib import Path
-from hmetad.process import begin
-begin()
+from hmetad.process import begin_command
+begin_command()
 from hmetad.files import write_together
 folder = Path(sys.argv[1])
 print("begun", flush=True)
@@ -343,7 +343,7 @@ def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_pat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     moments = random.Random(int(number))
-    code = "from hmetad.process import begin; begin(); print(flush=True); "
+    code = "from hmetad.process import begin_command; begin_command(); print(flush=True); "
     code += "from hmetad.cli import main; main()"
     for _ in range(10):
         line = [sys.executable, "-c", code, "plan"]
