@@ -3,7 +3,7 @@
 Names, or a DataFrame of trials and {new name: column} → the same checked, or InputError.
 """
 
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
 
 import pandas as pd
 
@@ -74,7 +74,7 @@ def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
     refuse_no_table(trials)
     columns = list(trials.columns)
     for new, old in pairs.items():
-        if old not in columns:
+        if not isinstance(old, Hashable) or old not in columns:
             step = nearest(str(old), columns)
             raise InputError(f"column for {new!r}", repr(old), "a column of the trials", step)
         first = next(name for name, column in pairs.items() if column == old)

@@ -9,6 +9,7 @@ import xarray as xr
 from counts.trials import frame
 
 from hmetad.counts.checks import require_stimulus
+from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
 
@@ -393,3 +394,10 @@ def test_percentages_are_not_taken_for_a_hundred_ratings():
     with pytest.raises(InputError, match="bin_confidence"):
         count_trials(trials)
     assert count_trials(trials, ratings=100).sizes["rating"] == 100
+
+
+def test_a_mapping_to_what_is_no_name_is_refused():
+    trials = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2]})
+    given = xr.Dataset({"model": ("x", [1.0, 2.0])})
+    with pytest.raises(InputError, match="column for 'model'"):
+        count_correct(trials, by=given)
