@@ -118,30 +118,34 @@ def quantities(
     scale: str, meta_criterion: str, own: tuple[str, ...], *, has_s: bool
 ) -> tuple[Quantity, ...]:
     """What follows from the parameters; `own` are the dims of M: the response, or none."""
-
-    def beside(x: Array) -> Array:
-        """Values of a cell, with the dims of M."""
-        return x[..., None] if own else x
-
-    def by_response(x: Array, xp: Arrays) -> Array:
-        """Values with the dims of M, for each of the two responses."""
-        return x if own else xp.stack([x, x], axis=-1)
-
-    def kappa(v: Values, xp: Arrays) -> Array:
-        value = meta_criterion_value(beside(v["c"]), v["m_ratio"], meta_criterion)
-        return xp.broadcast_to(value, v["m_ratio"].shape)
-
-    def inner_edge(v: Values) -> Array:
-        return v["meta_c"] if own else v["meta_c"][..., None]
-
-    of_scale: dict[str, tuple[tuple[str, ...], Formula]] = {
-        "log_m": (("log_m",), lambda v, xp: xp.exp(v["log_m"])),
-        "m": (("m",), lambda v, _: v["m"]),
-        "meta_d": (("meta_d", "dprime"), lambda v, _: v["meta_d"] / beside(v["dprime"])),
-    }
     return (
         Quantity("dprime", "sensitivity d′", EVIDENCE, parameter="dprime"),
         Quantity("c", "criterion c", EVIDENCE, parameter="c"),
+        *efficiency(scale, own),
+        *meta_level(meta_criterion, own),
+        Quantity(
+            "s",
+            "ratio of SDs of the evidence, σ_S1/σ_S2",
+            needs=("log_s",) if has_s else ("dprime",),
+            compute=lambda v, xp: xp.exp(v["log_s"]) if has_s else xp.ones_like(v["dprime"]),
+            is_result=has_s,
+        ),
+    )
+
+
+def beside(x: Array, own: tuple[str, ...]) -> Array:
+    """Values of a cell, with the dims of M."""
+    return x[..., None] if own else x
+
+
+def efficiency(scale: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
+    """M, meta-d′ and log M, from the one of them that is a parameter."""
+    of_scale: dict[str, tuple[tuple[str, ...], Formula]] = {
+        "log_m": (("log_m",), lambda v, xp: xp.exp(v["log_m"])),
+        "m": (("m",), lambda v, _: v["m"]),
+        "meta_d": (("meta_d", "dprime"), lambda v, _: v["meta_d"] / beside(v["dprime"], own)),
+    }
+    return (
         Quantity(
             "m_ratio",
             "metacognitive efficiency M = meta-d′/d′",
@@ -158,7 +162,7 @@ def quantities(
             EVIDENCE,
             own,
             needs=("m_ratio", "dprime"),
-            compute=lambda v, _: v["m_ratio"] * beside(v["dprime"]),
+            compute=lambda v, _: v["m_ratio"] * beside(v["dprime"], own),
             parameter=scale,
             same_as=("dprime",),
         ),
@@ -171,6 +175,23 @@ def quantities(
             parameter=scale,
             is_defined=False,
         ),
+    )
+
+
+def meta_level(meta_criterion: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
+    """κ, criteria, and meta-d′ and κ for each of the two responses."""
+
+    def kappa(v: Values, xp: Arrays) -> Array:
+        value = meta_criterion_value(beside(v["c"], own), v["m_ratio"], meta_criterion)
+        return xp.broadcast_to(value, v["m_ratio"].shape)
+
+    def by_response(x: Array, xp: Arrays) -> Array:
+        return x if own else xp.stack([x, x], axis=-1)
+
+    def inner_edge(v: Values) -> Array:
+        return v["meta_c"] if own else v["meta_c"][..., None]
+
+    return (
         Quantity(
             "meta_c",
             "criterion at the meta level, κ",
@@ -195,13 +216,6 @@ def quantities(
             needs=("meta_c",),
             compute=lambda v, xp: by_response(v["meta_c"], xp),
             is_result=False,
-        ),
-        Quantity(
-            "s",
-            "ratio of SDs of the evidence, σ_S1/σ_S2",
-            needs=("log_s",) if has_s else ("dprime",),
-            compute=lambda v, xp: xp.exp(v["log_s"]) if has_s else xp.ones_like(v["dprime"]),
-            is_result=has_s,
         ),
     )
 
