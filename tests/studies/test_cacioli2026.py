@@ -13,6 +13,7 @@ from scipy.stats import norm, spearmanr
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.studies import cacioli2026
+from hmetad.studies.cacioli import comparison, hypotheses, roc_data, simulation, tables, withdrawn
 from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.run import reproduce
@@ -74,7 +75,7 @@ def test_quartiles_give_the_authors_d_prime_to_all_digits(study, folder):
 
 
 def test_d_prime_is_that_of_the_median_cut_and_half_a_trial_in_each_of_eight_ratings():
-    table = cacioli2026.quartile_counts().isel(cell=0).to_numpy()
+    table = tables.quartile_counts().isel(cell=0).to_numpy()
     wrong, right = (side.reshape(2, 2).sum(axis=1) + 2.0 for side in table)
     expected = norm.ppf(right[1] / right.sum()) - norm.ppf(wrong[1] / wrong.sum())
     # Table 2 has three digits.
@@ -97,7 +98,7 @@ def by_temperature(*rows):
 
 
 def h3(dprime, meta_d, se):
-    return cacioli2026.h3(xr.Dataset({"dprime": dprime, "meta_d": meta_d, "meta_d_se": se}))
+    return hypotheses.h3(xr.Dataset({"dprime": dprime, "meta_d": meta_d, "meta_d_se": se}))
 
 
 def test_h3_is_the_range_and_scipys_rank_correlation():
@@ -130,13 +131,13 @@ def test_the_chance_of_the_relative_rule_is_that_of_all_orders():
     orders = [abs(spearmanr(order, range(4))[0]) for order in permutations(range(4))]
     passing = [a < b - 1e-9 for a in orders for b in orders]
     expected = np.mean(passing)
-    assert cacioli2026.chance_of_relative_rule() == pytest.approx(expected)
+    assert hypotheses.chance_of_relative_rule() == pytest.approx(expected)
 
 
 def test_interval_tost_needs_small_errors_where_the_range_rule_does_not():
     meta = by_temperature([1.0, 1.05, 1.1, 1.2], [1.0, 1.05, 1.1, 1.2])
     se = by_temperature([0.04] * 4, [0.08] * 4)
-    found = cacioli2026.equivalence(meta, se)
+    found = hypotheses.equivalence(meta, se)
     assert found["equivalent"].values.tolist() == ["passed", "failed"]
     reach = 0.2 + norm.isf(0.05) * np.sqrt(2) * np.array([0.04, 0.08])
     np.testing.assert_allclose(found["reach"], reach, atol=1e-12)
@@ -150,7 +151,7 @@ def with_limits(m, half):
 def test_intervals_may_overlap_though_their_difference_excludes_0():
     m = xr.DataArray([0.852, 1.048], {"model": ["A", "B"]}, ("model",))
     half = xr.DataArray([0.088, 0.139], dims="model")
-    pair = cacioli2026.pairwise(with_limits(m, half)).iloc[0]
+    pair = hypotheses.pairwise(with_limits(m, half)).iloc[0]
     assert pair["overlap"] == pytest.approx(0.031)
     assert pair["upper"] == pytest.approx(-0.196 + np.hypot(0.088, 0.139))
     assert pair["upper"] < 0
@@ -160,17 +161,17 @@ def test_differences_of_draws_are_their_percentiles():
     rng = np.random.default_rng(1)
     draws = xr.DataArray(rng.normal(size=(2, 999)), {"model": ["A", "B"]}, ("model", "draw"))
     m = draws.mean("draw")
-    pair = cacioli2026.pairwise(with_limits(m, 1).assign(draws=draws)).iloc[0]
+    pair = hypotheses.pairwise(with_limits(m, 1).assign(draws=draws)).iloc[0]
     expected = np.quantile(draws[0] - draws[1], [0.025, 0.975])
     np.testing.assert_allclose([pair["lower"], pair["upper"]], expected)
 
 
 def test_edges_are_the_nearest_and_lost_ratings_are_lost_on_their_side():
     trials = np.array([10, 10, 10, 10, 60])
-    edges, cut = cacioli2026.nearest_edges(trials, 4)
+    edges, cut = withdrawn.nearest_edges(trials, 4)
     assert (edges, cut) == ([1, 2, 4], 3)
     even = np.full(8, 5)
-    assert cacioli2026.nearest_edges(even, 4) == ([1, 2, 3, 4, 5, 6, 7], 4)
+    assert withdrawn.nearest_edges(even, 4) == ([1, 2, 3, 4, 5, 6, 7], 4)
 
 
 # --- the deposit ----------------------------------------------------------------------------
@@ -210,7 +211,7 @@ def test_numbers_of_the_revision_are_those_deposited(folder):
 
 def test_verdicts_on_temperature_are_those_deposited(folder):
     deposited = json.loads((folder / "h3_results.json").read_text())
-    found = cacioli2026.h3(cacioli2026.table_7())
+    found = hypotheses.h3(comparison.table_7())
     keys = PRINTED["deposit"]["models"]
     for model, key in zip(MODELS, keys, strict=True):
         own, theirs = found.sel(model=model), deposited[key]
@@ -258,7 +259,7 @@ def test_the_deposit_is_found_as_file_folder_or_clone(folder, tmp_path, name):
         inside.mkdir(parents=True)
         (inside / "roc_data.json").write_bytes((folder / "roc_data.json").read_bytes())
         path = tmp_path
-    tables = cacioli2026.read_deposit(str(path))
+    tables = roc_data.read_deposit(str(path))
     assert tables.sizes == {"cell": 56, "correct": 2, "rating": 20}
     right = tables.sel(cell="TriviaQA | Mistral-Instruct | 1.0", correct="right")
     assert int(right.sum()) == 2137
@@ -276,7 +277,7 @@ def entry(**changed):
 
 def content(**changed):
     names = PRINTED["deposit"]
-    temperatures = map(str, cacioli2026.TEMPERATURES)
+    temperatures = map(str, roc_data.TEMPERATURES)
     by_temperature = dict.fromkeys(temperatures, entry(**changed))
     return {m: dict.fromkeys(names["datasets"], by_temperature) for m in names["models"]}
 
@@ -297,7 +298,7 @@ def content(**changed):
 def test_what_is_no_deposit_is_refused_with_the_way_out(tmp_path, wrong, message):
     path = one_file(tmp_path, wrong)
     with pytest.raises(InputError, match=rf"data: got .*{message}.*sdt_calibration"):
-        cacioli2026.read_deposit(path)
+        roc_data.read_deposit(path)
 
 
 def test_a_path_without_a_deposit_is_refused(tmp_path):
@@ -309,7 +310,7 @@ def test_a_path_without_a_deposit_is_refused(tmp_path):
 
 def test_whole_floats_are_counts(tmp_path):
     path = one_file(tmp_path, content(signal_counts=[2.0] * 20))
-    assert int(cacioli2026.read_deposit(path).sum()) == 56 * 60
+    assert int(roc_data.read_deposit(path).sum()) == 56 * 60
 
 
 # --- known truth ----------------------------------------------------------------------------
@@ -329,9 +330,9 @@ def test_the_decision_gives_the_truth_and_correctness_does_not(study):
 def test_intervals_by_the_decision_cover_the_truth_as_often_as_they_say():
     z = []
     for seed in range(8):
-        decided, _ = cacioli2026.count_both(cacioli2026.simulated_trials(seed), 4)
-        found = cacioli2026.cells_as(cacioli2026.estimates(decided), "model", "temperature")
-        truth = cacioli2026.true_values()
+        decided, _ = simulation.count_both(simulation.simulated_trials(seed), 4)
+        found = tables.cells_as(withdrawn.estimates(decided), "model", "temperature")
+        truth = simulation.true_values()
         z.append(((found["m_ratio"] - truth["m_ratio"]) / found["m_ratio_se"]).to_numpy())
     outside = (np.abs(z) > 1.96).sum()
     # Binomial(128, .05): 2 to 15 in 99.8 % of cases.
@@ -347,8 +348,8 @@ def test_without_sampling_error_the_withdrawn_m_is_below_1_and_falls_with_the_tr
 
 
 def test_edges_of_t_1_are_held_over_temperatures():
-    trials = cacioli2026.simulated_trials(1)
-    decided, judged = cacioli2026.count_both(trials, 4)
+    trials = simulation.simulated_trials(1)
+    decided, judged = simulation.count_both(trials, 4)
     one = judged.sel(cell=judged["temperature"] == 1.0).sum("correct")
     # Octiles of 200 levels: one level may hold a hundredth of the trials, or two.
     np.testing.assert_allclose(one / one.sum("rating"), 1 / 8, atol=0.03)
@@ -385,7 +386,7 @@ def test_the_report_has_the_deposit_where_there_is_one(deposited):
 
 def test_data_reach_the_study_that_reads_them_and_no_other(tmp_path, folder, monkeypatch):
     # Which rows there are does not hang on the number of bootstrap samples.
-    monkeypatch.setattr(cacioli2026, "SAMPLES", 100)
+    monkeypatch.setattr(withdrawn, "SAMPLES", 100)
     frame = reproduce("cacioli2026", tmp_path, data=folder, seed=1)
     assert len(frame) == 199
     assert {path.name for path in tmp_path.iterdir()} == {"comparison.csv", "report.html"}
