@@ -42,7 +42,17 @@ def card_text(path: Path) -> str:
 
 
 def card_names() -> list[str]:
-    """Names of the package's model cards, sorted."""
+    """Names of the package's model cards, sorted; `hmetad.load_model` takes one.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> card_names()[:3]
+    ['crossed_items', 'dmc', 'group']
+    """
     return sorted(path.stem for path in models_folder().glob("*.toml"))
 
 

@@ -24,7 +24,7 @@ from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, state_problem
 from hmetad.bayes.signs import sign_notices
-from hmetad.bayes.size import refuse_draws
+from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
@@ -35,10 +35,9 @@ __all__ = ["finish_fit", "fit", "with_posterior_notices"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 RECORDED_CHOICES = ("meta_criterion",)
-CHAINS = 4
 # `convergence_notices` checks more than PyMC does, and once is enough.
 DEFAULTS = {
-    "draws": 1000,
+    "draws": DRAWS,
     "tune": 1000,
     "chains": CHAINS,
     "compute_convergence_checks": False,

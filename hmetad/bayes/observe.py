@@ -60,7 +60,7 @@ def counts_random(
     name: str,
     *parameters: Any,
     rng: np.random.Generator,
-    size: tuple[int, ...] | None = None,  # noqa: ARG001
+    size: tuple[int, ...] | None = None,  # noqa: ARG001 (PyMC passes it)
 ) -> NDArray[np.int64]:
     """New counts with the observed numbers of trials of each stimulus."""
     *arguments, trials, _ = parameters

@@ -10,15 +10,21 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 
-__all__ = ["posterior_bytes", "refuse_draws"]
+__all__ = ["CHAINS", "DRAWS", "posterior_bytes", "refuse_draws"]
 
 BYTES = 8
+# Of a fit, unless it is told otherwise.
+DRAWS, CHAINS = 1000, 4
 
 
-def posterior_bytes(counts: xr.DataArray, likelihood: Likelihood, draws: int, chains: int) -> int:
+@checked("counts")
+def posterior_bytes(
+    counts: xr.DataArray, likelihood: Likelihood, draws: int = DRAWS, chains: int = CHAINS
+) -> int:
     """Bytes of the draws of the quantities that a fit has for each cell.
 
     Parameters
@@ -26,6 +32,7 @@ def posterior_bytes(counts: xr.DataArray, likelihood: Likelihood, draws: int, ch
     counts : DataArray
         Count table.
     likelihood : Likelihood
+        ``spec.record`` of a model.
     draws, chains : int
         Draws of each chain, and chains.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import xarray as xr
 
+from hmetad.arguments import checked
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
@@ -246,8 +247,31 @@ def with_changes(
     return replace(changed, priors={**own, **as_priors(priors or {})})
 
 
+@checked()
 def spec_of(fit: xr.DataTree) -> ModelSpec:
-    """Model that a fit says it is of."""
+    """Model of a fit.
+
+    Parameters
+    ----------
+    fit : DataTree
+        From `hmetad.fit`.
+
+    Returns
+    -------
+    ModelSpec
+
+    Raises
+    ------
+    InputError
+        If the tree does not say what model it is of.
+
+    Examples
+    --------
+    >>> import hmetad
+    >>> model = hmetad.load_model("individual")
+    >>> spec_of(xr.DataTree(xr.Dataset(attrs={"spec": model.to_json()}))) == model
+    True
+    """
     return ModelSpec.from_json(fit.attrs.get("spec"))
 
 

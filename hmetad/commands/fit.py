@@ -6,7 +6,6 @@ File of trials and a model card → file of the fit, and estimates by cell.
 import os
 import shutil
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,13 +133,12 @@ def refuse_full_disk(
     path: Path, counts: "xr.DataArray", spec: "hmetad.ModelSpec", draws: int | None
 ) -> None:
     """Refuse a disk that has no room for the draws, before they are drawn."""
-    usual = import_module("hmetad.bayes.fit").DEFAULTS
-    number, chains = draws or usual["draws"], usual["chains"]
-    needed = import_module("hmetad.bayes.size").posterior_bytes(counts, spec.record, number, chains)
+    options = {} if draws is None else {"draws": draws}
+    needed = hmetad.bayes.posterior_bytes(counts, spec.record, **options)
     free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
     if free < needed:
         got = f"{str(path)!r} on a disk with {in_words(free)} left"
-        allowed = f"room for {in_words(needed)} or more ({number} draws of {chains} chains)"
+        allowed = f"room for {in_words(needed)} or more of draws"
         raise InputError("--output", got, allowed, "Name another place.")
 
 

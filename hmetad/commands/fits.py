@@ -5,7 +5,6 @@ Paths → fits by name; fits → notices, seeds, versions and levels of a coordi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +59,7 @@ def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
 
 def judged_quantity(fits: Fits) -> str:
     """Quantity that the likelihood of fits is about: that of the first."""
-    spec_of = import_module("hmetad.bayes.spec").spec_of
-    judged: str = spec_of(next(iter(fits.values()))).record.judged
-    return judged
+    return hmetad.bayes.spec_of(next(iter(fits.values()))).record.judged
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 Nothing → a row per card.
 """
 
-from importlib import import_module
-
+import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.options import AsJson, PrintAs
 
@@ -19,7 +18,6 @@ CARDS = {"model": "model", "title": "title", "question": "question"}
 
 def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
     """List the model cards."""
-    found = import_module("hmetad.bayes.cards")
     cards = [
         {
             "model": spec.name,
@@ -28,6 +26,6 @@ def models(print_as: PrintAs = None, as_json: AsJson = False) -> None:
             "reference": spec.reference,
             "formula": dict(spec.formula),
         }
-        for spec in map(found.read_card, map(found.card_path, found.card_names()))
+        for spec in map(hmetad.load_model, hmetad.bayes.card_names())
     ]
     give(Answer((Listing(cards, CARDS),)), chosen_format(print_as, as_json))

@@ -196,7 +196,7 @@ def test_a_disk_without_room_is_refused_before_sampling(out, monkeypatch):
     monkeypatch.setattr(hmetad, "fit", None)
     said = run(out.parent, "fit trials.csv --draws 10000 -o out/fit.nc", status=2).stderr
     assert "on a disk with 150 kB left" in said
-    assert "room for 3.8 MB or more (10000 draws of 4 chains)" in said
+    assert "room for 3.8 MB or more of draws" in said
 
 
 @pytest.mark.parametrize("draws", [10**11, 10**18])
