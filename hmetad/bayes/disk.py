@@ -29,7 +29,7 @@ RECORD = "fit.json"
 COUNTS = "counts.nc"
 MAX_DRAWS = 2**31
 OPTIONS = {"draws", "tune", "chains", "cores", "random_seed", "progressbar", "target_accept"}
-QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks", "initvals"}
+QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks"}
 
 
 def sample_to_folder(

@@ -142,7 +142,9 @@ def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> Tens
     if parameter.beyond:
         edge = known[parameter.beyond]
         if parameter.estimated:
-            mu, sigma = (draw(name, problem.prior(name), ()) for name in parameter.estimated)
+            mu, sigma = (
+                draw(spec.named(name), problem.prior(name), ()) for name in parameter.estimated
+            )
             return sorted_normal(parameter.variable, edge, mu, sigma, dims)
         own = problem.prior(parameter.name).parameters
         return sorted_normal(parameter.variable, edge, own["mu"], own["sigma"], dims)

@@ -16,7 +16,7 @@ from hmetad.bayes.spec import CORRELATION, ModelSpec, free_priors, refuse_unknow
 from hmetad.bayes.start import Start, starting_point
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
-from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.likelihood.records import Likelihood, Parameter
 from hmetad.measures.sdt import sdt
 
@@ -102,11 +102,10 @@ def state_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     """Count table in its own order of dims, or the reason why it cannot be modelled."""
     require_stimulus(counts, "The meta-d′ model")
-    if set(counts.dims) != set(COUNT_DIMS) or counts.sizes["stimulus"] != 2:
+    if set(counts.dims) != set(COUNT_DIMS):
         raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
-    if counts.dtype.kind not in "iu" or bool((counts < 0).any()) or counts.sizes["response"] != 2:
-        got = f"{counts.dtype} with minimum {float(counts.min()):g}"
-        raise InputError("counts", got, "raw counts: whole numbers of at least 0")
+    if counts.dtype.kind not in "iu":
+        raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
     shown = counts.sum(["response", "rating"])
@@ -143,7 +142,8 @@ def priors_of(spec: ModelSpec, designs: Mapping[str, Design]) -> dict[str, Prior
     Raises
     ------
     InputError
-        If the model has a prior for a variable that is not among them.
+        If the model has a prior for a variable that is not among them, a correlation has one of
+        a number or a number one of a correlation, or a standard deviation one of any sign.
     """
     defaults: dict[str, Prior] = {}
     for parameter in spec.record.parameters:
@@ -153,9 +153,13 @@ def priors_of(spec: ModelSpec, designs: Mapping[str, Design]) -> dict[str, Prior
             defaults |= free_priors(spec, parameter.name)
     legal = {spec.named(name): prior for name, prior in defaults.items()}
     refuse_unknown_priors(spec, legal)
+    scales = {spec.named(name) for name, p in defaults.items() if p.is_positive and "sigma" in name}
     for name, prior in spec.priors.items():
         if (prior.dist == "LKJ") != (legal[name].dist == "LKJ"):
             raise InputError(f"prior of {name}", prior.dist, f"as {legal[name].dist}")
+        if name in scales and not prior.is_positive:
+            allowed = f"{', '.join(POSITIVE)}: a standard deviation is positive"
+            raise InputError(f"prior of {name}", prior.dist, allowed)
     return {**legal, **spec.priors}
 
 

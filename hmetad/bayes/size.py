@@ -84,8 +84,6 @@ def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[
     numbers = {name: options[name] for name in ("draws", "tune", "chains")}
     if not all(isinstance(number, Integral) for number in numbers.values()):
         return
-    if not isinstance(counts, xr.DataArray) or not {"cell", "rating"} <= set(counts.dims):
-        return  # Refused with its reason by what builds the model.
     drawn = numbers["draws"] + numbers["tune"]
     # They are held twice: as the sampler keeps them, and as they are labelled.
     needed = 2 * posterior_bytes(counts, likelihood, drawn, numbers["chains"])

@@ -325,6 +325,9 @@ def refuse_bad_name(variable: str, name: str, results: Iterable[str]) -> None:
     if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
         allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
         raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
+    if name != variable and variable in results:
+        said = "A result is read by its own name; group terms and their SDs can be renamed."
+        raise InputError(argument, repr(name), f"{variable!r} itself", said)
     if name != variable and name in (*DIMS, *results):
         raise InputError(argument, repr(name), allowed, "Choose another in [names].")
 

@@ -11,8 +11,10 @@ from numbers import Real
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping
 
-__all__ = ["Prior"]
+__all__ = ["POSITIVE", "Prior"]
 
+# Distributions of positive numbers.
+POSITIVE = ("HalfNormal", "Exponential", "Gamma", "LogNormal", "UniformTimesHalfNormal")
 # Parameters of each distribution, as PyMC has them.
 DISTRIBUTIONS = {
     "Normal": ("mu", "sigma"),
@@ -77,6 +79,11 @@ class Prior:
         object.__setattr__(self, "dist", dist)
         given = FrozenMapping({name: float(value) for name, value in parameters.items()})
         object.__setattr__(self, "parameters", given)
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether it is a distribution of positive numbers."""
+        return self.dist in POSITIVE
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in self.parameters.items())

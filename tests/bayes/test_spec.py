@@ -98,7 +98,7 @@ def test_a_model_is_the_same_key_wherever_it_went(name):
 
 @pytest.mark.parametrize("field", ["formula", "names", "priors", "example"])
 def test_no_table_of_a_model_can_be_changed(field):
-    given = {"names": {"log_m": "mine"}, "priors": {"log_m": HEAVY}}
+    given = {"names": {"log_gap": "mine"}, "priors": {"log_m": HEAVY}}
     given |= {"formula": {"c": "1"}, "example": {"coords": {"x": [1, 2]}, "dprime": [1.0, 2.0]}}
     spec = ModelSpec("mine", **given)
     kept = deepcopy(spec)
@@ -294,7 +294,7 @@ def test_a_field_of_the_wrong_kind_is_named_with_its_card(tmp_path, text, messag
 
 
 def test_priors_keep_their_names_when_variables_are_named_otherwise():
-    named = ModelSpec("x", names={"dprime": "d"}, priors={"d": HEAVY})
+    named = ModelSpec("x", names={"log_gap": "d"}, priors={"d": HEAVY})
     assert with_changes(named, names={}).priors == {"d": HEAVY}
 
 

@@ -111,11 +111,11 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     Returns
     -------
     dict
-        draws, of all chains; rhat, the largest of what the likelihood shows, such as d′, c and M;
-        ess_bulk and ess_tail, the least of what it is used to learn of, such as M; divergences.
+        draws, of all chains; rhat, the largest of all parameters and population values; ess_bulk
+        and ess_tail, the least of what the likelihood is used to learn of, such as M; divergences.
     """
     likelihood = spec_of(fit).record
-    sampled = sampled_variables(fit, likelihood.shown)
+    sampled = sampled_variables(fit)
     rhat = az.rhat(sampled, method="rank").to_array().max()
     posterior = fit["posterior"].to_dataset()[likelihood.main]
     bulk, tail = (az.ess(posterior, method=kind).min() for kind in ("bulk", "tail"))

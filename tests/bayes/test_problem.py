@@ -1,0 +1,67 @@
+"""What a model is made of is right before it is sampled."""
+
+from dataclasses import replace
+
+import pytest
+
+from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import load_model
+from hmetad.bayes.model import initial_values, pymc_model
+from hmetad.bayes.problem import state_problem
+from hmetad.errors import InputError
+from hmetad.likelihood.priors import Prior
+from hmetad.simulate.simulate import simulate_counts
+
+SD = "log_m_1|subject_sigma"
+
+
+@pytest.fixture(scope="module")
+def counts():
+    people = {"subject": list("abcdef")}
+    return simulate_counts([1.5] * 6, m_ratio=0.8, trials=400, seed=1, coords=people)
+
+
+@pytest.mark.parametrize("dist", ["Normal", "StudentT"])
+def test_a_standard_deviation_has_no_prior_of_either_sign(counts, dist):
+    parameters = {"mu": 0, "sigma": 1} | ({"nu": 4} if dist == "StudentT" else {})
+    model = load_model("group", priors={SD: Prior(dist, **parameters)})
+    with pytest.raises(InputError, match="a standard deviation is positive"):
+        state_problem(counts, model)
+    renamed = load_model("hmetad_group", priors={"sigma_c2": Prior(dist, **parameters)})
+    with pytest.raises(InputError, match="a standard deviation is positive"):
+        state_problem(counts, renamed)
+
+
+def test_other_priors_may_be_of_positive_numbers(counts):
+    prior = Prior("HalfNormal", sigma=1)
+    problem = state_problem(counts, load_model("group", priors={"log_m_Intercept": prior}))
+    assert problem.prior("log_m_Intercept") == prior
+
+
+def test_results_keep_their_names():
+    with pytest.raises(InputError, match="name of dprime: got 'd1', allowed is 'dprime' itself"):
+        load_model("individual", names={"dprime": "d1"})
+
+
+def test_hyperparameters_of_criteria_take_a_name(counts):
+    card = load_model("hmetad_group")
+    priors = {name: prior for name, prior in card.priors.items() if name != "mu_c2"}
+    names = {**card.names, "mu_c2": "middle"}
+    problem = state_problem(counts, replace(card, names=names, priors=priors))
+    model = pymc_model(problem)
+    assert "middle" in model.named_vars
+    assert "middle" in initial_values(problem, model)
+
+
+@pytest.mark.parametrize(
+    "name", ["individual", "group", "hmetad_group", "hmetad_single", "unequal_variance", "dmc"]
+)
+def test_every_variable_but_correlations_has_a_start(counts, name):
+    problem = state_problem(counts, load_model(name))
+    model = pymc_model(problem)
+    assert {v.name for v in model.free_RVs} == {*initial_values(problem, model)}
+
+
+def test_options_that_a_store_cannot_use_are_refused(counts, tmp_path):
+    with pytest.raises(InputError, match="initvals with store"):
+        fit(counts, "individual", store=tmp_path / "draws", initvals={})
