@@ -1,19 +1,18 @@
 """Effects of groups in a linear predictor, and how they are sampled.
 
-Block of a design → PyTensor variables, inside a PyMC model: standard deviations, correlations
+BlockParametrisation → PyTensor variables, inside a PyMC model: standard deviations, correlations
 and effects of every group. Effects are sampled in one of two ways, which give the same posterior:
 *centred*, as the group's own coefficient with the population's as its mean (``_coefficient``), or
 *non-centred*, as a standard normal times the standard deviation (``_offset``).
 `hmetad.bayes.start` says which.
 
-The data tell the average of the groups at hand; that of their population they tell only through
-it. Where an effect is non-centred, the population's coefficient and all offsets could move
-against each other, a ridge along which a sampler crawls. So the average is what is sampled
-(``_average``), and the population's coefficient is that less the average of the deviations.
+The data identify the mean of the observed groups, and the mean of their population only through
+it. Where an effect is non-centred, the coefficient of the population and all offsets are strongly
+correlated. So the mean of the observed groups is sampled (``_average``), and the coefficient of
+the population is that less the mean of the deviations.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pymc as pm
@@ -21,15 +20,14 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.bayes.design import Block, Design
+from hmetad.bayes.design import Block
 from hmetad.bayes.distributions import draw, lkj_cholesky
-from hmetad.bayes.shared_columns import averaging_weights, centred_columns, centred_elements
+from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
-    "BlockPart",
+    "GroupEffects",
     "NameOf",
-    "Predictor",
     "PriorOf",
     "average_deviations",
     "label_dim",
@@ -41,34 +39,15 @@ type PriorOf = Callable[[str], Prior]
 type NameOf = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class Predictor:
-    """How the linear predictor of a parameter is sampled.
-
-    Parameters
-    ----------
-    design : Design
-    extra : tuple of str
-        Dims of the parameter beside the cell: response, criterion.
-    is_centred : mapping of str to bool, or to array of bool, shape (effects, *extra)
-        By effect of a group (``"1|subject"``), or by block where it is correlated. Where only
-        some elements are centred, the effect's ``_coefficient`` holds offsets in the others.
-    """
-
-    design: Design
-    extra: tuple[str, ...]
-    is_centred: Mapping[str, bool | Flags] = field(default_factory=dict)
-
-
-class BlockPart:
+class GroupEffects:
     """Variables of a block: standard deviations and offsets first, then its effects.
 
     Parameters
     ----------
-    predictor : Predictor
-    block : Block
-    weights : array, shape (groups, effects, coefficients)
-        Which common columns its centred effects have for their mean.
+    parameter : str
+    part : BlockParametrisation
+    extra : tuple of str
+        Dims of the parameter beside the cell.
     prior_of, named : callable
         As in `linear_predictor`.
 
@@ -79,21 +58,19 @@ class BlockPart:
 
     def __init__(
         self,
-        predictor: Predictor,
-        block: Block,
-        weights: Floats,
+        parameter: str,
+        part: BlockParametrisation,
+        extra: tuple[str, ...],
         prior_of: PriorOf,
         named: NameOf,
     ) -> None:
-        self.predictor, self.block, self.weights, self.named = predictor, block, weights, named
-        self.name = f"{predictor.design.parameter}_{block.name}"
-        self.labels = effect_labels(block)
-        self.is_single = len(block.terms) == 1 and block.terms[0].labels is None
-        self.is_centred = centred_columns(block, predictor.is_centred)
-        self.sigma = block_sigmas(
-            predictor.design.parameter, block, predictor.extra, prior_of, named
-        )
-        self.unit = self.correlation_factor(prior_of) if block.is_correlated else None
+        self.parameter, self.part, self.extra, self.named = parameter, part, extra, named
+        self.block, self.is_centred = part.block, part.is_centred
+        self.name = f"{parameter}_{self.block.name}"
+        self.labels = effect_labels(self.block)
+        self.is_single = len(self.block.terms) == 1 and self.block.terms[0].labels is None
+        self.sigma = block_sigmas(parameter, self.block, extra, prior_of, named)
+        self.unit = self.correlation_factor(prior_of) if self.block.is_correlated else None
         self.deviation: TensorVariable | None = None
         if not self.is_centred.all():
             self.deviation = self.deviations()
@@ -124,7 +101,7 @@ class BlockPart:
             return pm.MvNormal(name, centre, chol=self.sigma[:, None] * self.unit, dims=dims)
         pick = 0 if self.is_single else chosen
         centre, sigma = mean[:, pick], self.sigma[pick]
-        is_centred = centred_elements(self.block, self.predictor.is_centred, self.sigma.ndim)[pick]
+        is_centred = self.part.elements[pick]
         if is_centred.all():
             own = pm.Normal(name, centre, sigma, dims=dims)
         else:
@@ -135,16 +112,15 @@ class BlockPart:
 
     def effects(self, common: TensorVariable | None) -> TensorVariable:
         """What the block adds to the predictor of every cell."""
-        extra = self.predictor.extra
-        mean = absorbed_mean(self.weights, common, len(extra))
+        mean = absorbed_mean(self.part.mean_weights, common, len(self.extra))
         own = self.own_effects(mean)
         deviation = own - mean if self.is_centred.any() else own
-        parameter, start = self.predictor.design.parameter, 0
+        parameter, start = self.parameter, 0
         for term in self.block.terms:
             stop = start + term.columns.shape[1]
             expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
             part = deviation[:, start:stop] if expression else deviation[:, start]
-            dims = (*factor_dim(parameter, self.block), *expression, *extra)
+            dims = (*factor_dim(parameter, self.block), *expression, *self.extra)
             name = f"{parameter}_{term.name}|{self.block.factor}"
             pm.Deterministic(self.named(name), part, dims=dims)
             start = stop
@@ -161,28 +137,27 @@ class BlockPart:
 
     def dims(self, end: str, chosen: NDArray[np.int64]) -> tuple[str, ...]:
         """Dims of the coefficients or offsets of some of the effects."""
-        place = factor_dim(self.predictor.design.parameter, self.block)
+        place = factor_dim(self.parameter, self.block)
         if self.unit is not None:
             return (*place, *self.label_dim("effect"))
         effect = () if self.is_single else self.label_dim(end, self.labels[chosen])
-        return (*place, *effect, *self.predictor.extra)
+        return (*place, *effect, *self.extra)
 
     def label_dim(self, end: str, labels: NDArray[np.str_] | None = None) -> tuple[str, ...]:
         """Dim of the block's effects, or of some of them."""
         labels = self.labels if labels is None else labels
-        return label_dim(self.predictor.design.parameter, f"{self.block.name}__{end}", labels)
+        return label_dim(self.parameter, f"{self.block.name}__{end}", labels)
 
 
-def average_deviations(parts: Sequence[BlockPart], columns: Floats) -> dict[int, TensorVariable]:
-    """What of non-centred effects the common columns could say, by common column, (*extra,)."""
+def average_deviations(effects: Sequence[GroupEffects]) -> dict[int, TensorVariable]:
+    """Weighted sums of the deviations by common column, (*extra,): average less coefficient."""
     averages: dict[int, TensorVariable] = {}
-    for part in parts:
-        if (effects := part.deviation) is None:
+    for own in effects:
+        if (deviation := own.deviation) is None:
             continue
-        chosen = np.flatnonzero(~part.is_centred)
-        weights = averaging_weights(columns, part.block, part.is_centred)[..., chosen]
+        weights = own.part.average_weights[..., ~own.is_centred]
         for j, effect in np.argwhere(weights.any(axis=1)).tolist():
-            average = weighted_average(weights[j, :, effect], effects[:, effect])
+            average = weighted_average(weights[j, :, effect], deviation[:, effect])
             averages[j] = averages[j] + average if j in averages else average
     return averages
 

@@ -13,7 +13,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.arguments import checked, with_posterior
 from hmetad.bayes.distributions import draw, sorted_normal
-from hmetad.bayes.group_effects import Predictor
 from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.problem import Problem, state_problem
@@ -133,10 +132,9 @@ def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> Tens
     """A parameter of every cell: free in each, or by its formula."""
     spec, dims = problem.spec, ("cell", *parameter.dims)
     if parameter.name in problem.designs:
-        is_centred = problem.start.is_centred.get(parameter.name, {})
-        predictor = Predictor(problem.designs[parameter.name], parameter.dims, is_centred)
-        value = linear_predictor(predictor, problem.prior, spec.named)
-        # The gaps of a formula are said by the criteria.
+        parametrisation = problem.start.parametrisations[parameter.name]
+        value = linear_predictor(parametrisation, parameter.dims, problem.prior, spec.named)
+        # The criteria of a fit contain the gaps.
         is_kept = parameter.name != "log_gap"
         return pm.Deterministic(spec.named(parameter.name), value, dims=dims) if is_kept else value
     if parameter.beyond:

@@ -16,26 +16,29 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.bayes.design import Design, Term
 from hmetad.bayes.distributions import LOCATION_FAMILIES, draw
 from hmetad.bayes.group_effects import (
-    BlockPart,
+    GroupEffects,
     NameOf,
-    Predictor,
     PriorOf,
     average_deviations,
     label_dim,
 )
-from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
+from hmetad.bayes.parametrisation import Parametrisation
 
 __all__ = ["linear_predictor"]
 
 type Floats = NDArray[np.float64]
 
 
-def linear_predictor(predictor: Predictor, prior_of: PriorOf, named: NameOf) -> TensorVariable:
+def linear_predictor(
+    parametrisation: Parametrisation, extra: tuple[str, ...], prior_of: PriorOf, named: NameOf
+) -> TensorVariable:
     """X β + Σ Z u of every cell, (cells, *extra), with all its variables in the current model.
 
     Parameters
     ----------
-    predictor : Predictor
+    parametrisation : Parametrisation
+    extra : tuple of str
+        Dims of the parameter beside the cell: response, criterion.
     prior_of : callable
         Prior of a variable, by its plain name.
     named : callable
@@ -45,23 +48,21 @@ def linear_predictor(predictor: Predictor, prior_of: PriorOf, named: NameOf) -> 
     -------
     tensor, shape (cells, *extra)
     """
-    design, extra = predictor.design, predictor.extra
-    left, parts = design.columns, []
-    for block in design.blocks:
-        weights = absorbed_columns(left, block, predictor.is_centred)
-        left = remaining_columns(left, block, weights)
-        parts.append(BlockPart(predictor, block, weights, prior_of, named))
-    used = left.any(axis=0)
-    averages = average_deviations(parts, left)
+    design, columns = parametrisation.design, parametrisation.columns
+    parts = [
+        GroupEffects(design.parameter, part, extra, prior_of, named)
+        for part in parametrisation.blocks
+    ]
+    used = columns.any(axis=0)
+    averages = average_deviations(parts)
     common = common_coefficients(design, extra, averages, prior_of, named)
     total: TensorVariable | float = 0.0
     for part in parts:
         total = total + part.effects(common)
     if used.any() and common is not None:
-        total = total + weighted_sum(left[:, used], common[np.flatnonzero(used)])
-    cells = len(design.blocks[0].index) if design.blocks else len(design.columns)
+        total = total + weighted_sum(columns[:, used], common[np.flatnonzero(used)])
     sizes = [len(pm.modelcontext(None).coords[dim]) for dim in extra]
-    return pt.broadcast_to(total, (cells, *sizes))
+    return pt.broadcast_to(total, (len(columns), *sizes))
 
 
 def common_coefficients(
@@ -100,7 +101,7 @@ def common_term(
         values = draw(name, prior, dims)
     else:
         shift = shift if term.labels is not None else shift[0]
-        # Given the deviations, the average has the coefficient's prior, moved by what they add.
+        # average = coefficient + shift: its prior is the coefficient's, moved by the shift.
         average = draw(f"{plain}_average", prior, dims, centre=shift)
         values = pm.Deterministic(name, average - shift, dims=dims or None)
     return values if term.labels is not None else values[None]

@@ -1,11 +1,11 @@
-"""Where the chains begin, and how group effects are sampled: both read off the data.
+"""Where the chains begin, and which group effects are sampled centred: both from the data.
 
-Count table, ModelSpec and Designs → starting values of the free variables, and which effects
-are sampled centred. Every cell is estimated by itself (`hmetad.mle.scoring`); formulas are then
+Count table, ModelSpec and Designs → Start: values of the free variables, and how each linear
+predictor is sampled. Every cell is estimated by itself (`hmetad.mle.scoring`); formulas are then
 fitted to those estimates, weighted by their precision, as a linear mixed model.
 
 From a prior's centre, cells of 20,000 trials begin thousands of log-likelihood units away, and
-now and then a chain adapts to the slope of that descent and then crawls.
+a chain sometimes adapts its step size during that descent and then mixes slowly.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
-from hmetad.bayes.shared_columns import (
-    absorbed_columns,
-    averaging_weights,
-    centred_columns,
-    centred_elements,
-    remaining_columns,
-)
+from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation, parametrise
 from hmetad.bayes.spec import ModelSpec
 from hmetad.mle.scoring import penalised_modes
 
@@ -46,14 +40,13 @@ class Start:
     Parameters
     ----------
     values : dict of str to array
-        By plain name of the free variable.
-    is_centred : dict of str to dict
-        By parameter, then by effect (``"1|subject"``) or correlated block: array of bool, shape
-        (effects, *extra); () for a block.
+        By name of the free variable.
+    parametrisations : dict of str to Parametrisation
+        Of the parameters that have a formula.
     """
 
     values: dict[str, Floats] = field(default_factory=dict)
-    is_centred: dict[str, dict[str, Flags]] = field(default_factory=dict)
+    parametrisations: dict[str, Parametrisation] = field(default_factory=dict)
 
 
 def starting_point(
@@ -86,19 +79,19 @@ def starting_point(
     """
     modes = penalised_modes(counts.values.astype(float), spec.record, given)
     values: dict[str, Floats] = {}
-    is_centred: dict[str, dict[str, Flags]] = {}
+    parametrisations: dict[str, Parametrisation] = {}
     for parameter in spec.record.parameters:
         name, estimates = parameter.variable, modes.values[parameter.variable]
         if parameter.name in designs:
             mixed = mixed_start(designs[parameter.name], estimates, modes.variances[name])
             values |= mixed.values
-            is_centred[parameter.name] = mixed.is_centred[parameter.name]
+            parametrisations |= mixed.parametrisations
         elif parameter.beyond:
             values[name] = np.maximum(estimates, np.log(SMALLEST_GAP))
             values |= dict(zip(parameter.estimated, CRITERIA_MOMENTS, strict=False))
         else:
             values[name] = estimates
-    return Start({spec.named(n): v for n, v in values.items()}, is_centred)
+    return Start({spec.named(n): v for n, v in values.items()}, parametrisations)
 
 
 def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
@@ -114,23 +107,17 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     common = np.stack([fit.common for fit in fits], axis=-1)
     average = common.copy()
     values: dict[str, Floats] = {}
-    centred: dict[str, Flags] = {}
-    left = design.columns
-    all_effects = []
+    centring: dict[str, Flags] = {}
     for b, block in enumerate(design.blocks):
-        parts = [fit.blocks[b] for fit in fits]
-        effects = np.stack([part.effects for part in parts], axis=-1)
-        all_effects.append(effects)
-        sigmas = np.stack([part.sigmas for part in parts], axis=-1)
-        clarity = np.stack([part.clarity for part in parts], axis=-1)
-        centred |= centred_effects(block, unflatten(clarity, extra))
-        weights = absorbed_columns(left, block, centred)
-        left = remaining_columns(left, block, weights)
-        own = effects + np.tensordot(weights, common, axes=1)
-        values |= block_values(parameter, block, effects, own, sigmas, centred, extra)
-    for block, effects in zip(design.blocks, all_effects, strict=True):
-        flags = centred_columns(block, centred)
-        average += np.tensordot(averaging_weights(left, block, flags), effects, axes=2)
+        clarity = np.stack([fit.blocks[b].clarity for fit in fits], axis=-1)
+        centring |= centred_effects(block, unflatten(clarity, extra))
+    parametrisation = parametrise(design, centring, len(extra))
+    for b, part in enumerate(parametrisation.blocks):
+        effects = np.stack([fit.blocks[b].effects for fit in fits], axis=-1)
+        sigmas = np.stack([fit.blocks[b].sigmas for fit in fits], axis=-1)
+        own = effects + np.tensordot(part.mean_weights, common, axes=1)
+        average += np.tensordot(part.average_weights, effects, axes=2)
+        values |= block_values(parameter, part, effects, own, sigmas, extra)
     start = 0
     for term in design.common:
         stop = start + term.columns.shape[1]
@@ -138,7 +125,7 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         values[f"{parameter}_{term.name}"] = unflatten(common[pick], extra)
         values[f"{parameter}_{term.name}_average"] = unflatten(average[pick], extra)
         start = stop
-    return Start(values, {parameter: centred})
+    return Start(values, {parameter: parametrisation})
 
 
 @dataclass(frozen=True)
@@ -219,30 +206,27 @@ def centred_effects(block: Block, clarity: Floats) -> dict[str, Flags]:
 
 def block_values(
     parameter: str,
-    block: Block,
+    part: BlockParametrisation,
     effects: Floats,
     own: Floats,
     sigmas: Floats,
-    centred: Mapping[str, Flags],
     extra: tuple[int, ...],
 ) -> dict[str, Floats]:
     """Starting values of a block's variables; arrays (groups, effects, elements)."""
-    values: dict[str, Floats] = {}
+    block, values = part.block, {}
     start = 0
     for term in block.terms:
         pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
         start += term.columns.shape[1]
         values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflatten(sigmas[pick], extra)
     is_single = len(block.terms) == 1 and block.terms[0].labels is None
-    flags = centred_columns(block, centred)
-    if extra:
-        is_own = centred_elements(block, centred, sigmas.ndim).reshape(sigmas.shape)
-        own = np.where(is_own, own, effects / sigmas)
-    for end, part, chosen in (
-        ("coefficient", own, np.flatnonzero(flags)),
-        ("offset", effects / sigmas, np.flatnonzero(~flags)),
+    offsets = effects / sigmas
+    elements = np.broadcast_to(part.elements, (len(sigmas), *extra)).reshape(sigmas.shape)
+    for end, kept, chosen in (
+        ("coefficient", np.where(elements, own, offsets), part.is_centred),
+        ("offset", offsets, ~part.is_centred),
     ):
-        kept = part[:, 0] if is_single else part[:, chosen]
+        kept = kept[:, 0] if is_single else kept[:, chosen]
         values[f"{parameter}_{block.name}_{end}"] = unflatten(kept, extra)
     return values
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import ks_2samp, kstest, norm, t
 
 from hmetad.bayes.design import parse_design
-from hmetad.bayes.group_effects import Predictor
+from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.predictors import linear_predictor
-from hmetad.bayes.shared_columns import absorbed_columns, remaining_columns
 from hmetad.bayes.spec import CORRELATION
 from hmetad.likelihood.priors import Prior
 
@@ -45,9 +44,9 @@ def prior_of(name):
 def prior_draws(formula, is_centred=None, draws=4000, prior_of=prior_of, seed=1, extra=()):
     """Draws from the prior of a linear predictor's variables, by name, (draws, ...)."""
     design = parse_design("log_m", formula, CELLS)
-    predictor = Predictor(design, extra, is_centred or {})
+    parametrisation = parametrise(design, is_centred or {}, len(extra))
     with pm.Model(coords={"cell": range(len(CELLS)), "response": ["S1", "S2"]}) as model:
-        value = linear_predictor(predictor, prior_of, lambda name: name)
+        value = linear_predictor(parametrisation, extra, prior_of, lambda name: name)
         pm.Deterministic("value", value, dims=("cell", *extra))
     prior = pm.sample_prior_predictive(draws, model=model, random_seed=seed)["prior"]
     return {str(name): prior[name].values[0] for name in prior.data_vars}
@@ -98,13 +97,11 @@ def test_centred_or_not_the_prior_is_the_same(formula, effects):
 @pytest.mark.parametrize("formula", list(FORMULAS))
 def test_what_common_columns_and_centred_effects_share_is_in_the_effects_alone(formula):
     design = parse_design("log_m", formula, CELLS)
-    left = design.columns
+    found = parametrise(design, dict.fromkeys(FORMULAS[formula], True))
     for block in design.blocks:
-        weights = absorbed_columns(left, block, dict.fromkeys(FORMULAS[formula], True))
-        left = remaining_columns(left, block, weights)
         for group in range(len(block.groups)):
             own = block.index == group
-            np.testing.assert_allclose(block.columns[own].T @ left[own], 0, atol=1e-9)
+            np.testing.assert_allclose(block.columns[own].T @ found.columns[own], 0, atol=1e-9)
 
 
 def test_a_prior_that_is_no_location_family_stays_with_the_coefficient():
