@@ -172,6 +172,10 @@ class Likelihood:
         ``evaluate_in_model``, the same for arrays that may be read-only; and
         ``expected_information(trials, *arguments)``. Without one, PyTensor differentiates
         `log_probabilities`.
+    density : str, optional
+        Module with functions of the parameters, compiled by Numba: ``parameter_shapes`` and
+        ``choices`` of a likelihood, and ``value_and_gradient(parameters, counts, choices,
+        gradient)``. With one, fits compile nothing.
     """
 
     name: str
@@ -194,6 +198,7 @@ class Likelihood:
     choose: Callable[..., "Likelihood"] | None = None
     alternatives: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kernel: str = ""
+    density: str = ""
 
     @property
     def results(self) -> dict[str, Quantity]:

@@ -79,6 +79,7 @@ def meta_d(
         choose=partial(meta_d, name),
         alternatives=other_rule(meta_criterion) if criteria == "log_gap" else {},
         kernel="hmetad.likelihood.kernel",
+        density="hmetad.likelihood.meta_d_density",
     )
 
 

@@ -1,0 +1,355 @@
+"""The log posterior of a program and its gradient, compiled once for all models.
+
+Program and free values → log posterior density and its gradient, with respect to the free values.
+`hmetad.bayes.model` defines the same density in PyMC.
+"""
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, Rows
+from hmetad.likelihood.tails import compiled
+
+__all__ = ["Density", "log_density"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+type Density = Callable[[Floats], tuple[float, Floats]]
+
+
+NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, BETA = range(8)
+EULER = 0.5772156649015329
+LENTZ_STEPS = 200
+SERIES_BELOW = 1.5
+
+
+def log_density(program: Program, module: str) -> Density:
+    """Log posterior density of a program and its gradient.
+
+    Parameters
+    ----------
+    program : Program
+    module : str
+        Where the likelihood is compiled.
+
+    Returns
+    -------
+    callable
+        Free values, shape (free,) → density up to no constant, and gradient, shape (free,).
+    """
+    likelihood = import_module(module).value_and_gradient
+    p = program
+    cells = len(p.counts)
+
+    def density(x: Floats) -> tuple[float, Floats]:
+        value, values, parameters = forward(
+            x, p.links, p.products, p.averages, p.average_weights, p.blocks, p.offsets, p.rows
+        )
+        by_parameters = np.zeros_like(parameters)
+        shape = (cells, -1)
+        value += likelihood(
+            parameters.reshape(shape), p.counts, p.choices, by_parameters.reshape(shape)
+        )
+        prior, gradient = backward(
+            values, by_parameters, p.links, p.products, p.averages, p.average_weights,
+            p.prior_places, p.prior_codes, p.prior_parameters, p.centred, p.centred_sd,
+            p.centred_mean, p.centred_rows, p.blocks, p.block_rows, p.rows,
+        )  # fmt: skip
+        return value + prior + p.constant, gradient
+
+    return density
+
+
+@compiled
+def forward(
+    x: Floats,
+    links: Integers,
+    products: Integers,
+    averages: Integers,
+    average_weights: Rows,
+    blocks: Integers,
+    offsets: Floats,
+    rows: Rows,
+) -> tuple[float, Floats, Floats]:
+    """Log Jacobian of the links, all values, and the parameters of the cells."""
+    n, m, q = len(links), len(products), len(averages)
+    values = np.empty(n + m + q)
+    jacobian = 0.0
+    for i in range(n):
+        if links[i] == LINK_EXP:
+            values[i] = math.exp(x[i])
+            jacobian += x[i]
+        elif links[i] == LINK_LOGISTIC:
+            values[i] = 1 / (1 + math.exp(-x[i]))
+            jacobian += math.log(values[i]) + math.log1p(-values[i])
+        else:
+            values[i] = x[i]
+    for i in range(m):
+        if products[i, 0] >= 0:
+            values[n + i] = values[products[i, 0]] * values[products[i, 1]]
+    for b in range(len(blocks)):
+        if blocks[b, 6] == 0:
+            fill_deviations(blocks[b], values, n)
+    for i in range(q):
+        shift = 0.0
+        for j in range(average_weights.first[i], average_weights.first[i + 1]):
+            shift += average_weights.weight[j] * values[average_weights.column[j]]
+        values[n + m + i] = values[averages[i]] - shift
+    parameters = offsets.copy()
+    add_products(rows, values, parameters)
+    return jacobian, values, parameters
+
+
+@compiled
+def add_products(rows: Rows, values: Floats, out: Floats) -> None:
+    """Add rows times values."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(rows.first[i], rows.first[i + 1]):
+            total += rows.weight[j] * values[rows.column[j]]
+        out[i] += total
+
+
+@compiled
+def add_transposed(rows: Rows, slopes: Floats, out: Floats) -> None:
+    """Add the transposed rows times slopes."""
+    for i in range(len(slopes)):
+        for j in range(rows.first[i], rows.first[i + 1]):
+            out[rows.column[j]] += rows.weight[j] * slopes[i]
+
+
+@compiled
+def backward(
+    values: Floats,
+    by_parameters: Floats,
+    links: Integers,
+    products: Integers,
+    averages: Integers,
+    average_weights: Rows,
+    prior_places: Integers,
+    prior_codes: Integers,
+    prior_parameters: Floats,
+    centred: Integers,
+    centred_sd: Floats,
+    centred_mean: Floats,
+    centred_rows: Rows,
+    blocks: Integers,
+    block_rows: Rows,
+    rows: Rows,
+) -> tuple[float, Floats]:
+    """Log density of the priors, and the gradient of the whole by the free values."""
+    n, m, q = len(links), len(products), len(averages)
+    slopes = np.zeros(n + m + q)
+    add_transposed(rows, by_parameters, slopes)
+    total = 0.0
+    for i in range(len(prior_places)):
+        place, own = prior_places[i], prior_parameters[i]
+        value, slope = log_prior(prior_codes[i], values[place], own[0], own[1], own[2])
+        total += value
+        slopes[place] += slope
+    means = centred_mean.copy()
+    add_products(centred_rows, values, means)
+    by_means = np.empty(len(means))
+    for i in range(len(centred)):
+        place, at_sd = centred[i]
+        sd = values[at_sd] if at_sd >= 0 else centred_sd[i]
+        score = (values[place] - means[i]) / sd
+        total -= score * score / 2 + math.log(sd)
+        slopes[place] -= score / sd
+        by_means[i] = score / sd
+        if at_sd >= 0:
+            slopes[at_sd] += (score * score - 1) / sd
+    add_transposed(centred_rows, by_means, slopes)
+    block_means = np.zeros(len(block_rows.first) - 1)
+    add_products(block_rows, values, block_means)
+    by_block_means = np.zeros(len(block_means))
+    for b in range(len(blocks)):
+        if blocks[b, 6] == 1:
+            total += add_multivariate_normal(blocks[b], values, block_means, slopes, by_block_means)
+    add_transposed(block_rows, by_block_means, slopes)
+    for i in range(q):
+        slope = slopes[n + m + i]
+        slopes[averages[i]] += slope
+        for j in range(average_weights.first[i], average_weights.first[i + 1]):
+            slopes[average_weights.column[j]] -= average_weights.weight[j] * slope
+    for i in range(m):
+        if products[i, 0] >= 0:
+            slopes[products[i, 0]] += slopes[n + i] * values[products[i, 1]]
+            slopes[products[i, 1]] += slopes[n + i] * values[products[i, 0]]
+    for b in range(len(blocks)):
+        if blocks[b, 6] == 0:
+            add_deviation_slopes(blocks[b], values, slopes, n)
+    gradient = slopes[:n].copy()
+    for i in range(n):
+        if links[i] == LINK_EXP:
+            gradient[i] = gradient[i] * values[i] + 1
+        elif links[i] == LINK_LOGISTIC:
+            gradient[i] = gradient[i] * values[i] * (1 - values[i]) + 1 - 2 * values[i]
+    return total, gradient
+
+
+@compiled
+def log_prior(code: int, v: float, a: float, b: float, nu: float) -> tuple[float, float]:
+    """Log density of a prior without its constant, and its slope."""
+    if code == NORMAL:
+        score = (v - a) / b
+        return -score * score / 2, -score / b
+    if code == STUDENT_T:
+        score = (v - a) / b
+        return -(nu + 1) / 2 * math.log1p(score * score / nu), -(nu + 1) * score / b / (
+            nu + score * score
+        )
+    if code == HALF_NORMAL:
+        score = v / a
+        return -score * score / 2, -score / a
+    if code == EXPONENTIAL:
+        return -a * v, -a
+    if code == GAMMA:
+        return (a - 1) * math.log(v) - b * v, (a - 1) / v - b
+    if code == LOG_NORMAL:
+        score = (math.log(v) - a) / b
+        return -math.log(v) - score * score / 2, -(1 + score / b) / v
+    if code == UNIFORM_TIMES:
+        half = (v / a) ** 2 / 2
+        value, slope = log_exponential_integral(half)
+        return value, slope * v / (a * a)
+    return (a - 1) * (math.log(v) + math.log1p(-v)), (a - 1) * (1 / v - 1 / (1 - v))
+
+
+@compiled
+def log_exponential_integral(x: float) -> tuple[float, float]:
+    """log E₁(x) for x > 0 and its derivative: power series near 0, continued fraction beyond.
+
+    Source: Abramowitz & Stegun (1964), 5.1.11 and 5.1.22; the fraction by Lentz's method.
+    """
+    if x < SERIES_BELOW:
+        total, power = -EULER - math.log(x), 1.0
+        for k in range(1, 40):
+            power *= -x / k
+            total -= power / k
+        return math.log(total), -math.exp(-x) / (x * total)
+    b = x + 1
+    c, d = 1e300, 1 / b
+    fraction = d
+    for k in range(1, LENTZ_STEPS):
+        a = -k * k
+        b += 2
+        d = 1 / (a * d + b)
+        c = b + a / c
+        fraction *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return math.log(fraction) - x, -1 / (x * fraction)
+
+
+@compiled
+def fill_factor(block: Integers, values: Floats, lower: Floats) -> None:
+    """Cholesky factor of the correlations of a block, from its partial correlations.
+
+    Source: Lewandowski, Kurowicka & Joe (2009).
+    """
+    place = block[4]
+    for i in range(block[0]):
+        left = 1.0
+        for j in range(i):
+            partial = 2 * values[place] - 1
+            place += 1
+            lower[i, j] = partial * math.sqrt(left)
+            left *= 1 - partial * partial
+        lower[i, i] = math.sqrt(left)
+
+
+@compiled
+def add_factor_slopes(
+    block: Integers, values: Floats, lower: Floats, by_lower: Floats, slopes: Floats
+) -> None:
+    """Slopes of the partial correlations, from those of the Cholesky factor."""
+    size = block[0]
+    for i in range(1, size):
+        first = block[4] + i * (i - 1) // 2
+        for j in range(i):
+            partial = 2 * values[first + j] - 1
+            # Later entries of the row have the factor sqrt(1 - partial²).
+            later = 0.0
+            for k in range(j + 1, i + 1):
+                later += by_lower[i, k] * lower[i, k]
+            rest = 1 - partial * partial
+            left = 1.0
+            for k in range(j):
+                left *= 1 - (2 * values[first + k] - 1) ** 2
+            slopes[first + j] += 2 * (by_lower[i, j] * math.sqrt(left) - later * partial / rest)
+
+
+@compiled
+def fill_deviations(block: Integers, values: Floats, n: int) -> None:
+    """Deviations of a correlated block: offsets times its Cholesky factor and SDs."""
+    size, groups, at, at_sd, product = block[0], block[1], block[2], block[3], n + block[5]
+    lower = np.zeros((size, size))
+    fill_factor(block, values, lower)
+    for g in range(groups):
+        for i in range(size):
+            total = 0.0
+            for j in range(i + 1):
+                total += lower[i, j] * values[at + g * size + j]
+            values[product + g * size + i] = total * values[at_sd + i]
+
+
+@compiled
+def add_deviation_slopes(block: Integers, values: Floats, slopes: Floats, n: int) -> None:
+    """Slopes of offsets, SDs and correlations, from those of the deviations."""
+    size, groups, at, at_sd, product = block[0], block[1], block[2], block[3], n + block[5]
+    lower, by_lower = np.zeros((size, size)), np.zeros((size, size))
+    fill_factor(block, values, lower)
+    for g in range(groups):
+        for i in range(size):
+            slope, total = slopes[product + g * size + i], 0.0
+            scaled = slope * values[at_sd + i]
+            for j in range(i + 1):
+                offset = values[at + g * size + j]
+                total += lower[i, j] * offset
+                slopes[at + g * size + j] += scaled * lower[i, j]
+                by_lower[i, j] += scaled * offset
+            slopes[at_sd + i] += slope * total
+    add_factor_slopes(block, values, lower, by_lower, slopes)
+
+
+@compiled
+def add_multivariate_normal(
+    block: Integers, values: Floats, means: Floats, slopes: Floats, by_means: Floats
+) -> float:
+    """Log density of the correlated effects of all groups; slopes are added."""
+    size, groups, at, at_sd, row = block[0], block[1], block[2], block[3], block[5]
+    lower, by_lower = np.zeros((size, size)), np.zeros((size, size))
+    fill_factor(block, values, lower)
+    total, score, solved = 0.0, np.empty(size), np.empty(size)
+    for i in range(size):
+        total -= groups * math.log(lower[i, i] * values[at_sd + i])
+        by_lower[i, i] -= groups / lower[i, i]
+        slopes[at_sd + i] -= groups / values[at_sd + i]
+    for g in range(groups):
+        # score = L⁻¹ (effect - mean)/sd, solved = L⁻ᵀ score.
+        for i in range(size):
+            place = g * size + i
+            rest = (values[at + place] - means[row + place]) / values[at_sd + i]
+            for j in range(i):
+                rest -= lower[i, j] * score[j]
+            score[i] = rest / lower[i, i]
+            total -= score[i] * score[i] / 2
+        for i in range(size - 1, -1, -1):
+            rest = score[i]
+            for j in range(i + 1, size):
+                rest -= lower[j, i] * solved[j]
+            solved[i] = rest / lower[i, i]
+        for i in range(size):
+            place, sd = g * size + i, values[at_sd + i]
+            slopes[at + place] -= solved[i] / sd
+            by_means[row + place] += solved[i] / sd
+            slopes[at_sd + i] += solved[i] * (values[at + place] - means[row + place]) / (sd * sd)
+            for j in range(i + 1):
+                by_lower[i, j] += solved[i] * score[j]
+    add_factor_slopes(block, values, lower, by_lower, slopes)
+    return total

@@ -1,0 +1,153 @@
+"""The compiled log posterior is that of the PyMC model, in value and gradient."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytensor.compile.mode import Mode
+from scipy.special import exp1
+
+from hmetad.bayes.cards import card_names
+from hmetad.bayes.density import log_density, log_exponential_integral
+from hmetad.bayes.loading import load_model
+from hmetad.bayes.model import pymc_model
+from hmetad.bayes.parametrisation import parametrise
+from hmetad.bayes.problem import state_problem
+from hmetad.bayes.program import covers, write_program
+from hmetad.likelihood.priors import Prior
+from hmetad.simulate.simulate import simulate_counts
+
+# PyTensor's own evaluation, without compiling.
+MODE = Mode(linker="py", optimizer=None)
+ENDINGS = ("", "_log__", "_logodds__")
+MOST_OPERANDS = 32
+# It has more variables than PyTensor can add up without compiling.
+COMPILED = pytest.param("within_subject", marks=pytest.mark.integration)
+CARDS = [
+    COMPILED if name == "within_subject" else name
+    for name in card_names()
+    if name != "signal_detection"
+]
+SD = "log_m_1|subject_sigma"
+# PyMC takes the reciprocals of rates in single precision: these are powers of two.
+PRIORS = {
+    "StudentT": {"log_m_Intercept": Prior("StudentT", nu=3, mu=0.2, sigma=0.7)},
+    "LogNormal": {SD: Prior("LogNormal", mu=-1, sigma=0.5)},
+    "Gamma": {SD: Prior("Gamma", alpha=2.5, beta=4)},
+    "Exponential": {SD: Prior("Exponential", lam=2)},
+    "UniformTimesHalfNormal": {SD: Prior("UniformTimesHalfNormal", sigma=0.8)},
+    "positive": {"log_m_Intercept": Prior("HalfNormal", sigma=1)},
+}
+FORMULAS = {
+    "0 + task": "0 + task + (1|subject)",
+    "two factors": "1 + (1|subject) + (1|task)",
+    "nested": "1 + (1|subject) + (1|subject:task)",
+    "independent": "1 + task + (1 + task||subject)",
+    "correlated": "1 + task + (1 + task|subject)",
+    "correlated levels": "0 + task + age + (0 + task|subject)",
+    "covariate": "1 + age + (1|subject)",
+}
+
+
+def table(name):
+    """Small count table of a card's example."""
+    example = {key: plain(value) for key, value in load_model(name).example.items()}
+    return simulate_counts(**(example | {"trials": 300}), seed=3)
+
+
+def plain(value):
+    if hasattr(value, "items"):
+        return {key: plain(own) for key, own in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def people_in_tasks():
+    rng = np.random.default_rng(2)
+    coords = {"subject": np.repeat(list("abcdef"), 2), "task": ["x", "y"] * 6}
+    ages = {"age": np.repeat(rng.normal(size=6), 2)}
+    d, m = rng.uniform(1, 2, 12), rng.uniform(0.5, 1.2, 12)
+    return simulate_counts(d, m_ratio=m, trials=200, coords=coords, covariates=ages, seed=4)
+
+
+def with_centring(problem, choose):
+    """The problem with effects centred as a function of the effect's name says."""
+    found = {}
+    for name, old in problem.start.parametrisations.items():
+        extra = problem.likelihood.parameter(name).shape(problem.counts.sizes["rating"])
+        centring = {}
+        for block in old.design.blocks:
+            centring[block.name] = bool(choose(()))
+            for term in block.terms:
+                centring[f"{term.name}|{block.factor}"] = choose((term.columns.shape[1], *extra))
+        found[name] = parametrise(old.design, centring, len(extra))
+    return replace(problem, start=replace(problem.start, parametrisations=found))
+
+
+def assert_equal(problem, seed=1):
+    """Differences between two points, and all slopes: PyMC's constants have 7 digits."""
+    program = write_program(problem)
+    density, model = log_density(program, problem.likelihood.density), pymc_model(problem)
+    mode = MODE if len(model.free_RVs) <= MOST_OPERANDS else None
+    value_of, slopes_of = (f(mode=mode) for f in (model.compile_logp, model.compile_dlogp))
+    points = np.random.default_rng(seed).normal(0, 0.3, (2, program.size))
+    names = [model.rvs_to_values[v].name for v in model.free_RVs]
+    assert sorted(names) == sorted(v.name + ENDINGS[v.link] for v in program.free)
+    values, expected = [], []
+    for x in points:
+        named = {v.name + ENDINGS[v.link]: x[v.elements] for v in program.free}
+        value, gradient = density(x)
+        values.append(value)
+        expected.append(float(value_of(named)))
+        parts = np.split(slopes_of(named), np.cumsum([named[name].size for name in names])[:-1])
+        slopes = dict(zip(names, parts, strict=True))
+        for v in program.free:
+            theirs = slopes[v.name + ENDINGS[v.link]].reshape(v.shape)
+            np.testing.assert_allclose(gradient[v.elements], theirs, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
+    assert values[1] - values[0] == pytest.approx(expected[1] - expected[0], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_it_is_pymcs_density_of_every_card(name):
+    assert_equal(state_problem(table(name), load_model(name)))
+
+
+@pytest.mark.parametrize("priors", PRIORS)
+def test_it_is_pymcs_density_with_every_prior(priors):
+    model = load_model("group", priors=PRIORS[priors])
+    assert_equal(state_problem(table("group"), model))
+
+
+@pytest.mark.parametrize("is_centred", [True, False, None], ids=["centred", "not", "mixed"])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, is_centred):
+    rng = np.random.default_rng(5)
+
+    def choose(shape):
+        return rng.random(shape) < 0.5 if is_centred is None else np.full(shape, is_centred)
+
+    model = load_model(
+        "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
+    )
+    problem = with_centring(state_problem(people_in_tasks(), model), choose)
+    assert_equal(problem)
+
+
+@pytest.mark.parametrize("scale", ["m", "meta_d", "log_m"])
+@pytest.mark.parametrize("rule", ["relative", "absolute"])
+def test_it_is_pymcs_density_on_every_scale(scale, rule):
+    model = load_model("individual", formula={}, scale=scale, meta_criterion=rule)
+    assert_equal(state_problem(table("individual"), model))
+
+
+def test_the_exponential_integral_is_scipys():
+    for x in (1e-12, 0.01, 0.7, 1.49, 1.51, 4.0, 30.0, 300.0):
+        value, slope = log_exponential_integral(x)
+        assert value == pytest.approx(np.log(exp1(x)), rel=1e-13)
+        assert slope == pytest.approx(-np.exp(-x) / (x * exp1(x)), rel=1e-12)
+
+
+def test_likelihoods_without_a_compiled_density_are_not_covered():
+    problem = state_problem(table("individual"), load_model("signal_detection"))
+    assert not covers(problem)
+    assert covers(state_problem(table("individual"), load_model("individual")))
