@@ -11,7 +11,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, Rows
+from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
 from hmetad.likelihood.tails import compiled
 
 __all__ = ["Density", "log_density"]
@@ -27,6 +27,51 @@ LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
 
 
+# Arrays of a program in one row of integers and one of numbers: a call of a compiled function takes
+# longer for every array that it is given. Row k of the integers begins at the k-th of them; rows of
+# numbers follow in the same list.
+INTEGERS = (
+    "links",
+    "offset_places",
+    "scale_places",
+    "averages",
+    "average_first",
+    "average_column",
+    "prior_places",
+    "prior_codes",
+    "centred_places",
+    "centred_sd_places",
+    "centred_first",
+    "centred_column",
+    "blocks",
+    "block_first",
+    "block_column",
+    "first",
+    "column",
+)
+NUMBERS = (
+    "average_weight",
+    "prior_parameters",
+    "centred_sd",
+    "centred_mean",
+    "centred_weight",
+    "block_weight",
+    "offsets",
+    "weight",
+)
+(
+    LINKS, OFFSET_PLACES, SCALE_PLACES, AVERAGES, AVERAGE_FIRST, AVERAGE_COLUMN, PRIOR_PLACES,
+    PRIOR_CODES, CENTRED_PLACES, CENTRED_SD_PLACES, CENTRED_FIRST, CENTRED_COLUMN, BLOCKS,
+    BLOCK_FIRST, BLOCK_COLUMN, FIRST, COLUMN,
+) = range(len(INTEGERS))  # fmt: skip
+(
+    AVERAGE_WEIGHT, PRIOR_PARAMETERS, CENTRED_SD, CENTRED_MEAN, CENTRED_WEIGHT, BLOCK_WEIGHT,
+    OFFSETS, WEIGHT,
+) = range(len(NUMBERS))  # fmt: skip
+INTEGER_ROWS = len(INTEGERS)
+BLOCK_FIELDS = 7
+
+
 def log_density(program: Program, module: str) -> Density:
     """Log posterior density of a program and its gradient.
 
@@ -39,44 +84,63 @@ def log_density(program: Program, module: str) -> Density:
     Returns
     -------
     callable
-        Free values, shape (free,) → density up to no constant, and gradient, shape (free,).
+        Free values, shape (free,) → log density, and its gradient, shape (free,).
     """
     likelihood = import_module(module).value_and_gradient
-    p = program
-    cells = len(p.counts)
+    integers, numbers = pack(program)
+    counts, choices, constant = program.counts, program.choices, program.constant
 
     def density(x: Floats) -> tuple[float, Floats]:
-        value, values, parameters = forward(
-            x, p.links, p.products, p.averages, p.average_weights, p.blocks, p.offsets, p.rows
-        )
+        jacobian, values, parameters = forward(x, integers, numbers, len(counts))
         by_parameters = np.zeros_like(parameters)
-        shape = (cells, -1)
-        value += likelihood(
-            parameters.reshape(shape), p.counts, p.choices, by_parameters.reshape(shape)
-        )
-        prior, gradient = backward(
-            values, by_parameters, p.links, p.products, p.averages, p.average_weights,
-            p.prior_places, p.prior_codes, p.prior_parameters, p.centred, p.centred_sd,
-            p.centred_mean, p.centred_rows, p.blocks, p.block_rows, p.rows,
-        )  # fmt: skip
-        return value + prior + p.constant, gradient
+        value = likelihood(parameters, counts, choices, by_parameters)
+        prior, gradient = backward(values, by_parameters, integers, numbers)
+        return value + jacobian + prior + constant, gradient
 
     return density
 
 
+def pack(program: Program) -> tuple[Integers, Floats]:
+    """Arrays of a program, in one row of integers and one of numbers."""
+    p = program
+    integers = [
+        p.links, p.products[:, 0], p.products[:, 1], p.averages, p.average_weights.first,
+        p.average_weights.column, p.prior_places, p.prior_codes, p.centred[:, 0], p.centred[:, 1],
+        p.centred_rows.first, p.centred_rows.column, p.blocks, p.block_rows.first,
+        p.block_rows.column, p.rows.first, p.rows.column,
+    ]  # fmt: skip
+    numbers = [
+        p.average_weights.weight, p.prior_parameters, p.centred_sd, p.centred_mean,
+        p.centred_rows.weight, p.block_rows.weight, p.offsets, p.rows.weight,
+    ]  # fmt: skip
+    head = len(integers) + 1 + len(numbers) + 1
+    first = np.cumsum([head, *(part.size for part in integers)])
+    first_number = np.cumsum([0, *(part.size for part in numbers)])
+    row = np.concatenate([first, first_number, *(part.ravel() for part in integers)])
+    return row.astype(np.int64), np.concatenate([part.ravel() for part in numbers]).astype(float)
+
+
+@compiled
+def whole(integers: Integers, k: int) -> Integers:
+    """The k-th array of integers."""
+    return integers[integers[k] : integers[k + 1]]
+
+
+@compiled
+def real(integers: Integers, numbers: Floats, k: int) -> Floats:
+    """The k-th array of numbers."""
+    at = INTEGER_ROWS + 1 + k
+    return numbers[integers[at] : integers[at + 1]]
+
+
 @compiled
 def forward(
-    x: Floats,
-    links: Integers,
-    products: Integers,
-    averages: Integers,
-    average_weights: Rows,
-    blocks: Integers,
-    offsets: Floats,
-    rows: Rows,
+    x: Floats, integers: Integers, numbers: Floats, cells: int
 ) -> tuple[float, Floats, Floats]:
     """Log Jacobian of the links, all values, and the parameters of the cells."""
-    n, m, q = len(links), len(products), len(averages)
+    links, averages = whole(integers, LINKS), whole(integers, AVERAGES)
+    offset_places, scale_places = whole(integers, OFFSET_PLACES), whole(integers, SCALE_PLACES)
+    n, m, q = len(links), len(offset_places), len(averages)
     values = np.empty(n + m + q)
     jacobian = 0.0
     for i in range(n):
@@ -89,97 +153,77 @@ def forward(
         else:
             values[i] = x[i]
     for i in range(m):
-        if products[i, 0] >= 0:
-            values[n + i] = values[products[i, 0]] * values[products[i, 1]]
+        if offset_places[i] >= 0:
+            values[n + i] = values[offset_places[i]] * values[scale_places[i]]
+    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks)):
         if blocks[b, 6] == 0:
             fill_deviations(blocks[b], values, n)
+    first, column = whole(integers, AVERAGE_FIRST), whole(integers, AVERAGE_COLUMN)
+    weight = real(integers, numbers, AVERAGE_WEIGHT)
     for i in range(q):
         shift = 0.0
-        for j in range(average_weights.first[i], average_weights.first[i + 1]):
-            shift += average_weights.weight[j] * values[average_weights.column[j]]
+        for j in range(first[i], first[i + 1]):
+            shift += weight[j] * values[column[j]]
         values[n + m + i] = values[averages[i]] - shift
-    parameters = offsets.copy()
-    add_products(rows, values, parameters)
-    return jacobian, values, parameters
+    parameters = real(integers, numbers, OFFSETS).copy()
+    add_products(
+        whole(integers, FIRST), whole(integers, COLUMN), real(integers, numbers, WEIGHT),
+        values, parameters,
+    )  # fmt: skip
+    return jacobian, values, parameters.reshape(cells, -1)
 
 
 @compiled
-def add_products(rows: Rows, values: Floats, out: Floats) -> None:
+def add_products(
+    first: Integers, column: Integers, weight: Floats, values: Floats, out: Floats
+) -> None:
     """Add rows times values."""
     for i in range(len(out)):
         total = 0.0
-        for j in range(rows.first[i], rows.first[i + 1]):
-            total += rows.weight[j] * values[rows.column[j]]
+        for j in range(first[i], first[i + 1]):
+            total += weight[j] * values[column[j]]
         out[i] += total
 
 
 @compiled
-def add_transposed(rows: Rows, slopes: Floats, out: Floats) -> None:
+def add_transposed(
+    first: Integers, column: Integers, weight: Floats, slopes: Floats, out: Floats
+) -> None:
     """Add the transposed rows times slopes."""
     for i in range(len(slopes)):
-        for j in range(rows.first[i], rows.first[i + 1]):
-            out[rows.column[j]] += rows.weight[j] * slopes[i]
+        for j in range(first[i], first[i + 1]):
+            out[column[j]] += weight[j] * slopes[i]
 
 
 @compiled
 def backward(
-    values: Floats,
-    by_parameters: Floats,
-    links: Integers,
-    products: Integers,
-    averages: Integers,
-    average_weights: Rows,
-    prior_places: Integers,
-    prior_codes: Integers,
-    prior_parameters: Floats,
-    centred: Integers,
-    centred_sd: Floats,
-    centred_mean: Floats,
-    centred_rows: Rows,
-    blocks: Integers,
-    block_rows: Rows,
-    rows: Rows,
+    values: Floats, by_parameters: Floats, integers: Integers, numbers: Floats
 ) -> tuple[float, Floats]:
     """Log density of the priors, and the gradient of the whole by the free values."""
-    n, m, q = len(links), len(products), len(averages)
+    links, averages = whole(integers, LINKS), whole(integers, AVERAGES)
+    offset_places, scale_places = whole(integers, OFFSET_PLACES), whole(integers, SCALE_PLACES)
+    n, m, q = len(links), len(offset_places), len(averages)
     slopes = np.zeros(n + m + q)
-    add_transposed(rows, by_parameters, slopes)
-    total = 0.0
-    for i in range(len(prior_places)):
-        place, own = prior_places[i], prior_parameters[i]
-        value, slope = log_prior(prior_codes[i], values[place], own[0], own[1], own[2])
-        total += value
-        slopes[place] += slope
-    means = centred_mean.copy()
-    add_products(centred_rows, values, means)
-    by_means = np.empty(len(means))
-    for i in range(len(centred)):
-        place, at_sd = centred[i]
-        sd = values[at_sd] if at_sd >= 0 else centred_sd[i]
-        score = (values[place] - means[i]) / sd
-        total -= score * score / 2 + math.log(sd)
-        slopes[place] -= score / sd
-        by_means[i] = score / sd
-        if at_sd >= 0:
-            slopes[at_sd] += (score * score - 1) / sd
-    add_transposed(centred_rows, by_means, slopes)
-    block_means = np.zeros(len(block_rows.first) - 1)
-    add_products(block_rows, values, block_means)
-    by_block_means = np.zeros(len(block_means))
-    for b in range(len(blocks)):
-        if blocks[b, 6] == 1:
-            total += add_multivariate_normal(blocks[b], values, block_means, slopes, by_block_means)
-    add_transposed(block_rows, by_block_means, slopes)
+    add_transposed(
+        whole(integers, FIRST), whole(integers, COLUMN), real(integers, numbers, WEIGHT),
+        by_parameters.ravel(), slopes,
+    )  # fmt: skip
+    total = add_priors(values, integers, numbers, slopes)
+    total += add_centred_priors(values, integers, numbers, slopes)
+    total += add_correlated_priors(values, integers, numbers, slopes)
+    first, column = whole(integers, AVERAGE_FIRST), whole(integers, AVERAGE_COLUMN)
+    weight = real(integers, numbers, AVERAGE_WEIGHT)
     for i in range(q):
         slope = slopes[n + m + i]
         slopes[averages[i]] += slope
-        for j in range(average_weights.first[i], average_weights.first[i + 1]):
-            slopes[average_weights.column[j]] -= average_weights.weight[j] * slope
+        for j in range(first[i], first[i + 1]):
+            slopes[column[j]] -= weight[j] * slope
     for i in range(m):
-        if products[i, 0] >= 0:
-            slopes[products[i, 0]] += slopes[n + i] * values[products[i, 1]]
-            slopes[products[i, 1]] += slopes[n + i] * values[products[i, 0]]
+        if offset_places[i] >= 0:
+            slopes[offset_places[i]] += slopes[n + i] * values[scale_places[i]]
+            slopes[scale_places[i]] += slopes[n + i] * values[offset_places[i]]
+    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks)):
         if blocks[b, 6] == 0:
             add_deviation_slopes(blocks[b], values, slopes, n)
@@ -190,6 +234,64 @@ def backward(
         elif links[i] == LINK_LOGISTIC:
             gradient[i] = gradient[i] * values[i] * (1 - values[i]) + 1 - 2 * values[i]
     return total, gradient
+
+
+@compiled
+def add_priors(values: Floats, integers: Integers, numbers: Floats, slopes: Floats) -> float:
+    """Log density of the priors of single values; slopes are added."""
+    places, codes = whole(integers, PRIOR_PLACES), whole(integers, PRIOR_CODES)
+    own = real(integers, numbers, PRIOR_PARAMETERS)
+    total = 0.0
+    for i in range(len(places)):
+        v, a, b, nu = values[places[i]], own[3 * i], own[3 * i + 1], own[3 * i + 2]
+        value, slope = log_prior(codes[i], v, a, b, nu)
+        total += value
+        slopes[places[i]] += slope
+    return total
+
+
+@compiled
+def add_centred_priors(
+    values: Floats, integers: Integers, numbers: Floats, slopes: Floats
+) -> float:
+    """Log density of centred effects around their means; slopes are added."""
+    places, at_sd = whole(integers, CENTRED_PLACES), whole(integers, CENTRED_SD_PLACES)
+    fixed_sd = real(integers, numbers, CENTRED_SD)
+    first, column = whole(integers, CENTRED_FIRST), whole(integers, CENTRED_COLUMN)
+    weight = real(integers, numbers, CENTRED_WEIGHT)
+    means = real(integers, numbers, CENTRED_MEAN).copy()
+    add_products(first, column, weight, values, means)
+    by_means = np.empty(len(means))
+    total = 0.0
+    for i in range(len(means)):
+        sd = values[at_sd[i]] if at_sd[i] >= 0 else fixed_sd[i]
+        score = (values[places[i]] - means[i]) / sd
+        total -= score * score / 2 + math.log(sd)
+        slopes[places[i]] -= score / sd
+        by_means[i] = score / sd
+        if at_sd[i] >= 0:
+            slopes[at_sd[i]] += (score * score - 1) / sd
+    add_transposed(first, column, weight, by_means, slopes)
+    return total
+
+
+@compiled
+def add_correlated_priors(
+    values: Floats, integers: Integers, numbers: Floats, slopes: Floats
+) -> float:
+    """Log density of correlated centred effects around their means; slopes are added."""
+    first, column = whole(integers, BLOCK_FIRST), whole(integers, BLOCK_COLUMN)
+    weight = real(integers, numbers, BLOCK_WEIGHT)
+    means = np.zeros(len(first) - 1)
+    add_products(first, column, weight, values, means)
+    by_means = np.zeros(len(means))
+    total = 0.0
+    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    for b in range(len(blocks)):
+        if blocks[b, 6] == 1:
+            total += add_multivariate_normal(blocks[b], values, means, slopes, by_means)
+    add_transposed(first, column, weight, by_means, slopes)
+    return total
 
 
 @compiled

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Block
+from hmetad.bayes.dims import choose_dim, effect_labels, is_single
 from hmetad.bayes.distributions import draw, lkj_cholesky
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.likelihood.priors import Prior
@@ -68,7 +69,7 @@ class GroupEffects:
         self.block, self.is_centred = part.block, part.is_centred
         self.name = f"{parameter}_{self.block.name}"
         self.labels = effect_labels(self.block)
-        self.is_single = len(self.block.terms) == 1 and self.block.terms[0].labels is None
+        self.is_single = is_single(self.block)
         self.sigma = block_sigmas(parameter, self.block, extra, prior_of, named)
         self.unit = self.correlation_factor(prior_of) if self.block.is_correlated else None
         self.deviation: TensorVariable | None = None
@@ -214,38 +215,18 @@ def gather_effects(block: Block, effects: TensorVariable) -> TensorVariable:
     return (pt.shape_padright(pt.as_tensor(columns), effects.ndim - 2) * per_cell).sum(axis=1)
 
 
-def effect_labels(block: Block) -> NDArray[np.str_]:
-    """Names of the effects of a block, one for each column."""
-    if len(block.terms) == 1 and block.terms[0].labels is not None:
-        return block.terms[0].labels
-    return np.array(
-        [
-            name
-            for term in block.terms
-            for name in (
-                [term.name] if term.labels is None else [f"{term.name}[{x}]" for x in term.labels]
-            )
-        ]
-    )
-
-
 def factor_dim(parameter: str, block: Block) -> tuple[str, ...]:
     """Dim of the groups of a block."""
     return label_dim(parameter, f"{block.factor}__factor_dim", block.groups)
 
 
 def label_dim(parameter: str, dim: str, labels: NDArray[np.str_] | None) -> tuple[str, ...]:
-    """Dim with these labels in the current model; none where there are no labels.
-
-    Parameters share a dim where its labels are the same; else its name begins with the parameter.
-    """
+    """Dim with these labels in the current model; none where there are no labels."""
     if labels is None:
         return ()
     model = pm.modelcontext(None)
     own = [str(label) for label in labels]
-    for name in (dim, f"{parameter}_{dim}"):
-        if name not in model.coords:
-            model.add_coord(name, own)
-        if list(model.coords[name]) == own:
-            return (name,)
-    raise AssertionError(f"{parameter}_{dim} stands for two sets of labels")
+    name = choose_dim(model.coords, parameter, dim, own)
+    if name not in model.coords:
+        model.add_coord(name, own)
+    return (name,)

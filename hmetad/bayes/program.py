@@ -10,7 +10,7 @@ reads (`hmetad.bayes.density`), so that nothing is compiled for a fit. Vectors o
   centred effects are linear in them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NamedTuple
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
+from hmetad.bayes.design import Term
+from hmetad.bayes.dims import choose_dim, effect_labels, is_single
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.problem import Problem
 from hmetad.likelihood.priors import Prior
@@ -40,6 +42,7 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
+type Labels = NDArray[np.str_] | None
 
 LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC = 0, 1, 2
 LOCATION_FAMILIES = ("Normal", "StudentT")
@@ -73,6 +76,7 @@ class FreeVariable:
         In the posterior.
     first : int
         Place of its first element in x.
+    dims : tuple of str
     shape : tuple of int
     link : int
         From x to the variable: identity, exponential or logistic function.
@@ -80,6 +84,7 @@ class FreeVariable:
 
     name: str
     first: int
+    dims: tuple[str, ...]
     shape: tuple[int, ...]
     link: int
 
@@ -87,6 +92,44 @@ class FreeVariable:
     def elements(self) -> Integers:
         """Places of its elements in x, of its shape."""
         return self.first + np.arange(np.prod(self.shape, dtype=int)).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A variable of the posterior that is linear in values.
+
+    Parameters
+    ----------
+    name : str
+    first : int
+        Its first row in the rows of all outputs.
+    dims : tuple of str
+    shape : tuple of int
+    """
+
+    name: str
+    first: int
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A matrix of correlations between effects.
+
+    Parameters
+    ----------
+    name : str
+    first : int
+        Place of its first partial correlation in y.
+    dims : tuple of str
+    size : int
+    """
+
+    name: str
+    first: int
+    dims: tuple[str, ...]
+    size: int
 
 
 @dataclass(frozen=True)
@@ -114,8 +157,18 @@ class Program:
         `block_rows` where the block is centred (last column 1).
     offsets : array, shape (cells * columns,)
         Constant part of the cells' parameters; the rest is `rows` (cells * columns, values).
+    counts : array, shape (cells, 2, 2, K)
+    choices : array of int
+        Codes of the choices of the likelihood.
     constant : float
         What the log posterior has beside.
+    outputs : tuple of Output
+        With `output_rows` (elements of all outputs, values).
+    correlations : tuple of Correlation
+    columns : mapping of str to array of int
+        Columns of each parameter among the parameters of a cell.
+    coords : mapping of str to list
+        Labels of all dims.
     """
 
     free: tuple[FreeVariable, ...]
@@ -137,6 +190,11 @@ class Program:
     counts: Floats
     choices: Integers
     constant: float
+    outputs: tuple[Output, ...]
+    output_rows: Rows
+    correlations: tuple[Correlation, ...]
+    columns: Mapping[str, Integers]
+    coords: Mapping[str, Sequence[object]]
 
     @property
     def size(self) -> int:
@@ -213,7 +271,15 @@ class Writer:
         self.centred_count = self.block_row_count = 0
         self.blocks: list[tuple[int, ...]] = []
         self.average_weights, self.centred_rows = Entries(), Entries()
-        self.block_rows, self.rows = Entries(), Entries()
+        self.block_rows, self.rows, self.output_rows = Entries(), Entries(), Entries()
+        self.outputs: list[Output] = []
+        self.correlations: list[Correlation] = []
+        self.output_count = 0
+        counts = problem.counts
+        self.coords: dict[str, list[object]] = {
+            str(dim): list(counts[dim].values) for dim in counts.dims
+        }
+        self.coords["criterion"] = list(range(1, counts.sizes["rating"]))
         self.constant = 0.0
         self.cells, ratings = problem.counts.sizes["cell"], problem.counts.sizes["rating"]
         self.ratings = ratings
@@ -230,18 +296,19 @@ class Writer:
 
     # --- what is sampled ---------------------------------------------------------------------
 
-    def sample(self, name: str, shape: Sequence[int], link: int = LINK_IDENTITY) -> Integers:
+    def sample(self, name: str, dims: tuple[str, ...], link: int = LINK_IDENTITY) -> Integers:
         """Add a free variable; places of its elements."""
-        variable = FreeVariable(name, self.size, tuple(shape), link)
+        shape = tuple(len(self.coords[dim]) for dim in dims)
+        variable = FreeVariable(name, self.size, dims, shape, link)
         self.free.append(variable)
         self.size += variable.elements.size
         return variable.elements
 
-    def sample_prior(self, plain: str, shape: Sequence[int], name: str = "") -> Integers:
+    def sample_prior(self, plain: str, dims: tuple[str, ...]) -> Integers:
         """Add a free variable with its prior; places of its elements."""
         prior = self.problem.prior(plain)
         link = LINK_EXP if prior.is_positive else LINK_IDENTITY
-        places = self.sample(name or self.spec.named(plain), shape, link)
+        places = self.sample(self.spec.named(plain), dims, link)
         self.add_prior(places, prior)
         return places
 
@@ -261,6 +328,23 @@ class Writer:
         self.priors.append((places.ravel(), PRIOR_CODES[prior.dist], values))
         self.constant += places.size * log_constant(prior)
 
+    def label_dim(self, parameter: str, dim: str, labels: Labels) -> tuple[str, ...]:
+        """Dim with these labels; none where there are no labels."""
+        if labels is None:
+            return ()
+        own = [str(label) for label in labels]
+        name = choose_dim(self.coords, parameter, dim, own)
+        self.coords[name] = [*own]
+        return (name,)
+
+    def give(self, plain: str, dims: tuple[str, ...]) -> Integers:
+        """Add a variable of the posterior that is no free one; its rows, of its shape."""
+        shape = tuple(len(self.coords[dim]) for dim in dims)
+        rows = self.output_count + np.arange(np.prod(shape, dtype=int)).reshape(shape)
+        self.outputs.append(Output(self.spec.named(plain), self.output_count, dims, shape))
+        self.output_count += rows.size
+        return rows
+
     # --- parameters of the cells -------------------------------------------------------------
 
     def place(self, variable: str) -> Integers:
@@ -271,17 +355,17 @@ class Writer:
 
     def add_free(self, parameter: Parameter) -> None:
         """A parameter that each cell has of its own."""
-        name, shape = parameter.variable, (self.cells, *parameter.shape(self.ratings))
+        name, dims = parameter.variable, ("cell", *parameter.dims)
         if parameter.beyond:
-            places = self.sample(name, shape)
+            places = self.sample(name, dims)
             self.rows.add(self.place(name), places, 1.0)
             self.add_criteria_moments(parameter)
             return
         if parameter.around:
-            places = self.sample(self.spec.named(name), shape)
+            places = self.sample(self.spec.named(name), dims)
             self.add_around(parameter, places)
         else:
-            places = self.sample_prior(name, shape)
+            places = self.sample_prior(name, dims)
         self.rows.add(self.place(name), places, 1.0)
 
     def add_around(self, parameter: Parameter, places: Integers) -> None:
@@ -319,32 +403,32 @@ class Writer:
 
     def add_predictor(self, parameter: Parameter, parametrisation: Parametrisation) -> None:
         """A parameter with a formula."""
-        extra = parameter.shape(self.ratings)
+        extra = parameter.dims
         effects = [self.sample_block(parameter, part, extra) for part in parametrisation.blocks]
         common = self.sample_common(parameter, parametrisation, effects, extra)
         target = self.place(parameter.variable).reshape(self.cells, -1)
-        common = common.reshape(len(common), target.shape[1])
         for j in np.flatnonzero(parametrisation.columns.any(axis=0)):
             self.rows.add(target, common[j], parametrisation.columns[:, j, None])
         for part, own in zip(parametrisation.blocks, effects, strict=True):
             self.add_block(part, own, common, target)
+            self.give_effects(parameter, part, own)
 
     def sample_common(
         self,
         parameter: Parameter,
         parametrisation: Parametrisation,
         effects: Sequence["Effects"],
-        extra: tuple[int, ...],
+        extra: tuple[str, ...],
     ) -> Integers:
         """Coefficients of the common terms, (coefficients, *extra): places of values."""
         averaged, found, start = parametrisation.averaged, [], 0
         for term in parametrisation.design.common:
             width = term.columns.shape[1]
             plain = f"{parameter.name}_{term.name}"
-            shape = (*((width,) if term.labels is not None else ()), *extra)
+            dims = (*self.label_dim(parameter.name, f"{term.name}_dim", term.labels), *extra)
             prior = self.problem.prior(plain)
             if averaged[start : start + width].any() and prior.dist in LOCATION_FAMILIES:
-                places = self.sample(f"{plain}_average", shape)
+                places = self.sample(f"{plain}_average", dims)
                 coefficients = self.coefficient_count + np.arange(places.size)
                 self.coefficient_count += places.size
                 self.averages.append(places.ravel())
@@ -360,38 +444,40 @@ class Writer:
                         )
                 values = self.COEFFICIENT + by_column
                 self.add_prior(values, prior)
+                self.output_rows.add(self.give(plain, dims).reshape(width, -1), values, 1.0)
             else:
-                values = self.sample_prior(plain, shape)
-            found.append(values.reshape(width, *extra))
+                values = self.sample_prior(plain, dims)
+            found.append(values.reshape(width, -1))
             start += width
-        if not found:
-            return np.zeros((0, *extra), np.int64)
-        return np.concatenate(found)
+        elements = int(np.prod(parameter.shape(self.ratings), dtype=int))
+        return np.concatenate([np.zeros((0, elements), np.int64), *found])
 
     def sample_block(
-        self, parameter: Parameter, part: BlockParametrisation, extra: tuple[int, ...]
+        self, parameter: Parameter, part: BlockParametrisation, extra: tuple[str, ...]
     ) -> "Effects":
         """Standard deviations, correlations, offsets and coefficients of a block."""
         block, name = part.block, f"{parameter.name}_{part.block.name}"
         sigmas = []
         for term in block.terms:
-            width = term.columns.shape[1]
-            shape = (*((width,) if term.labels is not None else ()), *extra)
-            places = self.sample_prior(f"{parameter.name}_{term.name}|{block.factor}_sigma", shape)
-            sigmas.append(places.reshape(width, -1))
+            expression = self.expression_dim(parameter, term)
+            plain = f"{parameter.name}_{term.name}|{block.factor}_sigma"
+            places = self.sample_prior(plain, (*expression, *extra))
+            sigmas.append(places.reshape(term.columns.shape[1], -1))
         sigma = np.concatenate(sigmas)
-        groups, effects, elements = len(block.groups), len(sigma), sigma.shape[1]
-        is_single = len(block.terms) == 1 and block.terms[0].labels is None
-        centred = part.is_centred
-        found = Effects(name, sigma)
+        groups, elements = len(block.groups), sigma.shape[1]
+        labels, found = effect_labels(block), Effects(name, sigma)
         if block.is_correlated:
-            found.partial = self.sample_partial(name, effects)
-        for end, chosen in (("offset", ~centred), ("coefficient", centred)):
+            found.partial = self.sample_partial(parameter, part)
+        for end, chosen in (("offset", ~part.is_centred), ("coefficient", part.is_centred)):
             if not chosen.any():
                 continue
-            inner = () if is_single else (int(chosen.sum()),)
-            places = self.sample(f"{name}_{end}", (groups, *inner, *extra))
-            places = places.reshape(groups, -1, elements)
+            inner: tuple[str, ...] = ()
+            if block.is_correlated:
+                inner = self.label_dim(parameter.name, f"{block.name}__effect", labels)
+            elif not is_single(block):
+                inner = self.label_dim(parameter.name, f"{block.name}__{end}", labels[chosen])
+            dims = (*self.factor_dim(parameter, part), *inner, *extra)
+            places = self.sample(f"{name}_{end}", dims).reshape(groups, -1, elements)
             if end == "offset":
                 self.priors.append((places.ravel(), PRIOR_CODES["Normal"], (0.0, 1.0)))
                 self.constant -= places.size * LOG_SQRT_2PI
@@ -400,11 +486,28 @@ class Writer:
                 found.coefficient = places
         return found
 
-    def sample_partial(self, name: str, size: int) -> Integers:
+    def factor_dim(self, parameter: Parameter, part: BlockParametrisation) -> tuple[str, ...]:
+        """Dim of the groups of a block."""
+        return self.label_dim(parameter.name, f"{part.block.factor}__factor_dim", part.block.groups)
+
+    def expression_dim(self, parameter: Parameter, term: Term) -> tuple[str, ...]:
+        """Dim of the effects of a term of a block; none where there is one."""
+        return self.label_dim(parameter.name, f"{term.name}__expr_dim", term.labels)
+
+    def sample_partial(self, parameter: Parameter, part: BlockParametrisation) -> Integers:
         """Partial correlations, as (partial correlation + 1)/2 with Beta priors."""
-        eta = self.problem.prior(f"{name}_corr").parameters["eta"]
+        name, labels = f"{parameter.name}_{part.block.name}", effect_labels(part.block)
+        size, eta = len(labels), self.problem.prior(f"{name}_corr").parameters["eta"]
         pairs = [(i, j) for i in range(1, size) for j in range(i)]
-        places = self.sample(f"{name}_partial", (len(pairs),), LINK_LOGISTIC)
+        dim = f"{name}_partial_dim"
+        self.coords[dim] = [f"{i + 1},{j + 1}" for i, j in pairs]
+        places = self.sample(f"{name}_partial", (dim,), LINK_LOGISTIC)
+        dims = tuple(
+            self.label_dim(parameter.name, f"{part.block.name}__{end}", labels)[0]
+            for end in ("effect", "effect_bis")
+        )
+        correlation = Correlation(self.spec.named(f"{name}_corr"), int(places[0]), dims, size)
+        self.correlations.append(correlation)
         for place, (_, j) in zip(places, pairs, strict=True):
             shape = eta + (size - 2 - j) / 2
             self.priors.append((np.array([place]), PRIOR_CODES["Beta"], (shape,)))
@@ -440,6 +543,7 @@ class Writer:
         means = part.mean_weights[:, chosen]
         if own.partial is not None:
             self.add_correlated(own, means, common)
+            own.set_differences(own.coefficient, np.ones(own.coefficient.shape), means, common)
             for place, k in enumerate(chosen):
                 self.rows.add(target, own.coefficient[block.index, place], columns[:, k, None])
             return
@@ -458,12 +562,35 @@ class Writer:
             self.products.append(np.stack([free, sigma], axis=1))
             source = source.copy()
             source[~is_centred] = self.PRODUCT + first + np.arange(free.size)
+        own.set_differences(source, np.ones(shape), means, common, is_centred)
         for place, k in enumerate(chosen):
             self.rows.add(target, source[block.index, place], columns[:, k, None])
             rest = ~is_centred[block.index, place]
             for j in np.flatnonzero(means[:, place].any(axis=0)):
                 weight = means[block.index, place, j] * columns[:, k]
                 self.rows.add(target, common[j], np.where(rest, weight[:, None], 0.0))
+
+    def give_effects(
+        self, parameter: Parameter, part: BlockParametrisation, own: "Effects"
+    ) -> None:
+        """Deviations of the groups from the population, by term, as variables of the posterior."""
+        start, block, extra = 0, part.block, parameter.dims
+        centred, others = (np.flatnonzero(x) for x in (part.is_centred, ~part.is_centred))
+        for term in block.terms:
+            width = term.columns.shape[1]
+            dims = (*self.factor_dim(parameter, part), *self.expression_dim(parameter, term))
+            rows = self.give(f"{parameter.name}_{term.name}|{block.factor}", (*dims, *extra))
+            rows = rows.reshape(len(block.groups), width, -1)
+            for k in range(width):
+                if start + k in others:
+                    assert own.deviation is not None
+                    place = int(np.searchsorted(others, start + k))
+                    self.output_rows.add(rows[:, k], own.deviation[:, place], 1.0)
+                else:
+                    place = int(np.searchsorted(centred, start + k))
+                    for values, weights in own.differences:
+                        self.output_rows.add(rows[:, k], values[:, place], weights[:, place])
+            start += width
 
     def add_centred(
         self,
@@ -542,6 +669,11 @@ class Writer:
             rows=self.settle(self.rows.rows(self.cells * self.width)),
             counts=cells,
             choices=np.array(self.module.choices(self.problem.likelihood), np.int64),
+            outputs=tuple(self.outputs),
+            output_rows=self.settle(self.output_rows.rows(self.output_count)),
+            correlations=tuple(self.correlations),
+            columns=self.columns,
+            coords=self.coords,
             constant=self.constant
             - self.centred_count * LOG_SQRT_2PI
             - self.block_row_count * LOG_SQRT_2PI,
@@ -570,6 +702,24 @@ class Effects:
     partial: Integers | None = None
     deviation: Integers | None = None
     coefficient: Integers | None = None
+    # Deviations of centred effects: places of values and weights, to be added up.
+    differences: list[tuple[Integers, Floats]] = field(default_factory=list)
+
+    def set_differences(
+        self,
+        source: Integers,
+        ones: Floats,
+        means: Floats,
+        common: Integers,
+        is_centred: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Effects less their means; products of offsets are deviations already."""
+        self.differences = [(source, ones)]
+        for j in np.flatnonzero(means.any(axis=(0, 1))):
+            weights = np.broadcast_to(-means[:, :, j, None], source.shape)
+            if is_centred is not None:
+                weights = np.where(is_centred, weights, 0.0)
+            self.differences.append((np.broadcast_to(common[j], source.shape), weights))
 
 
 def log_constant(prior: Prior) -> float:

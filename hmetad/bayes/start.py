@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
+from hmetad.bayes.dims import is_single
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation, parametrise
 from hmetad.bayes.spec import ModelSpec
 from hmetad.mle.scoring import penalised_modes
@@ -219,14 +220,13 @@ def block_values(
         pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
         start += term.columns.shape[1]
         values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflatten(sigmas[pick], extra)
-    is_single = len(block.terms) == 1 and block.terms[0].labels is None
     offsets = effects / sigmas
     elements = np.broadcast_to(part.elements, (len(sigmas), *extra)).reshape(sigmas.shape)
     for end, kept, chosen in (
         ("coefficient", np.where(elements, own, offsets), part.is_centred),
         ("offset", offsets, ~part.is_centred),
     ):
-        kept = kept[:, 0] if is_single else kept[:, chosen]
+        kept = kept[:, 0] if is_single(block) else kept[:, chosen]
         values[f"{parameter}_{block.name}_{end}"] = unflatten(kept, extra)
     return values
 

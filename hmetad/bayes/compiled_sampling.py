@@ -1,0 +1,131 @@
+"""Sampling a posterior whose density is compiled already.
+
+Problem and options → DataTree as PyMC's sampler gives it. nutpie draws the free values; all other
+variables are computed from the draws.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import nutpie
+import xarray as xr
+from numpy.typing import NDArray
+from nutpie.compiled_pyfunc import from_pyfunc
+
+from hmetad.bayes.density import log_density
+from hmetad.bayes.expand import posterior_of
+from hmetad.bayes.problem import Problem
+from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, covers, write_program
+
+__all__ = ["sample_compiled", "takes"]
+
+type Floats = NDArray[np.float64]
+
+# Options of `pymc.sample` that nutpie takes too; the others are PyMC's.
+OPTIONS = {
+    "draws",
+    "tune",
+    "chains",
+    "cores",
+    "random_seed",
+    "progressbar",
+    "quiet",
+    "target_accept",
+    "compute_convergence_checks",
+}
+# Chains begin at the starting point moved by a uniform number from -1 to 1, as PyMC's do.
+JITTER = 1.0
+
+
+def takes(problem: Problem, options: Mapping[str, Any]) -> bool:
+    """Whether a problem can be sampled here with these options of `pymc.sample`."""
+    whole = all(isinstance(options[name], int) for name in ("draws", "tune", "chains"))
+    seed = isinstance(options["random_seed"], int)
+    return covers(problem) and set(options) <= OPTIONS and whole and seed
+
+
+def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree:
+    """Draw from the posterior of a problem with nutpie.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : mapping of str to object
+        draws, tune, chains, cores, random_seed; progressbar, quiet, target_accept.
+
+    Returns
+    -------
+    DataTree
+        Groups posterior, sample_stats and observed_data.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If sampling was interrupted before its first draw.
+    """
+    program = write_program(problem)
+    density = log_density(program, problem.likelihood.density)
+    model = from_pyfunc(
+        program.size,
+        lambda: density,
+        lambda *_: expand,
+        [np.dtype("float64")],
+        [(program.size,)],
+        ["x"],
+        make_initial_point_fn=initial_points(problem, program),
+    )
+    tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
+    drawn = nutpie.sample(
+        model,
+        draws=options["draws"],
+        # nutpie cannot do without.
+        tune=max(options["tune"], 1),
+        chains=options["chains"],
+        cores=options["cores"],
+        seed=options["random_seed"],
+        progress_bar=bool(options.get("progressbar", True)) and not options.get("quiet", False),
+        save_warmup=False,
+        **tuning,
+    )
+    if "posterior" not in drawn.children or not drawn["posterior"].sizes["draw"]:
+        raise KeyboardInterrupt("sampling was interrupted before its first draw")
+    x = drawn["posterior"]["x"].to_numpy()
+    posterior = posterior_of(problem, program, x).assign_attrs(
+        created_at=datetime.now(UTC).isoformat(),
+        inference_library="nutpie",
+        inference_library_version=nutpie.__version__,
+        tuning_steps=options["tune"],
+    )
+    index = {str(dim): problem.counts[dim] for dim in problem.counts.dims}
+    observed = xr.Dataset({"counts": (problem.counts.dims, problem.counts.values)}, index)
+    return xr.DataTree.from_dict(
+        {
+            "posterior": posterior,
+            "sample_stats": drawn["sample_stats"].to_dataset(),
+            "observed_data": observed,
+        }
+    )
+
+
+def expand(x: Floats) -> dict[str, Floats]:
+    """Draws as they are kept while sampling."""
+    return {"x": x}
+
+
+def initial_points(problem: Problem, program: Program) -> Callable[[int], Floats]:
+    """Free values that a chain begins at, from a seed."""
+    start = np.empty(program.size)
+    for free in program.free:
+        value = np.broadcast_to(problem.start.values[free.name], free.shape).ravel()
+        if free.link == LINK_EXP:
+            value = np.log(value)
+        elif free.link == LINK_LOGISTIC:
+            value = np.log(value) - np.log1p(-value)
+        start[free.elements.ravel()] = value
+
+    def begin(seed: int) -> Floats:
+        return start + np.random.default_rng(seed).uniform(-JITTER, JITTER, program.size)
+
+    return begin
