@@ -18,7 +18,7 @@ from hmetad.kinds import MOST_WHOLE, array_kind, is_instance, is_number, is_whol
 __all__ = [
     "Check",
     "arrays_of_numbers",
-    "checked",
+    "check_inputs",
     "describe_value",
     "finite",
     "of_type",
@@ -50,12 +50,14 @@ class CallChecks(NamedTuple):
     others: ArgumentCheck | None
 
 
-def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], F]:
+def check_inputs[F: Callable[..., Any]](
+    *, skip: Sequence[str] = (), **checks: Check
+) -> Callable[[F], F]:
     """Decorator: the function refuses arguments outside its annotations.
 
     Parameters
     ----------
-    *own : str
+    skip : sequence of str, optional
         Arguments that the function checks itself; they are not checked here.
     **checks : callable
         Checks by the name of an argument, in the place of its annotation. A check takes name and
@@ -69,7 +71,7 @@ def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], 
 
     Examples
     --------
-    >>> @checked(n=whole(1))
+    >>> @check_inputs(n=whole(1))
     ... def repeated(text: str, n: int = 1) -> str:
     ...     return text * n
     >>> repeated("a", n=2)
@@ -85,14 +87,14 @@ def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], 
     def decorated(function: F) -> F:
         @cache
         def call_checks() -> CallChecks:
-            return checks_of(function, own, checks)
+            return checks_of(function, skip, checks)
 
         @wraps(function)
-        def answered(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             check_call(call_checks(), args, kwargs)
             return function(*args, **kwargs)
 
-        return cast(F, answered)
+        return cast(F, wrapper)
 
     return decorated
 
@@ -257,16 +259,16 @@ SHORT = Short()
 
 
 def checks_of(
-    function: Callable[..., Any], own: Sequence[str], checks: Mapping[str, Check]
+    function: Callable[..., Any], skip: Sequence[str], checks: Mapping[str, Check]
 ) -> CallChecks:
     """Checks of the arguments of a function, from its annotations and the named checks."""
     hints = get_type_hints(function)
     parameters = signature(function).parameters
-    unknown = {*own, *checks} - {*parameters}
+    unknown = {*skip, *checks} - {*parameters}
     assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
     found = {
         name: ArgumentCheck(
-            of_type(Any) if name in own else checks.get(name) or of_type(hints.get(name, Any)),
+            of_type(Any) if name in skip else checks.get(name) or of_type(hints.get(name, Any)),
             parameter.default,
         )
         for name, parameter in parameters.items()

@@ -12,7 +12,7 @@ from typing import Any, Protocol, get_args, runtime_checkable
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.codes import Severity, text_of
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
@@ -96,7 +96,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-@checked("counts_or_fit")
+@check_inputs(skip=("counts_or_fit",))
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 

@@ -15,7 +15,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.bayes.checks import convergence_notices
 from hmetad.bayes.disk import sample_to_folder
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
@@ -47,7 +47,7 @@ FEW_GROUPS = 20
 FEW_TARGET_ACCEPT = 0.9
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit(
     counts: xr.DataArray,
     model: str | ModelSpec = "individual",

@@ -6,7 +6,7 @@ Name of a card, or path of a TOML file → ModelSpec whose priors are those of i
 from pathlib import Path
 from typing import Any
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.cards import card_path, read_card
 from hmetad.bayes.formula import prior_names
 from hmetad.bayes.spec import (
@@ -20,7 +20,7 @@ from hmetad.errors import InputError, nearest
 __all__ = ["as_model", "load_model", "names_with_prior"]
 
 
-@checked("name_or_path")
+@check_inputs(skip=("name_or_path",))
 def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     """Read a model card.
 

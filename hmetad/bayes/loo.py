@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.checks import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.likelihood.records import Likelihood
@@ -23,7 +23,7 @@ __all__ = ["loo", "outcome_draws", "trial_log_likelihood"]
 OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def loo(fit: xr.DataTree) -> ELPDData:
     """Expected log predictive density of a trial that the fit has not seen, summed over trials.
 

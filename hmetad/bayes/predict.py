@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, with_posterior
+from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec, spec_of
@@ -21,7 +21,7 @@ from hmetad.likelihood.records import Likelihood
 __all__ = ["predict"]
 
 
-@checked("cells", fit=with_posterior)
+@check_inputs(skip=("cells",), fit=with_posterior)
 def predict(
     fit: xr.DataTree,
     cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,

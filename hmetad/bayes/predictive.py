@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none, with_posterior
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.spec import spec_of
@@ -28,7 +28,7 @@ SUMMARIES = ("mean", "lower", "upper")
 BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 
-@checked(fit=with_posterior, seed=seed_or_none)
+@check_inputs(fit=with_posterior, seed=seed_or_none)
 def predicted_counts(
     fit: xr.DataTree, *, ci_prob: float = 0.95, draws: int = 500, seed: int = 0
 ) -> xr.Dataset:

@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import outcome_draws
 from hmetad.bayes.model import build_model
@@ -23,7 +23,7 @@ __all__ = ["draw_prior"]
 WITHOUT_COMPILING = "FAST_COMPILE"
 
 
-@checked("design", seed=seed_or_none)
+@check_inputs(skip=("design",), seed=seed_or_none)
 def draw_prior(
     design: xr.DataArray,
     model: str | ModelSpec = "individual",

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
@@ -22,7 +22,7 @@ __all__ = ["other_choices", "sensitivity"]
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def sensitivity(
     fit: xr.DataTree,
     choices: Sequence[str] | Mapping[str, ModelSpec] | None = None,
@@ -76,7 +76,7 @@ def sensitivity(
     return found
 
 
-@checked("fit")
+@check_inputs(skip=("fit",))
 def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     """Models that differ from that of a fit in one choice, by what they have otherwise.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 
@@ -21,7 +21,7 @@ BYTES = 8
 DRAWS, CHAINS = 1000, 4
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def posterior_bytes(
     counts: xr.DataArray, likelihood: Likelihood, draws: int = DRAWS, chains: int = CHAINS
 ) -> int:

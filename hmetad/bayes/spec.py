@@ -10,7 +10,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
@@ -247,7 +247,7 @@ def with_changes(
     return replace(changed, priors={**own, **as_priors(priors or {})})
 
 
-@checked()
+@check_inputs()
 def spec_of(fit: xr.DataTree) -> ModelSpec:
     """Model of a fit.
 

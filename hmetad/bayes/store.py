@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from hmetad.arguments import checked, whole
+from hmetad.arguments import check_inputs, whole
 from hmetad.bayes.containers import MAX_BYTES
 from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finish_fit, with_posterior_notices
@@ -20,7 +20,7 @@ from hmetad.notice import notice_of, notices, with_notices
 __all__ = ["load_fit", "save_fit"]
 
 
-@checked()
+@check_inputs()
 def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     """Write a fit as netCDF, whole or not at all.
 
@@ -52,7 +52,7 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     return path
 
 
-@checked(max_bytes=whole(1))
+@check_inputs(max_bytes=whole(1))
 def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Read a fit that `save_fit` or `hmetad fit` wrote.
 

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import checked, of_type, refuse_same_names
+from hmetad.arguments import check_inputs, of_type, refuse_same_names
 from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -50,7 +50,7 @@ PAIRINGS = {
 }
 
 
-@checked("draws", kind=of_type(str))
+@check_inputs(skip=("draws",), kind=of_type(str))
 def contrast(
     draws: Draws | Mapping[str, Draws],
     *,

@@ -16,7 +16,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.codes import limit
 from hmetad.compare.columns import COLUMNS, headings, labelled_columns
 from hmetad.compare.quantities import (
@@ -128,7 +128,7 @@ class Decisions:
         return f"<p>{escape(headline(self))}</p>\n{table}"
 
 
-@checked("rope")
+@check_inputs(skip=("rope",))
 def decide(
     draws: xr.DataArray,
     *,

@@ -11,7 +11,7 @@ import arviz_stats
 import pandas as pd
 from arviz_stats.utils import ELPDData
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 
 __all__ = ["compare_models"]
@@ -21,7 +21,7 @@ SMALL_DIFFERENCE = 4
 ERRORS = 2
 
 
-@checked("results")
+@check_inputs(skip=("results",))
 def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd.DataFrame:
     """Compare models by what they predict of trials that they have not seen.
 

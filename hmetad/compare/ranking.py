@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import checked, refuse_same_names, with_variables
+from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.codes import limit
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
@@ -36,7 +36,7 @@ type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[Any]]
 
 
-@checked("draws")
+@check_inputs(skip=("draws",))
 def rank(
     draws: Draws | Mapping[str, Draws],
     *,
@@ -128,7 +128,7 @@ def rank(
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
-@checked(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
+@check_inputs(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
 def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     """Ranks as a table: stratum by stratum, the best first.
 

@@ -14,7 +14,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, finite, refuse_same_names
+from hmetad.arguments import check_inputs, finite, refuse_same_names
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import (
@@ -37,7 +37,7 @@ HOW = (
 )
 
 
-@checked("fit", null=finite)
+@check_inputs(skip=("fit",), null=finite)
 def bayes_factor(
     fit: xr.DataTree,
     *,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 
 __all__ = ["bin_confidence"]
@@ -37,7 +37,7 @@ def bin_confidence(
     edges: Sequence[float] | None = ...,
     within: Sequence[Hashable] | ArrayLike | None = ...,
 ) -> NDArray[Any]: ...
-@checked("edges")
+@check_inputs(skip=("edges",))
 def bin_confidence(
     values: pd.Series | ArrayLike,
     ratings: int,

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.codes import limit
 from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
@@ -48,7 +48,7 @@ CORRECT = ("wrong", "right")
 SIDES = (False, True)
 
 
-@checked("trials", "by", "correct", "confidence")
+@check_inputs(skip=("trials", "by", "correct", "confidence"))
 def count_correct(
     trials: pd.DataFrame,
     *,
@@ -129,7 +129,7 @@ def count_correct(
     return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     """Type-2 table of a count table, summed over what was shown; or a type-2 table as it is.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
 from hmetad.counts.correctness import TYPE2_MEASURES
@@ -23,7 +23,7 @@ __all__ = ["ACKNOWLEDGEMENT", "as_detection"]
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
 
 
-@checked("type2_table", "acknowledge")
+@check_inputs(skip=("type2_table", "acknowledge"))
 def as_detection(
     type2_table: xr.DataArray, *, acknowledge: str = "", cut: int | None = None
 ) -> xr.DataArray:

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.draws import Hold, Kind
@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 SUMMARY = ("estimate", "lower", "upper")
 
 
-@checked("counts", "statistic", seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
 def resample_interval(
     counts: xr.DataArray,
     statistic: Statistic,

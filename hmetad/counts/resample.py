@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
@@ -29,7 +29,7 @@ type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 AT_ONCE = 50_000
 
 
-@checked("counts", "statistic", seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,

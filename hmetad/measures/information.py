@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
@@ -42,7 +42,7 @@ CLEAR, CLEAR_SHARE = 6.635, 0.05
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
 
 
-@checked("counts", seed=seed_or_none)
+@check_inputs(skip=("counts",), seed=seed_or_none)
 def meta_information(
     counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
 ) -> xr.Dataset:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
-from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.measures.information_bounds import (
     Numbers,
     binary_entropy,
@@ -35,7 +35,7 @@ LARGEST = 75.0
 KNOTS = 7501
 
 
-@checked(dprime=arrays_of_numbers)
+@check_inputs(dprime=arrays_of_numbers)
 def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     r"""Information that an observer with normal noise transmits, and its surplus meta-I(d′).
 
@@ -74,7 +74,7 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     return labelled_results(normal_observer, {"dprime": values}, "normal_noise_information")
 
 
-@checked(accuracy=arrays_of_numbers)
+@check_inputs(accuracy=arrays_of_numbers)
 def noise_information(accuracy: Numbers) -> xr.Dataset:
     r"""Information that three kinds of noise transmit at the same accuracy.
 

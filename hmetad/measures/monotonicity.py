@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def accuracy_by_confidence(
     trials: pd.DataFrame,
     *,

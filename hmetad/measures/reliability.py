@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
@@ -52,7 +52,7 @@ BINNING = {
 }
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def calibration(
     trials: pd.DataFrame,
     *,

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
@@ -53,7 +53,7 @@ class Type1Rates(NamedTuple):
     rejections: Floats
 
 
-@checked("counts", "correction")
+@check_inputs(skip=("counts", "correction"))
 def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Sensitivity, bias and their standard errors, per cell.
 
@@ -176,7 +176,7 @@ def z_scores(yes: ArrayLike, no: ArrayLike) -> tuple[Floats, Floats]:
     return np.where(defined, z, np.nan), np.where(defined, variance, np.nan)
 
 
-@checked()
+@check_inputs()
 def z_test(
     estimates: xr.Dataset, var: str, left: str | Sequence[str], right: str | Sequence[str]
 ) -> xr.Dataset:

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.counts.correct import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
@@ -27,7 +27,7 @@ GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 Floats = NDArray[np.float64]
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     r"""Type-2 ROC curve: right against wrong trials with at least some rating, per cell.
 
@@ -82,7 +82,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     return with_notices(curve, notices(table))
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     r"""Area under the type-2 ROC curve, per cell.
 
@@ -128,7 +128,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> xr.DataArray:
     r"""Gamma, the resolution of confidence, by one of three estimators, per cell.
 
@@ -188,7 +188,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
     return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     r"""V: the share of concordant pairs among those that are not tied, per cell.
 
@@ -227,7 +227,7 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-v")])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def phi(counts: xr.DataArray) -> xr.DataArray:
     r"""Phi: the correlation of being right with the rating, per cell.
 
@@ -277,7 +277,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-phi")])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     """Mean rating of right and of wrong trials, and their difference, per cell.
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
@@ -28,7 +28,7 @@ type Truths = NDArray[np.bool_]
 SLOPE = 1e-10
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit_dmc(
     counts: xr.DataArray, *, bounded: bool = False, correction: Correction = "none"
 ) -> xr.Dataset:

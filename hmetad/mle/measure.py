@@ -6,7 +6,7 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 
 import xarray as xr
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
@@ -17,7 +17,7 @@ __all__ = ["measure"]
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
-@checked("counts", seed=seed_or_none)
+@check_inputs(skip=("counts",), seed=seed_or_none)
 def measure(
     counts: xr.DataArray,
     *,

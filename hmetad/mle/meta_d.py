@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
@@ -31,7 +31,7 @@ type Floats = NDArray[np.float64]
 FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit_mle(
     counts: xr.DataArray,
     *,

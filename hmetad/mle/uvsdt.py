@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
@@ -27,7 +27,7 @@ SLOPE = 1e-6
 SQRT2 = np.sqrt(2.0)
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Maximum likelihood of the unequal-variance ROC, per cell.
 

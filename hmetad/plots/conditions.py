@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.arguments import checked, probability, refuse_same_names
+from hmetad.arguments import check_inputs, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
@@ -31,7 +31,7 @@ from hmetad.text.names import axis_name, in_percent
 __all__ = ["by", "criterion"]
 
 
-@checked("estimates", ci_prob=probability)
+@check_inputs(skip=("estimates",), ci_prob=probability)
 def by(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
     var: str = "m_ratio",
@@ -114,7 +114,7 @@ def by(
     return ax
 
 
-@checked()
+@check_inputs()
 def criterion(
     table: pd.DataFrame,
     *,

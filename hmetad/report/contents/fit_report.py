@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
@@ -46,7 +46,7 @@ COMPARED = {
 }
 
 
-@checked("fits", "models")
+@check_inputs(skip=("fits", "models"))
 def fit_report(
     fits: xr.DataTree | Mapping[str, xr.DataTree],
     decisions: Decisions | Sequence[Decisions] = (),
@@ -145,7 +145,7 @@ def fit_blocks(
     ]
 
 
-@checked()
+@check_inputs()
 def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
     """One report of several, each under its name, which begins all of its headings.
 

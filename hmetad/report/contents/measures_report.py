@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, with_variables
+from hmetad.arguments import check_inputs, with_variables
 from hmetad.errors import InputError
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
@@ -29,7 +29,7 @@ NO_STIMULUS = (
 )
 
 
-@checked(measures=with_variables("auroc2", dim="cell", made_by="measure"))
+@check_inputs(measures=with_variables("auroc2", dim="cell", made_by="measure"))
 def measures_report(
     counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
 ) -> Report:

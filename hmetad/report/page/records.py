@@ -5,7 +5,7 @@ Decisions, or title, meta and blocks → dict that JSON has, every number in ful
 
 from typing import Any
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
 from hmetad.report.page.plain import strict
@@ -14,7 +14,7 @@ from hmetad.untrusted import read_attr
 __all__ = ["decisions_record", "report_record"]
 
 
-@checked()
+@check_inputs()
 def decisions_record(decisions: Decisions) -> dict[str, Any]:
     """Everything that decisions hold, as JSON has it.
 
