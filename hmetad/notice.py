@@ -5,7 +5,7 @@ The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and z
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, get_args, runtime_checkable
 
@@ -13,14 +13,15 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.codes import Severity, text_of
 from hmetad.errors import InputError
+from hmetad.notice_registry import Severity, text_of
 from hmetad.untrusted import read_attr
 
 __all__ = [
-    "SAID",
+    "CARRIED_ATTRS",
     "Notice",
-    "hand_on",
+    "copy_notices",
+    "first_few",
     "notice_attrs",
     "notice_of",
     "notice_where",
@@ -29,9 +30,9 @@ __all__ = [
     "with_notices",
 ]
 
-NAMED_CELLS = 5
+NAMED = 5
 # What travels in the attrs: notices, and which groups of cells were given the same items.
-SAID = ("notices", "same_items")
+CARRIED_ATTRS = ("notices", "same_items")
 
 
 @runtime_checkable
@@ -175,7 +176,7 @@ def notice_attrs(found: Iterable[Notice]) -> dict[str, str]:
     return {"notices": json.dumps(records, ensure_ascii=False)} if records else {}
 
 
-def hand_on(
+def copy_notices(
     result: xr.Dataset, source: xr.DataArray | xr.Dataset, new: Iterable[Notice]
 ) -> xr.Dataset:
     """Dataset that says what its source says and what is new, as does each of its variables.
@@ -198,14 +199,14 @@ def hand_on(
     --------
     >>> import xarray as xr
     >>> made = xr.Dataset({"dprime": 1.0})
-    >>> said = hand_on(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
+    >>> said = copy_notices(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
     >>> [notice.code for notice in notices(said["dprime"])]
     ['ceiling']
     """
     said = with_notices(result, [*notices(source), *new])
     if "same_items" in source.attrs:
         said.attrs["same_items"] = source.attrs["same_items"]
-    carried = {name: said.attrs[name] for name in SAID if name in said.attrs}
+    carried = {name: said.attrs[name] for name in CARRIED_ATTRS if name in said.attrs}
     return said.assign({name: x.assign_attrs(carried) for name, x in said.data_vars.items()})
 
 
@@ -278,10 +279,17 @@ def notices_where(masks: Mapping[str, xr.DataArray]) -> list[Notice]:
     return [notice for name, mask in masks.items() for notice in notice_where(mask, name)]
 
 
-def first_few(cells: Sequence[str]) -> str:
-    """Cell labels for a line: the first few, then how many more."""
-    text = "; ".join(cells[:NAMED_CELLS])
-    more = len(cells) - NAMED_CELLS
+def first_few(names: Iterable[str], separator: str = "; ") -> str:
+    """Names for a line: the first few, then how many more.
+
+    Examples
+    --------
+    >>> first_few("abcdefg", ", ")
+    'a, b, c, d, e and 2 more'
+    """
+    names = [*names]
+    text = separator.join(names[:NAMED])
+    more = len(names) - NAMED
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -10,7 +10,7 @@ from formulae import model_description
 from formulae.terms import Model
 
 from hmetad.bayes.expressions import Expression
-from hmetad.bayes.grammar import Group, parse_formula
+from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.errors import InputError
 
 __all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
@@ -42,7 +42,7 @@ def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> 
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
     names = [f"{parameter}_{term}" for term in term_names(parsed.common, argument)]
-    for group in parsed.groups:
+    for group in parsed.group_terms:
         terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
         for factor in block_factors(group):
             names += [f"{parameter}_{term}|{factor}_sigma" for term in terms]
@@ -51,12 +51,12 @@ def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> 
     return names
 
 
-def block_factors(group: Group) -> list[str]:
+def block_factors(group: GroupTerm) -> list[str]:
     """Names of the factors that brackets stand for, the outer ones first.
 
     Examples
     --------
-    >>> block_factors(*parse_formula("(1 | lab/subject)").groups)
+    >>> block_factors(*parse_formula("(1 | lab/subject)").group_terms)
     ['lab', 'lab:subject']
     """
     return [":".join(columns) for columns in group.factors]

@@ -14,7 +14,7 @@ import xarray as xr
 from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, with_posterior
-from hmetad.bayes.checks import sampled_variables
+from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.likelihood.records import Likelihood
 

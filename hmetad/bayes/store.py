@@ -8,11 +8,11 @@ from pathlib import Path
 import xarray as xr
 
 from hmetad.arguments import check_inputs, whole
+from hmetad.bayes.check_fit import check_fit
 from hmetad.bayes.containers import MAX_BYTES
-from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finish_fit, with_posterior_notices
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
-from hmetad.bayes.saved import check_fit
+from hmetad.bayes.zarr_store import read_folder
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.notice import notice_of, notices, with_notices

@@ -27,7 +27,7 @@ from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 
 __all__ = [
     "Kind",
@@ -43,7 +43,6 @@ type Floats = NDArray[np.float64]
 Kind = Literal["difference", "log_ratio", "superiority"]
 # Rows of draws at a time, in numbers: what fits a processor's cache.
 CHUNK = 2**18
-NAMED = 5
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
@@ -358,8 +357,7 @@ def left_out(missing: Sequence[str]) -> list[Notice]:
     """Notice on what could not be formed for want of a level, if there is such."""
     if not missing:
         return []
-    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    return [notice_of("left-out", strata=f"{'; '.join(missing[:NAMED])}{more}")]
+    return [notice_of("left-out", strata=first_few(missing))]
 
 
 def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict[str, str]:

@@ -17,7 +17,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names
-from hmetad.codes import limit
 from hmetad.compare.columns import COLUMNS, headings, labelled_columns
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -30,6 +29,7 @@ from hmetad.compare.quantities import (
 from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import answers, unsettled_answers, with_withheld
 from hmetad.errors import InputError, one_line
+from hmetad.notice_registry import limit
 
 __all__ = [
     "Decisions",
@@ -42,8 +42,8 @@ __all__ = [
 IntervalKind = Literal["eti", "hdi"]
 type Floats = NDArray[np.float64]
 
-# What `contrast` says of itself, and of what to know.
-SAID = (
+# Attrs of a contrast that the decisions on it keep.
+CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices"),
 )
@@ -206,7 +206,7 @@ def decide(
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
     refuse_taken(draws)
     results = xr.Dataset(labelled_columns(values, dim), coords)
-    said = {k: v for k, v in draws.attrs.items() if k in SAID}
+    said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 

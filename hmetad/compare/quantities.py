@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.codes import about_m_alone
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice_registry import about_m_alone
 from hmetad.results import about
 
 __all__ = [

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.codes import limit
 from hmetad.counts.correct import type2_notices
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_where, notices, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]
 

@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.codes import limit
 from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
@@ -41,6 +40,7 @@ from hmetad.counts.table import (
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, notices_where, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 

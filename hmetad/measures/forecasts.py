@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.codes import limit
 from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, renamed_columns
@@ -26,6 +25,7 @@ from hmetad.counts.table import (
 )
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
+from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 
 __all__ = [

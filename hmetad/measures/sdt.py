@@ -19,7 +19,7 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
 from hmetad.measures.results import ratio
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 from hmetad.results import attrs_of, names_of
 
 __all__ = [
@@ -112,7 +112,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
         estimates[name].attrs = attrs_of(name, "sdt")
     d = estimates["dprime"]
     masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
-    return hand_on(estimates, counts, notices_where(masks))
+    return copy_notices(estimates, counts, notices_where(masks))
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
@@ -319,4 +319,4 @@ def differences(
         result[name].attrs = {"long_name": f"{text} {long_name}", "units": units, "quantity": var}
     result["z"].attrs = {"long_name": "difference over its standard error", "units": "1"}
     result["p"].attrs = {"long_name": "two-sided p of the normal test", "units": "1"}
-    return hand_on(result, estimates, pair_notices(estimates, var, left, right))
+    return copy_notices(result, estimates, pair_notices(estimates, var, left, right))

@@ -18,7 +18,7 @@ from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import Type1, type1_of, zs_of
 from hmetad.mle.meta_d import check_arguments
 from hmetad.mle.newton import FARTHEST
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["fit_dmc"]
 
@@ -114,7 +114,7 @@ def fit_dmc(
     # Resampled tables are not asked how far the correction moves each.
     if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])
-    return hand_on(result, counts, said)
+    return copy_notices(result, counts, said)
 
 
 def rating_shares(counts: Floats, correction: Correction) -> Floats:

@@ -21,7 +21,7 @@ from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_neg
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
-from hmetad.notice import hand_on
+from hmetad.notice import copy_notices
 
 __all__ = ["fit_mle"]
 
@@ -125,7 +125,7 @@ def fit_mle(
             counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
-    return hand_on(result, counts, found)
+    return copy_notices(result, counts, found)
 
 
 def check_arguments(

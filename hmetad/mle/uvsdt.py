@@ -17,7 +17,7 @@ from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.roc_newton import FOUND, fit_rocs
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["uvsdt"]
 
@@ -93,7 +93,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     lost = result["s"].isnull()
     masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}
-    return hand_on(result, counts, notices_where(masks))
+    return copy_notices(result, counts, notices_where(masks))
 
 
 def is_separated(scale: Floats) -> NDArray[np.bool_]:

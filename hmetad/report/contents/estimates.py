@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
-from hmetad.bayes.checks import sampled_variables
+from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
 

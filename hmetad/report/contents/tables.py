@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import xarray as xr
 
-from hmetad.codes import limit, short_words
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
+from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record

@@ -19,7 +19,7 @@ from hmetad.untrusted import read_attr
 __all__ = ["check_fit"]
 
 GROUPS = ("posterior", "sample_stats", "observed_data")
-SAID = ("notices", "same_items", "versions", "by")
+JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
 MIN_RATINGS = 2
 
@@ -66,7 +66,7 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
         if not isinstance(fit.attrs.get(name), str):
             raise InputError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
     for attrs in every_attrs(fit):
-        for name in SAID:
+        for name in JSON_ATTRS:
             read_attr(attrs, name)
     spec = ModelSpec.from_json(fit.attrs["spec"])
     for name, value in spec.choices.items():

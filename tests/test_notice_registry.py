@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.codes import about_m_alone, codes, limit, short_words, table, text_of
 from hmetad.notice import notice_of, notice_where, notices_where
+from hmetad.notice_registry import about_m_alone, codes, limit, short_words, table, text_of
 
 PACKAGE = Path(hmetad.__file__).parent
 KEYS = {"severity", "about", "message", "next_step", "source", "limit", "short", "traps", "means"}

@@ -5,19 +5,17 @@ well as for M: the classic one passes while chains drift together.
 Source: Vehtari et al. (2021).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
 from hmetad.bayes.spec import spec_of
-from hmetad.codes import limit
-from hmetad.notice import Notice, notice_of
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.notice_registry import limit
 
 __all__ = ["convergence_notices", "sampled_variables"]
-
-NAMED = 5
 
 
 def convergence_notices(fit: xr.DataTree) -> list[Notice]:
@@ -40,7 +38,7 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     sampled = sampled_variables(fit)
     found = [*divergence_notice(fit), *one_chain_notice(fit)]
     if not sampled:
-        names = first_few(p.variable for p in spec_of(fit).record.parameters)
+        names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
     # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
     with np.errstate(invalid="ignore"):
@@ -109,16 +107,10 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
     of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
     of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
     return [
-        notice_of(diagnostic, flagged_cells(some), names=first_few(some))
+        notice_of(diagnostic, flagged_cells(some), names=first_few(some, ", "))
         for some in (of_all, of_cells)
         if some
     ]
-
-
-def first_few(names: Iterable[str]) -> str:
-    """Names of the first few variables."""
-    names = [*names]
-    return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
 
 
 def flagged_cells(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:
