@@ -10,7 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-__all__ = ["Code", "Severity", "Text", "about_m_alone", "codes", "limit", "short_words", "text_of"]
+__all__ = [
+    "Code",
+    "Severity",
+    "Text",
+    "about_m_alone",
+    "codes",
+    "limit",
+    "sentence",
+    "short_words",
+    "text_of",
+]
 
 Severity = Literal["info", "warning", "error"]
 
@@ -159,8 +169,19 @@ def code_of(name: str, entry: Mapping[str, Any]) -> Code:
     )
 
 
+def sentence(name: str) -> str:
+    """Sentence that several codes share.
+
+    Examples
+    --------
+    >>> sentence("exchanged-labels")
+    'Look whether the labels of stimuli or responses were exchanged.'
+    """
+    return str(table()["sentences"][name])
+
+
 def filled_in(text: str, values: Mapping[str, object]) -> str:
-    """Text with the values in their places; one word stands for the sentence of that name."""
-    filled = text.format_map(values)
-    shared = table()["sentences"].get(filled)
-    return filled if shared is None else str(shared).format_map(values)
+    """Text with the values in their places; "@name" stands for a shared sentence."""
+    # Data may begin with "@", as names of models do: only what the table itself says is a name.
+    written = sentence(text.removeprefix("@")) if text.startswith("@") else text
+    return written.format_map(values)

@@ -19,6 +19,7 @@ __all__ = [
     "names_of",
     "results",
     "shown_in",
+    "type2_functions",
 ]
 
 Shown = Literal["", "estimate", "interval"]
@@ -142,6 +143,20 @@ def shown_in(section: str) -> list[str]:
     ['mean_rank', 'rank_lower', 'rank_upper', 'p_best', 'verdict']
     """
     return [result.name for result in results() if result.section == section and result.page]
+
+
+def type2_functions() -> list[str]:
+    """Names of the functions that measure right and wrong trials, in the order of the table.
+
+    Examples
+    --------
+    >>> type2_functions()[:3]
+    ['auroc2', 'gamma', 'v_statistic']
+    """
+    measured = [x.function for x in results() if x.measured and not x.stimulus]
+    # What only counts the trials is no public function.
+    public = [x for x in measured if not x.startswith("measures.catalogue.")]
+    return [x.rpartition(".")[2] for x in dict.fromkeys(public)]
 
 
 @cache

@@ -13,6 +13,7 @@ from hmetad.counts.table_notices import items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
 from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["sign_notices"]
 
@@ -44,21 +45,22 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     if "meta_d" not in spec.record.results:
         return []
     pooled, scale = pooled_over(spec), spec.record.focus
+    dprime_step = sentence("keep-and-say" if "dprime" in pooled else "by-itself")
     # The few trials of an item with an observer show no sign of their own.
     # Nor may a grouping column be called like what is looked at.
     counts = items_together(counts).reset_coords(drop=True)
     return [
         *confidence_notices(counts, scale, "meta_d" in pooled),
-        *dprime_notices(counts, fit, "keep-and-say" if "dprime" in pooled else "by-itself"),
+        *dprime_notices(counts, fit, dprime_step),
         *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),
     ]
 
 
 def next_step(scale: str, is_pooled: bool) -> str:
-    """What to do about a cell whose meta-d′ may be negative, by its name in the table of codes."""
+    """What to do about a cell whose meta-d′ may be negative."""
     if is_pooled:
-        return "keep-on-log" if scale == "log_m" else "keep-or-judge-m"
-    return "more-trials"
+        return sentence("keep-on-log" if scale == "log_m" else "keep-or-judge-m")
+    return sentence("more-trials")
 
 
 def confidence_notices(counts: xr.DataArray, scale: str, is_pooled: bool) -> list[Notice]:
@@ -68,8 +70,8 @@ def confidence_notices(counts: xr.DataArray, scale: str, is_pooled: bool) -> lis
     found = faint_confidence(counts, backward, step)
     if scale != "log_m":
         return [*notice_where(backward, "meta-d-sign.backward", step=step), *found]
-    own = step if is_pooled else "by-itself"
-    found = [*notice_where(backward, "meta-d-sign.backward-on-log", step=own), *found]
+    step = step if is_pooled else sentence("by-itself")
+    found = [*notice_where(backward, "meta-d-sign.backward-on-log", step=step), *found]
     number = int(backward.sum())
     if not is_pooled or not number:
         return found

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_alike, refuse_unwritable
 from hmetad.counts.correctness import (
-    TYPE2_MEASURES,
     looks_like_correctness,
     refuse_correctness,
     response_is_correctness,
+    type2_measures,
 )
 from hmetad.errors import InputError, nearest
 
@@ -203,13 +203,13 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
 
     Examples
     --------
-    >>> require_stimulus(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "sdt")
+    >>> table = xr.DataArray([[3, 9]], dims=["correct", "rating"])
+    >>> require_stimulus(table, "sdt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
 count table with dims stimulus, response and rating. sdt needs the stimulus, which right and wrong \
 answers do not hold. With correctness in its place M-ratio is mostly near 1, whatever the truth. \
-To this table apply measures of correctness and confidence alone: auroc2 (the area under the \
-type-2 ROC), gamma, phi, mean_confidence and meta_information.
+To this table apply measures of correctness and confidence alone: auroc2, ...
     """
     allowed = "a count table with dims stimulus, response and rating"
     start = "Make one with count_trials or from_nr."
@@ -220,7 +220,7 @@ type-2 ROC), gamma, phi, mean_confidence and meta_information.
         step = (
             f"{used_by} needs the stimulus, which right and wrong answers do not hold. With "
             "correctness in its place M-ratio is mostly near 1, whatever the truth. To this table "
-            f"apply {TYPE2_MEASURES}."
+            f"apply {type2_measures()}."
         )
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):

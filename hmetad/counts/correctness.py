@@ -10,14 +10,15 @@ from typing import Any
 import pandas as pd
 
 from hmetad.errors import InputError
+from hmetad.results import type2_functions
 
 __all__ = [
     "CUT_TRIALS",
-    "TYPE2_MEASURES",
     "as_correct",
     "looks_like_correctness",
     "refuse_correctness",
     "response_is_correctness",
+    "type2_measures",
 ]
 
 # Stimulus, response and whether that was right.
@@ -25,10 +26,6 @@ Row = tuple[Any, Any, bool | None]
 
 # Fewer trials of a response, or of a stimulus, prove nothing about where it comes from.
 CUT_TRIALS = 10
-TYPE2_MEASURES = (
-    "measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), gamma, "
-    "phi, mean_confidence and meta_information"
-)
 
 CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
 ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
@@ -43,7 +40,7 @@ def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> No
         raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
     if is_correctness_name(stimulus):
         got = f"column {stimulus!r}, named like correctness"
-        step = f"Where only correctness is known use {TYPE2_MEASURES}."
+        step = f"Where only correctness is known use {type2_measures()}."
         raise InputError("stimulus", got, "what was shown, in two labels", step)
     few = trials[stimulus].value_counts().min() < CUT_TRIALS
     for name in filter(is_correctness_name, trials.columns):
@@ -54,9 +51,9 @@ def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> No
         if goes_with_correctness(rows) and not few:
             got = f"column {stimulus!r}, which goes with {name!r} in every row"
             step = (
-                f"Where only correctness is known use {TYPE2_MEASURES}; count_correct makes their "
-                "table. With correctness as the stimulus M-ratio is mostly near 1, whatever the "
-                "truth."
+                f"Where only correctness is known use {type2_measures()}; count_correct makes "
+                "their table. With correctness as the stimulus M-ratio is mostly near 1, whatever "
+                "the truth."
             )
             raise InputError("stimulus", got, "what was shown, in two labels", step)
 
@@ -113,6 +110,12 @@ def response_is_correctness(got: str, stimulus: str) -> InputError:
     """Error for correctness in the place of the response, with the way back."""
     step = (
         f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
-        f"label where it was not. With no two alternatives use {TYPE2_MEASURES}."
+        f"label where it was not. With no two alternatives use {type2_measures()}."
     )
     return InputError("response", got, "the choice made, in the labels of the stimulus", step)
+
+
+def type2_measures() -> str:
+    """The measures that need no stimulus, in words for a message."""
+    *names, last = type2_functions()
+    return f"measures of correctness and confidence alone: {', '.join(names)} and {last}"

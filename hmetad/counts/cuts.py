@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.correctness import CUT_TRIALS, TYPE2_MEASURES
+from hmetad.counts.correctness import CUT_TRIALS, type2_measures
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
 
@@ -82,7 +82,7 @@ def cut_notices(
 
 def cut_notice(cells: Sequence[str]) -> Notice:
     """Notice of cells whose responses a cut of the rating determines; none stands for all."""
-    return notice_of("response-is-confidence-cut", cells, type2_measures=TYPE2_MEASURES)
+    return notice_of("response-is-confidence-cut", cells, type2_measures=type2_measures())
 
 
 def pool_cells(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:

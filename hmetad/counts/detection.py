@@ -13,7 +13,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
-from hmetad.counts.correctness import TYPE2_MEASURES
+from hmetad.counts.correctness import type2_measures
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
@@ -94,7 +94,7 @@ def as_detection(
 
 def correctness_notice() -> Notice:
     """Notice of a table whose stimulus is correctness."""
-    return notice_of("correctness-as-stimulus", type2_measures=TYPE2_MEASURES)
+    return notice_of("correctness-as-stimulus", type2_measures=type2_measures())
 
 
 def refuse_unacknowledged(acknowledge: object) -> None:

@@ -8,6 +8,7 @@ to log M.
 import xarray as xr
 
 from hmetad.notice import Notice, notice_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["CLEAR_Z", "confidence_z", "faint_confidence"]
 
@@ -50,9 +51,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     return (excess / error.where(error > 0, 1)).where(pairs.sum("of") > 0)
 
 
-def faint_confidence(
-    counts: xr.DataArray, backward: xr.DataArray, step: str = "more-trials"
-) -> list[Notice]:
+def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "") -> list[Notice]:
     """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
 
     Parameters
@@ -62,7 +61,7 @@ def faint_confidence(
     backward : DataArray of bool
         Cells of which something worse is said already.
     step : str, optional
-        What to do about it, by its name in the table of codes.
+        What to do about it; else the advice to collect more trials.
 
     Returns
     -------
@@ -77,4 +76,4 @@ def faint_confidence(
     ('A',)
     """
     is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
-    return notice_where(is_faint, "confidence-sign", step=step)
+    return notice_where(is_faint, "confidence-sign", step=step or sentence("more-trials"))

@@ -377,7 +377,7 @@ def from_below(trials: Floats) -> Floats:
 
 
 def measure_template(table: xr.DataArray) -> xr.DataArray:
-    """Array of the dims and coordinates that a measure of the table has."""
+    """Array with the dims and coordinates of a measure of the table; its values mean nothing."""
     return table.isel(correct=0, rating=0, drop=True)
 
 

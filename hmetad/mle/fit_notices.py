@@ -9,6 +9,7 @@ import xarray as xr
 
 from hmetad.measures.confidence_sign import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
 
@@ -68,7 +69,7 @@ def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:
     ('a',)
     """
     is_near = (dprime > 0) & (dprime < CLEAR_Z * se)
-    return notice_where(is_near, "dprime-sign.near", step="compare-meta-d")
+    return notice_where(is_near, "dprime-sign.near", step=sentence("compare-meta-d"))
 
 
 def moved_by_correction(

@@ -47,10 +47,10 @@ def measure(
     -------
     Dataset
         Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
-        ``auroc2`` (and ``auroc2_by_response``), ``gamma_trapezoid``, ``gamma_pairs``,
-        ``gamma_gaussian``, ``v_statistic``, ``phi``, mean confidence; and those of
-        `hmetad.information.meta_information`. Each has attrs ``long_name``, ``units`` and
-        ``source``. `fit_dmc` and `uvsdt` find other estimates.
+        the type-2 measures of `hmetad.measures`; and those of
+        `hmetad.information.meta_information`. ``hmetad.results.results()`` lists them: those with
+        ``measured``. Each has attrs ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt`
+        find other estimates.
 
     Raises
     ------

@@ -71,7 +71,8 @@ def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function)
     message = (
         r"a type-2 table with dims \(cell, correct, rating\).* needs the stimulus, which right and "
         r"wrong answers do not hold\. With correctness in its place M-ratio is mostly near 1, "
-        r"whatever the truth\. To this table apply .*auroc2.*gamma, phi, mean_confidence and"
+        r"whatever the truth\. To this table apply .*auroc2, gamma, v_statistic, phi, "
+        r"mean_confidence and"
     )
     with pytest.raises(InputError, match=message):
         function(table, *arguments)
