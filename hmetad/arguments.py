@@ -1,7 +1,7 @@
-"""Arguments that a function cannot use are refused before it runs, by its own annotations.
+"""Check the arguments of public functions before they run, by their annotations.
 
-Function → the same function, which answers any other value with `InputError`. What types do not say
-is said by a named check: a seed, a whole number of at least one, an array of numbers, a fit.
+Function → the same function, which raises `InputError` for any other value. What a type cannot
+express has a check of its own: a seed, a whole number of at least one, an array of numbers, a fit.
 """
 
 import reprlib
@@ -35,14 +35,14 @@ LONGEST = 100
 
 
 class ArgumentCheck(NamedTuple):
-    """How one argument is checked; its default is let through."""
+    """Check of one argument; its default value is not checked."""
 
     check: Check
     default: object
 
 
 class CallChecks(NamedTuple):
-    """Checks of the arguments of a function: by place, by name, and for what has neither."""
+    """Checks of the arguments of a function: by position, by name, of `*args` and of `**kwargs`."""
 
     positional: tuple[tuple[str, ArgumentCheck], ...]
     named: Mapping[str, ArgumentCheck]
@@ -53,21 +53,21 @@ class CallChecks(NamedTuple):
 def check_inputs[F: Callable[..., Any]](
     *, skip: Sequence[str] = (), **checks: Check
 ) -> Callable[[F], F]:
-    """Decorator: the function refuses arguments outside its annotations.
+    """Decorator: check the arguments of a function by its annotations.
 
     Parameters
     ----------
     skip : sequence of str, optional
         Arguments that the function checks itself; they are not checked here.
     **checks : callable
-        Checks by the name of an argument, in the place of its annotation. A check takes name and
-        value, and raises `InputError`; what it returns is not used.
+        Checks by the name of an argument, in place of its annotation. A check takes name and
+        value, and raises `InputError`; its return value is not used.
 
     Returns
     -------
     callable
         Decorator. The function keeps its name, signature and docstring; annotations are read at
-        the first call. What Python itself says of missing and unknown arguments stays.
+        the first call. Missing and unknown arguments raise the errors of Python.
 
     Examples
     --------
@@ -227,7 +227,7 @@ with rank and dim cell.
 
 
 def describe_value(value: object) -> str:
-    """What came, in a few words: plain values as they are written, others by their type.
+    """Describe a value in a few words: plain values as written, others by their type.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, A
 
 
 def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
-    """Refuse grouping columns that are called like what stands beside them in a result.
+    """Refuse grouping columns with the name of a variable of the result.
 
     Parameters
     ----------
@@ -313,8 +313,8 @@ def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) 
     --------
     >>> refuse_same_names(["model", "trials"], ["trials", "auroc2"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: by: got 'trials', allowed is a column that is not called like a \
-result. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
+    hmetad.errors.InputError: by: got 'trials', allowed is a name that no result \
+has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
     """
     taken = {*results}
     for name in columns:
@@ -323,11 +323,11 @@ result. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='m
                 f"Rename it, by={{'my_{name}': {name!r}}} when counting or "
                 f".rename({name}='my_{name}') later."
             )
-            raise InputError("by", repr(name), "a column that is not called like a result", step)
+            raise InputError("by", repr(name), "a name that no result has", step)
 
 
 def of_type(annotation: Any) -> Check:
-    """Check that refuses values outside an annotation.
+    """Check that a value fits an annotation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a result says about itself, in words that travel with it.
+"""Notices: what a reader has to know about a result, kept in its attrs.
 
 DataArray, Dataset or DataTree → list of Notice, and back: a result with more notices.
 The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and zarr keep.
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 NAMED = 5
-# What travels in the attrs: notices, and which groups of cells were given the same items.
+# Attrs that a result takes from its source: notices, and which cells were given the same items.
 CARRIED_ATTRS = ("notices", "same_items")
 
 
 @runtime_checkable
 class Labelled(Protocol):
-    """What says things about itself in its attrs: objects of xarray, and `Decisions`."""
+    """An object with attrs: objects of xarray, and `Decisions`."""
 
     @property
     def attrs(self) -> Mapping[Any, Any]:
@@ -55,7 +55,7 @@ class Notice:
     severity : {"info", "warning", "error"}
         ``"error"``: the result must not be used for a verdict.
     message : str
-        A sentence for a reader. It does not list the cells: who shows it shows `cells` as well.
+        A sentence for a reader. It does not list the cells: show `cells` beside it.
     cells : tuple of str, optional
         Labels of the cells concerned, or of the pairs, where pairs of cells are compared; empty
         when it concerns the whole result.
@@ -179,14 +179,14 @@ def notice_attrs(found: Iterable[Notice]) -> dict[str, str]:
 def copy_notices(
     result: xr.Dataset, source: xr.DataArray | xr.Dataset, new: Iterable[Notice]
 ) -> xr.Dataset:
-    """Dataset that says what its source says and what is new, as does each of its variables.
+    """Dataset with the notices of its source and new ones, on itself and on each variable.
 
     Parameters
     ----------
     result : Dataset
         It is not changed.
     source : DataArray or Dataset
-        What it was made from: its notices go on, and which cells were given the same items.
+        What it was made from: its notices are kept, and which cells were given the same items.
     new : iterable of Notice
         What to append.
 
@@ -211,7 +211,7 @@ def copy_notices(
 
 
 def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Notice:
-    """Notice with the text that the table of codes has for it.
+    """Notice of a code, with its text from notices.toml.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Noti
     cells : iterable of str, optional
         Labels of the cells or pairs concerned; none where it concerns all.
     **values : object
-        What stands in braces in the text.
+        Values of the names in braces in the text.
 
     Returns
     -------
@@ -294,8 +294,8 @@ def first_few(names: Iterable[str], separator: str = "; ") -> str:
 
 
 def attributes(obj: object) -> Mapping[Any, Any]:
-    """Attrs of a labelled object, or an error that says what came."""
-    # A data frame has attrs as well, but no room of the package writes notices there.
+    """Attrs of a labelled object, or an error that names the type that was given."""
+    # A data frame has attrs as well, but the package writes no notices there.
     if isinstance(obj, pd.DataFrame | pd.Series) or not isinstance(obj, Labelled):
         allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
         raise InputError("counts_or_fit", type(obj).__name__, allowed)

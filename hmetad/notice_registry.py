@@ -1,4 +1,4 @@
-"""What every code of a notice says, and what it withholds.
+"""Codes of notices: text, severity, and which verdicts a code withholds.
 
 The table in notices.toml → one record per code; code and data → the text of a notice.
 """
@@ -30,7 +30,7 @@ IN_TEXT = ("severity", "message", "next_step", "source")
 
 @dataclass(frozen=True)
 class Text:
-    """What a notice says; names in braces stand for data until they are filled in."""
+    """Text of a notice; names in braces stand for data until they are filled in."""
 
     severity: Severity
     message: str = ""
@@ -40,17 +40,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Code:
-    """What is known of a code before anything is noticed.
+    """Record of a code.
 
     Parameters
     ----------
     name : str
     texts : mapping of str to Text
-        By "code" or "code.case"; none of a code that is no notice.
+        By "code" or "code.case"; empty for a code that is no notice.
     means, do : str
         Meaning and next step in general.
     about : {"", "M"}
-        Whether it speaks of M in the cells that it names and of nothing else.
+        Whether it concerns only M in the cells that it names.
     limit : float or None
         The number that its rule rests on.
     short : str
@@ -69,7 +69,7 @@ class Code:
 
     @property
     def severities(self) -> tuple[str, ...]:
-        """The severities that its notices have, the least first; none of a code that is none."""
+        """The severities of its notices, the least first; empty for a code that is no notice."""
         found = {text.severity for text in self.texts.values()}
         return tuple(one for one in get_args(Severity) if one in found)
 
@@ -116,7 +116,7 @@ def limit(code: str) -> float:
 
 
 def about_m_alone(code: str) -> bool:
-    """Whether a code speaks of M in the cells that it names and of nothing else.
+    """Whether a code concerns only M in the cells that it names.
 
     Examples
     --------

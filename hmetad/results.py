@@ -1,4 +1,4 @@
-"""What every variable of a result is: its name, meaning, unit, source, symbol, and where it stands.
+"""Variables of results: name, meaning, unit, source, symbol, and where each is shown.
 
 The table in results.toml → one record per result; name → the attrs of its variable.
 """
@@ -25,7 +25,7 @@ __all__ = [
 Shown = Literal["", "estimate", "interval"]
 
 TABLE = Path(__file__).with_name("results.toml")
-# What a result has from the first one of its name, and what it has from its section.
+# Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = ("means", "symbol", "heading", "column", "about")
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
@@ -48,7 +48,7 @@ class Result:
     page, terminal : {"", "estimate", "interval"}
         How it is shown in the tables of a page, and by `hmetad measures`.
     about : {"", "M", "meta-d′"}
-        What it rests on that has no meaning where d′ is not above 0.
+        Set where the result has no meaning where d′ is not above 0.
     function : str
         Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
     options : mapping
@@ -112,7 +112,7 @@ def attrs_of(name: str, section: str = "", /, **values: object) -> dict[str, str
 
 
 def about(name: str) -> str:
-    """What a quantity rests on that has no meaning where d′ is not above 0; empty for others.
+    """M or meta-d′, for quantities without a meaning where d′ is not above 0; else empty.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def results() -> tuple[Result, ...]:
 
 
 def read_results() -> Iterator[Result]:
-    """Results of the table, with what they have from others of their name and from their section.
+    """Results of the table, completed from the first result of the name and from the section.
 
     A unit is that of the result, else of its section, else of the first result of its name.
     """

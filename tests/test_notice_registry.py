@@ -144,7 +144,7 @@ def test_a_shared_sentence_is_named_with_a_sign_and_a_wrong_name_is_an_error():
 
 def test_a_next_step_may_be_given_where_it_is_noticed():
     said = notice_of("confidence-sign", ["a"], step=sentence("more-trials"))
-    assert said.next_step == "More trials tell; compare meta_d, which may be negative."
+    assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
     assert (said.code, said.severity, said.cells) == ("confidence-sign", "warning", ("a",))
 
 

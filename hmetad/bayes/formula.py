@@ -1,4 +1,4 @@
-"""What a formula says by itself, before there are cells.
+"""Columns, terms and priors of a formula, before its cells are known.
 
 Formula in Wilkinson's notation → the columns it names, its terms, and the variables that take a
 prior. `hmetad.bayes.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
@@ -30,8 +30,8 @@ def formula_columns(formulas: Iterable[str]) -> set[str]:
 def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> list[str]:
     """Variables of a formula that take a prior, whatever the cells.
 
-    The correlation of a block is among them wherever its terms could have several columns; whether
-    they do, the cells say.
+    The correlation of a block is included wherever its terms could have several columns; only the
+    cells show whether they do.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def describe_terms(expression: Expression, argument: str) -> Model:
     try:
         model = model_description(expression.text)
     except Exception as error:
-        # formulae raises many kinds; each names what it could not do.
+        # formulae raises errors of many types; their messages name the cause.
         got = f"{expression.text!r} ({error})"
         raise InputError(argument, got, "Wilkinson's notation") from error
     names = [term.name for term in model.terms]

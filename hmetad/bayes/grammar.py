@@ -53,7 +53,7 @@ class GroupTerm:
 
 @dataclass(frozen=True)
 class ParsedFormula:
-    """What a formula says.
+    """A formula after reading: its common part and its group terms.
 
     Parameters
     ----------
@@ -83,8 +83,7 @@ def parse_formula(formula: str, argument: str = "formula") -> ParsedFormula:
     Raises
     ------
     InputError
-        If it says anything that the grammar lacks, or is longer, deeper or of more terms than
-        a formula may be.
+        If it uses anything outside the grammar, or is too long, too deep or has too many terms.
 
     Examples
     --------
@@ -157,7 +156,7 @@ def read_factors(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
 
 
 def read_without_bars(tokens: Sequence[Token]) -> Expression:
-    """Terms that no group is among."""
+    """Terms without a group."""
     if any(is_sign(token, "|", "||") for token in tokens):
         raise FormulaError(allowed="no bar outside of brackets", next_step=APART)
     return read_terms(tokens)

@@ -97,7 +97,7 @@ def trial_log_likelihood(fit: xr.DataTree) -> xr.DataArray:
 def outcome_draws(
     posterior: xr.Dataset, counts: xr.DataArray, likelihood: Likelihood
 ) -> xr.DataArray:
-    """The same of draws of the quantities of a likelihood, for the outcomes of a count table."""
+    """The same, from draws of the quantities of a likelihood and a count table."""
     values = {
         name: posterior[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
         for name, quantity in likelihood.results.items()

@@ -1,4 +1,4 @@
-"""Which estimates of a fit were drawn to each other, and over what.
+"""Which estimates of a fit are partially pooled, and over which factors.
 
 Model card → names of grouping factors, by variable of the posterior.
 Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.

@@ -22,14 +22,14 @@ __all__ = ["load_fit", "save_fit"]
 
 @check_inputs()
 def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
-    """Write a fit as netCDF, whole or not at all.
+    """Write a fit as netCDF; the file is complete, or is not written.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` returned.
     path : str or Path
-        The file; one that is there stays until the new one is complete.
+        The file; an existing one is kept until the new one is complete.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Which level is the best, which is second: the posterior of ranks.
+"""Posterior of the ranks of levels: which is the best, which is second.
 
 Posterior draws (chain, draw, cell) → Dataset (cell) of shares of ranks. Draws are ranked one by
-one, so that what levels have in common, and what is uncertain in each, is in the ranks.
+one, so that the ranks contain what levels share and the uncertainty of each.
 Source: Goldstein & Spiegelhalter (1996).
 """
 
@@ -53,7 +53,7 @@ def rank(
     ----------
     draws, var, over, within, independent
         As in `contrast`. Of separate fits, each cell's draws are moved on by their own part of a
-        run, so that equal seeds leave no trace.
+        run, so that equal seeds have no effect.
     largest_first : bool
         Rank 1 is the largest value; else the smallest.
     ci_prob : float
@@ -214,7 +214,7 @@ def superiority(flat: Floats) -> Floats:
 
 
 def best_draws(is_best: Floats, rows: Floats) -> Floats:
-    """Effective draws of being the best; where it never changes, of what ranks rest on."""
+    """Effective draws of being the best; where it never changes, of the distances from the mean."""
     never_changes = np.ptp(is_best, axis=(1, 2)) == 0
     return np.where(never_changes, effective_draws(rows), effective_draws(is_best))
 
@@ -227,7 +227,7 @@ def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
 def untrusted(rows: Floats) -> str:
     """Why the draws of a stratum, (level, chain, draw), leave its ranks without a verdict.
 
-    Chains are judged by each level's distance from the mean of all, which is what ranks rest on.
+    Chains are judged by each level's distance from the mean of all, since ranks depend on it.
     """
     if len(rows) < 2:
         return "alone"

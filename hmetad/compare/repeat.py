@@ -1,7 +1,7 @@
 """The same decisions on other fits, to see whether another choice changes a verdict.
 
-Decisions and fits by name → Decisions by name. What was compared, and by which rule, is read off
-the first decisions, so that nothing can be asked otherwise by mistake.
+Decisions and fits by name → Decisions by name. The comparison and the rule are read from the
+first decisions, so that they cannot differ by mistake.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Responses that are a cut of the rating: told from the counts, and refused or noticed.
+"""Responses that are a cut of the rating: detected in the counts, then refused or noticed.
 
 Counts (cell, stimulus, response, rating) and what the cells are grouped by → list of Notice, or
 InputError. Source: the withdrawn analysis of Cacioli (2026).
@@ -46,14 +46,14 @@ def cut_notices(
     Raises
     ------
     InputError
-        If they are not allowed and there is proof: of all trials together, of a level of one
+        If they are not allowed and there is proof: for all trials together, of a level of one
         grouping column, or of a cell, each response has ten trials and two ratings, and every
         rating of the one response is below every rating of the other.
 
     Notes
     -----
     Where a response always comes with one and the same rating, a strong bias looks the same. It is
-    noticed where it holds of all trials together, and never refused.
+    noticed where it holds for all trials together, and never refused.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Are right answers held with more confidence than wrong ones? A rank test that needs no fit.
+"""Is confidence higher for right answers than for wrong ones? A rank test that needs no fit.
 
 Count table (cell, stimulus, response, rating) → z (cell), and a notice of cells where it is not
 clear. Source: Mann & Whitney (1947); Lehmann (1975) for ties; Fleming (2017) for what such cells do
@@ -16,7 +16,7 @@ CLEAR_Z = 1.96
 
 
 def confidence_z(counts: xr.DataArray) -> xr.DataArray:
-    """Rank test, per cell, of whether right answers are held with more confidence than wrong ones.
+    """Rank test, per cell, of whether confidence is higher for right answers than for wrong ones.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating).
     backward : DataArray of bool
-        Cells of which something worse is said already.
+        Cells with a more severe notice; they are not named again.
     step : str, optional
         What to do about it; else the advice to collect more trials.
 

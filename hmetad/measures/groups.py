@@ -1,4 +1,4 @@
-"""Groups: how often several observers are right together, and what they say together.
+"""Groups: accuracy and responses of several observers together.
 
 Accuracies (cell, member), or shares and confidence (cell, member, rating), of independent members
 → DataArray or Dataset (cell); responses and confidence (trial, member) → Dataset (trial).
@@ -52,7 +52,7 @@ Floats = NDArray[np.float64]
 
 @check_inputs(skip=("accuracy",))
 def majority_vote(accuracy: Values) -> xr.DataArray:
-    r"""Accuracy of a group that goes with the majority of its members.
+    r"""Accuracy of a group that follows the majority of its members.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much, and how little, an observer of known accuracy may tell: information and ROC bounds.
+"""Bounds on information and on ROC curves, for observers of known accuracy.
 
 Accuracy and prior (array_like or DataArray) → Dataset of a lower and an upper bound. They hold for
 observers that choose the more probable label and whose confidence is the probability of it.

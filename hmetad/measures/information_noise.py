@@ -1,4 +1,4 @@
-"""What ideal observers tell: the information of normal, binary and uniform noise.
+"""Information of ideal observers with normal, binary and uniform noise.
 
 d′ or accuracy (array_like or DataArray) → Dataset. Two labels, equally probable; confidence is the
 probability of the label that was chosen.
@@ -42,7 +42,7 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     Parameters
     ----------
     dprime : float, array_like or DataArray
-        Sensitivity (SD of the evidence); its sign is of no account. NaN gives NaN.
+        Sensitivity (SD of the evidence); its sign is ignored. NaN gives NaN.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def meta_i_of_dprime(dprime: Floats) -> Floats:
     Parameters
     ----------
     dprime : ndarray, shape (...)
-        Sensitivities (SD of the evidence); the sign is of no account.
+        Sensitivities (SD of the evidence); the sign is ignored.
 
     Returns
     -------

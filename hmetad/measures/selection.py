@@ -1,4 +1,4 @@
-"""Selective prediction: how accurate the answers are when the least confident are held back.
+"""Selective prediction: accuracy of the answers when the least confident ones are withheld.
 
 DataFrame of trials → Dataset (cell), and (cell, coverage).
 Source: El-Yaniv & Wiener (2010); Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al.

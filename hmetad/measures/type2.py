@@ -317,13 +317,13 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
 
 
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
-    """Dataset of the values, each with what the table of results says of it."""
+    """Dataset of the values, each with the attrs of the table of results."""
     refuse_same_names(like.coords, values)
     return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
 
 
 def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
-    """Gamma of the line through the zROC, and what to say of the points it went through."""
+    """Gamma of the line through the zROC, and notices on its points."""
     wrong, right = wrong_and_right(table)
     # Without the ends (0, 0) and (1, 1), which have no z.
     z_F, z_H = (z_scores(from_above(x), from_below(x))[0][..., 1:-1] for x in (wrong, right))

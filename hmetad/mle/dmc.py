@@ -1,4 +1,4 @@
-"""DMC: the meta-d′ whose rating proportions come closest to those observed, after Wang et al.
+"""DMC: the meta-d′ whose rating proportions are nearest to those observed, after Wang et al.
 
 Count table (cell, stimulus, response, rating) → Dataset (cell). d′ and c come from the type-1
 table; then meta-d′ and the criteria minimise a sum of squares. Source: Wang et al. (2025).
@@ -42,7 +42,7 @@ def fit_dmc(
     bounded : bool, optional
         Hold M within [0, 1], where d′ is above 0.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets its part of it.
+        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def fit_dmc(
     meta-d′ inside the constraint is best: ``meta_d`` is then 0, with the loss and the criteria of
     that limit, and a notice ``"meta-d-zero"`` says so. Where L is lowest as meta-d′ grows without
     bound, meta-d′ is NaN, and a notice ``"meta-d-unbounded"`` says so. Several starts are made and
-    the best is kept; tables far from any observer can still hide a lower minimum.
+    the best is kept; for tables unlike those of any observer there may be a lower minimum.
 
-    The paper prints argmax where argmin is meant. Its published code does otherwise than the
+    The paper prints argmax where argmin is meant. Its published code differs from the
     paper: its loss is on cumulative type-2 rates, M is held in [0, 1], criteria are at least .05
     apart, and κ is scaled.
 
@@ -111,7 +111,7 @@ def fit_dmc(
         for name, mask in conditions(least, type1, upper, shares).items()
     }
     said = notices_where(found)
-    # Resampled tables are not asked how far the correction moves each.
+    # For resampled tables the effect of the correction is not computed.
     if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])
     return copy_notices(result, counts, said)

@@ -1,4 +1,4 @@
-"""Every measure of a table in one, with maximum-likelihood meta-d′ where it is asked for.
+"""Every measure of a table in one Dataset, with maximum-likelihood meta-d′ on request.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
 (cell).
@@ -35,9 +35,9 @@ def measure(
         Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
         correct, rating); further dims are kept.
     meta_d : bool, optional
-        Whether meta_d, m_ratio and log_m of `fit_mle` are there too, which need a stimulus.
+        Whether to add meta_d, m_ratio and log_m of `fit_mle`, which need a stimulus.
     errors : bool, optional
-        Whether standard errors are kept; where all is resampled they are of no use.
+        Whether standard errors are kept; they are not needed where the measures are resampled.
     correction : {"none", "loglinear", "cell"} or float, optional
         Of the type-1 measures and the fit, as in `sdt`.
     debias, seed : int, optional
@@ -50,7 +50,7 @@ def measure(
         the type-2 measures of `hmetad.measures`; and those of
         `hmetad.information.meta_information`. ``hmetad.results.results()`` lists them: those with
         ``measured``. Each has attrs ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt`
-        find other estimates.
+        are not included.
 
     Raises
     ------

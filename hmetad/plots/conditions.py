@@ -1,4 +1,4 @@
-"""A quantity by condition: side by side where conditions have names, over them where numbers.
+"""A quantity by condition: side by side for named conditions, as lines over numbers.
 
 Fit, Dataset or data frame → matplotlib Axes.
 """
@@ -46,7 +46,7 @@ def by(
     ylabel: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Estimates with intervals over a condition, each level of another with a look of its own.
+    """Estimates with intervals over a condition, each level of `hue` with its own colour.
 
     Where `x` is text, its values stand side by side in the order in which they appear, and
     intervals are whiskers. Where it is a number, such as a temperature or the number of trials,
@@ -180,7 +180,7 @@ def criterion(
 def drawn_frame(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame, var: str, ci_prob: float
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Table of a variable with its interval, and what is to be said of the interval."""
+    """Table of a variable with its interval, and a description of the interval."""
     if isinstance(estimates, pd.DataFrame):
         return estimates, ()
     if isinstance(estimates, xr.DataTree) and "posterior" in estimates:

@@ -132,7 +132,7 @@ def named_fits(fits: Any) -> dict[str, xr.DataTree]:
 def fit_blocks(
     fit: xr.DataTree, said: list[Notice], models: pd.DataFrame | None, command: str
 ) -> list[Block]:
-    """What a page says of one fit, after the decisions."""
+    """Blocks of one fit, after the decisions."""
     spec = spec_of(fit)
     predicted = predicted_counts(fit)
     return [
@@ -183,7 +183,7 @@ def headed_by(name: str, block: Block) -> Block:
 
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:
-    """What was used, for the head of the page."""
+    """Data, model, seed and versions, for the head of the page."""
     versions = read_attr(fit.attrs, "versions")
     return (
         ("Model", fit.attrs["model"]),

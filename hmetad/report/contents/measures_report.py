@@ -1,4 +1,4 @@
-"""The report of measures: what was counted, what came out, and what each number means.
+"""The report of measures: counts, results, and what each number means.
 
 Count table and Dataset of measures → Report.
 """
@@ -84,7 +84,7 @@ def trials_of(counts: xr.DataArray) -> np.ndarray:
 
 
 def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
-    """What to know before reading: no stimulus, and what the intervals are."""
+    """Remarks before the tables: no stimulus, and the kind of intervals."""
     said = [] if "stimulus" in counts.dims else [NO_STIMULUS]
     if "summary" in measures.dims:
         level = in_percent(measures.attrs["ci_prob"])

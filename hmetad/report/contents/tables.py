@@ -136,6 +136,6 @@ def notice_block(
 
 
 def in_words(notice: Notice) -> str:
-    """What a notice says, what to do about it, and where the rule comes from."""
+    """Message of a notice, next step and source, as one text."""
     source = f"({notice.source})" if notice.source else ""
     return " ".join(filter(None, [notice.message, notice.next_step, source]))

@@ -27,7 +27,7 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
     -------
     dict
         quantity; rope, null, ci_prob, ci_kind and comparisons, as in `Decisions`; level, the
-        probability of the intervals after the correction; what `contrast` said of itself, such as
+        probability of the intervals after the correction; attrs of `contrast`, such as
         over, within, kind and pairing; notices, each with code, severity, message, cells and
         source; and results, a record per contrast or cell: label, its coordinates, withheld, the
         numbers, the verdicts and, of draws, unsettled. What is not a finite number is None: the
