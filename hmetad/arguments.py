@@ -266,7 +266,7 @@ def checks_of(
     parameters = signature(function).parameters
     unknown = {*skip, *checks} - {*parameters}
     assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
-    found = {
+    by_name = {
         name: ArgumentCheck(
             of_type(Any) if name in skip else checks.get(name) or of_type(hints.get(name, Any)),
             parameter.default,
@@ -278,10 +278,10 @@ def checks_of(
     more = [name for name, kind in kinds.items() if kind is Parameter.VAR_POSITIONAL]
     others = [name for name, kind in kinds.items() if kind is Parameter.VAR_KEYWORD]
     return CallChecks(
-        tuple((name, one) for name, one in found.items() if kinds[name] in by_place),
-        {name: one for name, one in found.items() if name not in {*more, *others}},
-        (more[0], found[more[0]]) if more else None,
-        found[others[0]] if others else None,
+        tuple((name, one) for name, one in by_name.items() if kinds[name] in by_place),
+        {name: one for name, one in by_name.items() if name not in {*more, *others}},
+        (more[0], by_name[more[0]]) if more else None,
+        by_name[others[0]] if others else None,
     )
 
 
@@ -294,9 +294,9 @@ def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, A
         for value in args[len(checks.positional) :]:
             checks.more[1].check(checks.more[0], value)
     for name, value in kwargs.items():
-        own = checks.named.get(name, checks.others)
-        if own is not None and value is not own.default:
-            own.check(name, value)
+        named = checks.named.get(name, checks.others)
+        if named is not None and value is not named.default:
+            named.check(name, value)
 
 
 def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:

@@ -198,16 +198,17 @@ def copy_notices(
     Examples
     --------
     >>> import xarray as xr
-    >>> made = xr.Dataset({"dprime": 1.0})
-    >>> said = copy_notices(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
-    >>> [notice.code for notice in notices(said["dprime"])]
+    >>> result = xr.Dataset({"dprime": 1.0})
+    >>> new = [Notice("ceiling", "warning", "All correct.")]
+    >>> result = copy_notices(result, xr.Dataset(), new)
+    >>> [notice.code for notice in notices(result["dprime"])]
     ['ceiling']
     """
-    said = with_notices(result, [*notices(source), *new])
+    noticed = with_notices(result, [*notices(source), *new])
     if "same_items" in source.attrs:
-        said.attrs["same_items"] = source.attrs["same_items"]
-    carried = {name: said.attrs[name] for name in CARRIED_ATTRS if name in said.attrs}
-    return said.assign({name: x.assign_attrs(carried) for name, x in said.data_vars.items()})
+        noticed.attrs["same_items"] = source.attrs["same_items"]
+    attrs = {name: noticed.attrs[name] for name in CARRIED_ATTRS if name in noticed.attrs}
+    return noticed.assign({name: x.assign_attrs(attrs) for name, x in noticed.data_vars.items()})
 
 
 def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Notice:

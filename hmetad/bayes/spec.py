@@ -232,19 +232,19 @@ def with_changes(
         legal = {choice.name for choice in load_likelihood(fields_to_set["likelihood"]).choices}
         kept_choices = {name: x for name, x in spec.choices.items() if name in legal}
     bare = replace(spec, **{"choices": kept_choices, "formula": {}, "priors": {}} | fields_to_set)
-    given = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
-    refuse_wrong_kinds({"formula": given})
-    kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
-    changed = replace(bare, formula={**kept, **given})
-    gone = {*spec.parameters} - {*changed.parameters} | {*given}
-    replaced = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
+    new_formulas = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
+    refuse_wrong_kinds({"formula": new_formulas})
+    old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
+    changed = replace(bare, formula={**old_formulas, **new_formulas})
+    without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}
+    removed = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
     # Keep unknown names, so that the check below reports them.
-    own = {
+    old_priors = {
         name: prior
         for name, prior in spec.priors.items()
-        if spec.parameter_of(name) not in gone and name not in replaced
+        if spec.parameter_of(name) not in without_prior and name not in removed
     }
-    return replace(changed, priors={**own, **as_priors(priors or {})})
+    return replace(changed, priors={**old_priors, **as_priors(priors or {})})
 
 
 @check_inputs()
