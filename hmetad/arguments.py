@@ -1,7 +1,7 @@
-"""Arguments that a function cannot use are refused before it runs, by its own annotations.
+"""Check the arguments of public functions before they run, by their annotations.
 
-Function → the same function, which answers any other value with `InputError`. What types do not say
-is said by a named check: a seed, a whole number of at least one, an array of numbers, a fit.
+Function → the same function, which raises `InputError` for any other value. What a type cannot
+express has a check of its own: a seed, a whole number of at least one, an array of numbers, a fit.
 """
 
 import reprlib
@@ -18,7 +18,7 @@ from hmetad.kinds import MOST_WHOLE, array_kind, is_instance, is_number, is_whol
 __all__ = [
     "Check",
     "arrays_of_numbers",
-    "checked",
+    "check_inputs",
     "describe_value",
     "finite",
     "of_type",
@@ -35,14 +35,14 @@ LONGEST = 100
 
 
 class ArgumentCheck(NamedTuple):
-    """How one argument is checked; its default is let through."""
+    """Check of one argument; its default value is not checked."""
 
     check: Check
     default: object
 
 
 class CallChecks(NamedTuple):
-    """Checks of the arguments of a function: by place, by name, and for what has neither."""
+    """Checks of the arguments of a function: by position, by name, of `*args` and of `**kwargs`."""
 
     positional: tuple[tuple[str, ArgumentCheck], ...]
     named: Mapping[str, ArgumentCheck]
@@ -50,26 +50,28 @@ class CallChecks(NamedTuple):
     others: ArgumentCheck | None
 
 
-def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], F]:
-    """Decorator: the function refuses arguments outside its annotations.
+def check_inputs[F: Callable[..., Any]](
+    *, skip: Sequence[str] = (), **checks: Check
+) -> Callable[[F], F]:
+    """Decorator: check the arguments of a function by its annotations.
 
     Parameters
     ----------
-    *own : str
+    skip : sequence of str, optional
         Arguments that the function checks itself; they are not checked here.
     **checks : callable
-        Checks by the name of an argument, in the place of its annotation. A check takes name and
-        value, and raises `InputError`; what it returns is not used.
+        Checks by the name of an argument, in place of its annotation. A check takes name and
+        value, and raises `InputError`; its return value is not used.
 
     Returns
     -------
     callable
         Decorator. The function keeps its name, signature and docstring; annotations are read at
-        the first call. What Python itself says of missing and unknown arguments stays.
+        the first call. Missing and unknown arguments raise the errors of Python.
 
     Examples
     --------
-    >>> @checked(n=whole(1))
+    >>> @check_inputs(n=whole(1))
     ... def repeated(text: str, n: int = 1) -> str:
     ...     return text * n
     >>> repeated("a", n=2)
@@ -85,14 +87,14 @@ def checked[F: Callable[..., Any]](*own: str, **checks: Check) -> Callable[[F], 
     def decorated(function: F) -> F:
         @cache
         def call_checks() -> CallChecks:
-            return checks_of(function, own, checks)
+            return checks_of(function, skip, checks)
 
         @wraps(function)
-        def answered(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             check_call(call_checks(), args, kwargs)
             return function(*args, **kwargs)
 
-        return cast(F, answered)
+        return cast(F, wrapper)
 
     return decorated
 
@@ -225,7 +227,7 @@ with rank and dim cell.
 
 
 def describe_value(value: object) -> str:
-    """What came, in a few words: plain values as they are written, others by their type.
+    """Describe a value in a few words: plain values as written, others by their type.
 
     Examples
     --------
@@ -257,16 +259,16 @@ SHORT = Short()
 
 
 def checks_of(
-    function: Callable[..., Any], own: Sequence[str], checks: Mapping[str, Check]
+    function: Callable[..., Any], skip: Sequence[str], checks: Mapping[str, Check]
 ) -> CallChecks:
     """Checks of the arguments of a function, from its annotations and the named checks."""
     hints = get_type_hints(function)
     parameters = signature(function).parameters
-    unknown = {*own, *checks} - {*parameters}
+    unknown = {*skip, *checks} - {*parameters}
     assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
-    found = {
+    by_name = {
         name: ArgumentCheck(
-            of_type(Any) if name in own else checks.get(name) or of_type(hints.get(name, Any)),
+            of_type(Any) if name in skip else checks.get(name) or of_type(hints.get(name, Any)),
             parameter.default,
         )
         for name, parameter in parameters.items()
@@ -276,10 +278,10 @@ def checks_of(
     more = [name for name, kind in kinds.items() if kind is Parameter.VAR_POSITIONAL]
     others = [name for name, kind in kinds.items() if kind is Parameter.VAR_KEYWORD]
     return CallChecks(
-        tuple((name, one) for name, one in found.items() if kinds[name] in by_place),
-        {name: one for name, one in found.items() if name not in {*more, *others}},
-        (more[0], found[more[0]]) if more else None,
-        found[others[0]] if others else None,
+        tuple((name, one) for name, one in by_name.items() if kinds[name] in by_place),
+        {name: one for name, one in by_name.items() if name not in {*more, *others}},
+        (more[0], by_name[more[0]]) if more else None,
+        by_name[others[0]] if others else None,
     )
 
 
@@ -292,13 +294,13 @@ def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, A
         for value in args[len(checks.positional) :]:
             checks.more[1].check(checks.more[0], value)
     for name, value in kwargs.items():
-        own = checks.named.get(name, checks.others)
-        if own is not None and value is not own.default:
-            own.check(name, value)
+        named = checks.named.get(name, checks.others)
+        if named is not None and value is not named.default:
+            named.check(name, value)
 
 
 def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
-    """Refuse grouping columns that are called like what stands beside them in a result.
+    """Refuse grouping columns with the name of a variable of the result.
 
     Parameters
     ----------
@@ -311,8 +313,8 @@ def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) 
     --------
     >>> refuse_same_names(["model", "trials"], ["trials", "auroc2"])
     Traceback (most recent call last):
-    hmetad.errors.InputError: by: got 'trials', allowed is a column that is not called like a \
-result. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
+    hmetad.errors.InputError: by: got 'trials', allowed is a name that no result \
+has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_trials') later.
     """
     taken = {*results}
     for name in columns:
@@ -321,11 +323,11 @@ result. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='m
                 f"Rename it, by={{'my_{name}': {name!r}}} when counting or "
                 f".rename({name}='my_{name}') later."
             )
-            raise InputError("by", repr(name), "a column that is not called like a result", step)
+            raise InputError("by", repr(name), "a name that no result has", step)
 
 
 def of_type(annotation: Any) -> Check:
-    """Check that refuses values outside an annotation.
+    """Check that a value fits an annotation.
 
     Examples
     --------

@@ -26,7 +26,7 @@ import xarray as xr
 from rich.console import Console
 from rich.progress import track
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
@@ -83,7 +83,7 @@ def datasets() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@checked()
+@check_inputs()
 def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     """Count table, or type-2 table, of a public data set.
 
@@ -126,7 +126,7 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     return counts.assign_attrs(dataset=name, **origin)
 
 
-@checked()
+@check_inputs()
 def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
     """Trials of a public data set, one row each.
 

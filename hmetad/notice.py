@@ -1,26 +1,27 @@
-"""What a result says about itself, in words that travel with it.
+"""Notices: what a reader has to know about a result, kept in its attrs.
 
 DataArray, Dataset or DataTree → list of Notice, and back: a result with more notices.
 The notices lie in ``attrs["notices"]`` as JSON text, the form that netCDF and zarr keep.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, get_args, runtime_checkable
 
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
-from hmetad.codes import Severity, text_of
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.notice_registry import Severity, text_of
 from hmetad.untrusted import read_attr
 
 __all__ = [
-    "SAID",
+    "CARRIED_ATTRS",
     "Notice",
-    "hand_on",
+    "copy_notices",
+    "first_few",
     "notice_attrs",
     "notice_of",
     "notice_where",
@@ -29,14 +30,14 @@ __all__ = [
     "with_notices",
 ]
 
-NAMED_CELLS = 5
-# What travels in the attrs: notices, and which groups of cells were given the same items.
-SAID = ("notices", "same_items")
+NAMED = 5
+# Attrs that a result takes from its source: notices, and which cells were given the same items.
+CARRIED_ATTRS = ("notices", "same_items")
 
 
 @runtime_checkable
 class Labelled(Protocol):
-    """What says things about itself in its attrs: objects of xarray, and `Decisions`."""
+    """An object with attrs: objects of xarray, and `Decisions`."""
 
     @property
     def attrs(self) -> Mapping[Any, Any]:
@@ -54,7 +55,7 @@ class Notice:
     severity : {"info", "warning", "error"}
         ``"error"``: the result must not be used for a verdict.
     message : str
-        A sentence for a reader. It does not list the cells: who shows it shows `cells` as well.
+        A sentence for a reader. It does not list the cells: show `cells` beside it.
     cells : tuple of str, optional
         Labels of the cells concerned, or of the pairs, where pairs of cells are compared; empty
         when it concerns the whole result.
@@ -96,7 +97,7 @@ class Notice:
         return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
-@checked("counts_or_fit")
+@check_inputs(skip=("counts_or_fit",))
 def notices(counts_or_fit: Labelled) -> list[Notice]:
     """Notices that a count table or a result carries, in the order they were raised.
 
@@ -175,17 +176,17 @@ def notice_attrs(found: Iterable[Notice]) -> dict[str, str]:
     return {"notices": json.dumps(records, ensure_ascii=False)} if records else {}
 
 
-def hand_on(
+def copy_notices(
     result: xr.Dataset, source: xr.DataArray | xr.Dataset, new: Iterable[Notice]
 ) -> xr.Dataset:
-    """Dataset that says what its source says and what is new, as does each of its variables.
+    """Dataset with the notices of its source and new ones, on itself and on each variable.
 
     Parameters
     ----------
     result : Dataset
         It is not changed.
     source : DataArray or Dataset
-        What it was made from: its notices go on, and which cells were given the same items.
+        What it was made from: its notices are kept, and which cells were given the same items.
     new : iterable of Notice
         What to append.
 
@@ -197,20 +198,21 @@ def hand_on(
     Examples
     --------
     >>> import xarray as xr
-    >>> made = xr.Dataset({"dprime": 1.0})
-    >>> said = hand_on(made, xr.Dataset(), [Notice("ceiling", "warning", "All correct.")])
-    >>> [notice.code for notice in notices(said["dprime"])]
+    >>> result = xr.Dataset({"dprime": 1.0})
+    >>> new = [Notice("ceiling", "warning", "All correct.")]
+    >>> result = copy_notices(result, xr.Dataset(), new)
+    >>> [notice.code for notice in notices(result["dprime"])]
     ['ceiling']
     """
-    said = with_notices(result, [*notices(source), *new])
+    noticed = with_notices(result, [*notices(source), *new])
     if "same_items" in source.attrs:
-        said.attrs["same_items"] = source.attrs["same_items"]
-    carried = {name: said.attrs[name] for name in SAID if name in said.attrs}
-    return said.assign({name: x.assign_attrs(carried) for name, x in said.data_vars.items()})
+        noticed.attrs["same_items"] = source.attrs["same_items"]
+    attrs = {name: noticed.attrs[name] for name in CARRIED_ATTRS if name in noticed.attrs}
+    return noticed.assign({name: x.assign_attrs(attrs) for name, x in noticed.data_vars.items()})
 
 
 def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Notice:
-    """Notice with the text that the table of codes has for it.
+    """Notice of a code, with its text from notices.toml.
 
     Parameters
     ----------
@@ -219,7 +221,7 @@ def notice_of(name: str, cells: Iterable[str] = (), /, **values: object) -> Noti
     cells : iterable of str, optional
         Labels of the cells or pairs concerned; none where it concerns all.
     **values : object
-        What stands in braces in the text.
+        Values of the names in braces in the text.
 
     Returns
     -------
@@ -278,16 +280,23 @@ def notices_where(masks: Mapping[str, xr.DataArray]) -> list[Notice]:
     return [notice for name, mask in masks.items() for notice in notice_where(mask, name)]
 
 
-def first_few(cells: Sequence[str]) -> str:
-    """Cell labels for a line: the first few, then how many more."""
-    text = "; ".join(cells[:NAMED_CELLS])
-    more = len(cells) - NAMED_CELLS
+def first_few(names: Iterable[str], separator: str = "; ") -> str:
+    """Names for a line: the first few, then how many more.
+
+    Examples
+    --------
+    >>> first_few("abcdefg", ", ")
+    'a, b, c, d, e and 2 more'
+    """
+    names = [*names]
+    text = separator.join(names[:NAMED])
+    more = len(names) - NAMED
     return f"{text} and {more} more" if more > 0 else text
 
 
 def attributes(obj: object) -> Mapping[Any, Any]:
-    """Attrs of a labelled object, or an error that says what came."""
-    # A data frame has attrs as well, but no room of the package writes notices there.
+    """Attrs of a labelled object, or an error that names the type that was given."""
+    # A data frame has attrs as well, but the package writes no notices there.
     if isinstance(obj, pd.DataFrame | pd.Series) or not isinstance(obj, Labelled):
         allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
         raise InputError("counts_or_fit", type(obj).__name__, allowed)

@@ -1,4 +1,4 @@
-"""What every variable of a result is: its name, meaning, unit, source, symbol, and where it stands.
+"""Variables of results: name, meaning, unit, source, symbol, and where each is shown.
 
 The table in results.toml → one record per result; name → the attrs of its variable.
 """
@@ -19,12 +19,13 @@ __all__ = [
     "names_of",
     "results",
     "shown_in",
+    "type2_functions",
 ]
 
 Shown = Literal["", "estimate", "interval"]
 
 TABLE = Path(__file__).with_name("results.toml")
-# What a result has from the first one of its name, and what it has from its section.
+# Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = ("means", "symbol", "heading", "column", "about")
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
@@ -47,7 +48,7 @@ class Result:
     page, terminal : {"", "estimate", "interval"}
         How it is shown in the tables of a page, and by `hmetad measures`.
     about : {"", "M", "meta-d′"}
-        What it rests on that has no meaning where d′ is not above 0.
+        Set where the result has no meaning where d′ is not above 0.
     function : str
         Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
     options : mapping
@@ -111,7 +112,7 @@ def attrs_of(name: str, section: str = "", /, **values: object) -> dict[str, str
 
 
 def about(name: str) -> str:
-    """What a quantity rests on that has no meaning where d′ is not above 0; empty for others.
+    """M or meta-d′, for quantities without a meaning where d′ is not above 0; else empty.
 
     Examples
     --------
@@ -144,6 +145,20 @@ def shown_in(section: str) -> list[str]:
     return [result.name for result in results() if result.section == section and result.page]
 
 
+def type2_functions() -> list[str]:
+    """Names of the functions that measure right and wrong trials, in the order of the table.
+
+    Examples
+    --------
+    >>> type2_functions()[:3]
+    ['auroc2', 'gamma', 'v_statistic']
+    """
+    measured = [x.function for x in results() if x.measured and not x.stimulus]
+    # What only counts the trials is no public function.
+    public = [x for x in measured if not x.startswith("measures.catalogue.")]
+    return [x.rpartition(".")[2] for x in dict.fromkeys(public)]
+
+
 @cache
 def by_name() -> Mapping[str, Mapping[str, Result]]:
     """Results by name, then by section."""
@@ -160,7 +175,7 @@ def results() -> tuple[Result, ...]:
 
 
 def read_results() -> Iterator[Result]:
-    """Results of the table, with what they have from others of their name and from their section.
+    """Results of the table, completed from the first result of the name and from the section.
 
     A unit is that of the result, else of its section, else of the first result of its name.
     """

@@ -28,9 +28,9 @@ BELOW = {
     "lazy": set(),
     "threads": set(),
     "arguments": {"errors", "kinds"},
-    "codes": set(),
+    "notice_registry": set(),
     "results": set(),
-    "notice": {"errors", "untrusted", "arguments", "codes"},
+    "notice": {"errors", "untrusted", "arguments", "notice_registry"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {

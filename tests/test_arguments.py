@@ -13,11 +13,11 @@ import xarray as xr
 from public_names import PUBLIC_NAMES, named
 
 import hmetad
-from hmetad.arguments import arrays_of_numbers, checked, seed_or_none, whole, with_posterior
+from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none, whole, with_posterior
 from hmetad.errors import InputError
 
 
-@checked(n=whole(1), seed=seed_or_none)
+@check_inputs(n=whole(1), seed=seed_or_none)
 def count(
     names: Sequence[str],
     scale: float = 1.0,

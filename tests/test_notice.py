@@ -112,7 +112,7 @@ def test_a_mask_becomes_one_notice_for_all_its_cells():
     mask = xr.DataArray([[True, False], [False, False], [False, True]], dims=["cell", "rating"])
     mask = mask.assign_coords(cell=["a", "b", "c"])
     (notice,) = notice_where(mask, "no-members")
-    text = "A trial that no member answered has the response and the confidence of the prior."
+    text = "A trial that no member answered gets the response and the confidence of the prior."
     expected = Notice("no-members", "warning", text, ("a", "c"), "", "Leave the trial out.")
     assert notice == expected
     assert notice_where(~mask & mask, "no-members") == []

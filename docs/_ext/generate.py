@@ -16,9 +16,9 @@ import hmetad
 from hmetad.bayes.cards import card_names, card_path
 from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
-from hmetad.codes import codes
 from hmetad.compare.columns import COLUMNS
 from hmetad.lazy import homes_in
+from hmetad.notice_registry import codes
 from hmetad.results import results
 from hmetad.studies.run import STUDIES
 

@@ -1,4 +1,4 @@
-"""Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
+"""Posteriors beyond `hmetad.fit`: predictions of a model, its priors, other choices."""
 
 from hmetad.lazy import attach
 

@@ -1,6 +1,6 @@
 """Model cards as files.
 
-Name of a card, or path of a TOML file → ModelSpec, as it stands there; `load_model` checks it.
+Name of a card, or path of a TOML file → ModelSpec as written; `load_model` checks it.
 """
 
 import tomllib
@@ -17,7 +17,7 @@ MAX_LINE = 4_000
 
 
 def read_card(path: Path) -> ModelSpec:
-    """Model that a card says, whose priors are not held against its formulas."""
+    """Model of a card; its priors are not checked against its formulas."""
     try:
         card = tomllib.loads(card_text(path))
     except InputError:
@@ -30,7 +30,7 @@ def read_card(path: Path) -> ModelSpec:
 
 
 def card_text(path: Path) -> str:
-    """Text of a card, when it is of a card's size: a long dotted key would fill memory."""
+    """Text of a card, if it is not too long: a long dotted key would fill the memory."""
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise InputError("file", f"{size} bytes", f"at most {MAX_BYTES}")

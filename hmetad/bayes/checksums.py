@@ -1,8 +1,8 @@
 """Checksums of saved fits, checked before anything else of a file is read.
 
 Bytes of a file → the same with their checksum at the end; path → nothing, or InputError where the
-bytes are others. A checksum finds damage; it does not say who wrote a file. What is damaged is not
-handed to HDF5, which can run for ever on it.
+bytes have changed. A checksum finds damage; it does not say who wrote a file. A damaged file is
+not given to HDF5, which can run without end on it.
 """
 
 import hashlib

@@ -45,7 +45,7 @@ OLD_RECORDS = {".zarray", ".zgroup", ".zattrs", ".zmetadata"}
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Make one kind of error of all that opening a damaged file can raise.
+    """Turn every error that opening a damaged file can raise into InputError.
 
     Examples
     --------
@@ -60,7 +60,7 @@ allowed is a fit as hmetad wrote it. Copy it again from its source.
     except InputError:
         raise
     except Exception as error:
-        # HDF5, h5py, zarr, NumPy and xarray each fail in ways of their own on damaged bytes.
+        # HDF5, h5py, zarr, NumPy and xarray each raise different errors on damaged bytes.
         said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         got, step = f"a file that cannot be read ({said})", "Copy it again from its source."
         raise InputError(str(path), got, ALLOWED, step) from error
@@ -111,7 +111,7 @@ def arrays_of(group: h5py.Group, path: Path) -> list[h5py.Dataset]:
 
 
 def members(group: h5py.Group, path: Path) -> list[Any]:
-    """What lies in a group, none of it behind a link to elsewhere."""
+    """Members of a group; a link to another place is refused."""
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise InputError(str(path), f"{name!r}, a link to elsewhere", ALLOWED)
@@ -186,7 +186,7 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 
 def read_record(path: Path) -> Mapping[str, Any]:
-    """What a group or an array of a store says of itself."""
+    """Record (zarr.json) of a group or an array of a store."""
     record = parse_json(read_text(path), str(path))
     if not isinstance(record, dict) or record.get("zarr_format") != 3:
         raise InputError(str(path), "no record of zarr 3", ALLOWED)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.expressions import Expression
 from hmetad.bayes.formula import block_factors, describe_terms
-from hmetad.bayes.grammar import Group, parse_formula
+from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.errors import InputError, nearest
 
 __all__ = [
@@ -163,7 +163,7 @@ def parse_design(
     common = parse_terms(parsed.common, cells, new, argument)
     blocks = tuple(
         parse_block(group, factor, may_correlate, cells, new, argument)
-        for group in parsed.groups
+        for group in parsed.group_terms
         for factor in block_factors(group)
     )
     if not common and not blocks:
@@ -269,7 +269,7 @@ def as_term(name: str, term: object, columns: Floats) -> Term:
 
 
 def parse_block(
-    group: Group,
+    group: GroupTerm,
     factor: str,
     may_correlate: bool,
     cells: pd.DataFrame,

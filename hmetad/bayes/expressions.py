@@ -1,4 +1,4 @@
-"""What a formula may say of columns: terms, and a closed list of functions.
+"""Terms of a formula, and the closed list of functions that it may use.
 
 Tokens → Expression, or FormulaError.
 """
@@ -68,7 +68,7 @@ class Expression:
     numeric : frozenset of str
         Those of them that it calculates with.
     terms : int
-        At most so many terms come of it.
+        Upper limit of the number of terms that result.
     """
 
     text: str
@@ -178,7 +178,7 @@ def read_call(name: str, rest: deque[Token]) -> Expression:
 
 
 def read_options(name: str, options: dict[str, str], rest: deque[Token]) -> list[str]:
-    """Options of a function, each once, first those that stand without their names."""
+    """Options of a function, each once; those without names come first."""
     given: dict[str, str] = {}
     while rest and is_sign(rest[0], ","):
         rest.popleft()

@@ -15,9 +15,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names
-from hmetad.bayes.checks import convergence_notices
-from hmetad.bayes.disk import sample_to_folder
+from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.model import initial_values, pymc_model
@@ -26,9 +25,10 @@ from hmetad.bayes.problem import Problem, state_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
+from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
-from hmetad.notice import SAID, notices, with_notices
+from hmetad.notice import CARRIED_ATTRS, notices, with_notices
 from hmetad.threads import usable_cpus
 
 __all__ = ["finish_fit", "fit", "with_posterior_notices"]
@@ -47,7 +47,7 @@ FEW_GROUPS = 20
 FEW_TARGET_ACCEPT = 0.9
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit(
     counts: xr.DataArray,
     model: str | ModelSpec = "individual",
@@ -148,7 +148,7 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     tree = label_cells(tree, counts)
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree.attrs = {**attrs, "sampler": str(sampler)}
-    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in SAID and k != "notices"}
+    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))
 
@@ -173,7 +173,7 @@ def recorded_seed(given: Any) -> Any:
 
 def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
     """Copy whose posterior and its variables carry the notices too, for those who take them out."""
-    said = {name: tree.attrs[name] for name in SAID if name in tree.attrs}
+    said = {name: tree.attrs[name] for name in CARRIED_ATTRS if name in tree.attrs}
     posterior = tree["posterior"].to_dataset().assign_attrs(said)
     # What was drawn to each other has to say so where it is tested by itself.
     pooled = pooled_over(spec_of(tree))
@@ -203,7 +203,7 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
         for name, group in tree.children.items()
     }
     # Who fits the counts again has to be told what was said of them.
-    said = {name: counts.attrs[name] for name in SAID if name in counts.attrs}
+    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
     observed = groups["observed_data"]
     groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
     return xr.DataTree.from_dict(groups)

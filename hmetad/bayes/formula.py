@@ -1,4 +1,4 @@
-"""What a formula says by itself, before there are cells.
+"""Columns, terms and priors of a formula, before its cells are known.
 
 Formula in Wilkinson's notation → the columns it names, its terms, and the variables that take a
 prior. `hmetad.bayes.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
@@ -10,7 +10,7 @@ from formulae import model_description
 from formulae.terms import Model
 
 from hmetad.bayes.expressions import Expression
-from hmetad.bayes.grammar import Group, parse_formula
+from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.errors import InputError
 
 __all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
@@ -30,8 +30,8 @@ def formula_columns(formulas: Iterable[str]) -> set[str]:
 def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> list[str]:
     """Variables of a formula that take a prior, whatever the cells.
 
-    The correlation of a block is among them wherever its terms could have several columns; whether
-    they do, the cells say.
+    The correlation of a block is included wherever its terms could have several columns; only the
+    cells show whether they do.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> 
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
     names = [f"{parameter}_{term}" for term in term_names(parsed.common, argument)]
-    for group in parsed.groups:
+    for group in parsed.group_terms:
         terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
         for factor in block_factors(group):
             names += [f"{parameter}_{term}|{factor}_sigma" for term in terms]
@@ -51,12 +51,12 @@ def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> 
     return names
 
 
-def block_factors(group: Group) -> list[str]:
+def block_factors(group: GroupTerm) -> list[str]:
     """Names of the factors that brackets stand for, the outer ones first.
 
     Examples
     --------
-    >>> block_factors(*parse_formula("(1 | lab/subject)").groups)
+    >>> block_factors(*parse_formula("(1 | lab/subject)").group_terms)
     ['lab', 'lab:subject']
     """
     return [":".join(columns) for columns in group.factors]
@@ -72,7 +72,7 @@ def describe_terms(expression: Expression, argument: str) -> Model:
     try:
         model = model_description(expression.text)
     except Exception as error:
-        # formulae raises many kinds; each names what it could not do.
+        # formulae raises errors of many types; their messages name the cause.
         got = f"{expression.text!r} ({error})"
         raise InputError(argument, got, "Wilkinson's notation") from error
     names = [term.name for term in model.terms]

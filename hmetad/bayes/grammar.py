@@ -1,9 +1,9 @@
 """Formulas as data: a closed grammar, read before anything of a formula is evaluated.
 
-Text in Wilkinson's notation → Formula, or InputError. A formula may come from a stranger, in a
-model card, a saved fit or a command that was copied. It can name columns, combine them, and use
-the functions of `hmetad.bayes.expressions`. Nothing else is a formula, so that reading one never
-runs code.
+Text in Wilkinson's notation → ParsedFormula, or InputError. A formula may come from a stranger,
+in a model card, a saved fit or a command that was copied. It can name columns, combine them, and
+use the functions of `hmetad.bayes.expressions`. Nothing else is a formula, so that reading one
+never runs code.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from hmetad.bayes.tokens import (
 )
 from hmetad.errors import InputError
 
-__all__ = ["MAX_LENGTH", "Formula", "Group", "parse_formula"]
+__all__ = ["MAX_LENGTH", "GroupTerm", "ParsedFormula", "parse_formula"]
 
 MAX_LENGTH = 2000
 APART = "Write groups in brackets of their own: 1 + task + (1 | subject)."
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupTerm:
     """One pair of brackets with a bar: effects that differ between the groups of a factor.
 
     Parameters
@@ -52,21 +52,21 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Formula:
-    """What a formula says.
+class ParsedFormula:
+    """A formula after reading: its common part and its group terms.
 
     Parameters
     ----------
     common : Expression
         All outside of brackets with a bar; "1" where nothing is.
-    groups : tuple of Group
+    group_terms : tuple of GroupTerm
     """
 
     common: Expression
-    groups: tuple[Group, ...]
+    group_terms: tuple[GroupTerm, ...]
 
 
-def parse_formula(formula: str, argument: str = "formula") -> Formula:
+def parse_formula(formula: str, argument: str = "formula") -> ParsedFormula:
     """Read a formula, without evaluating anything.
 
     Parameters
@@ -78,20 +78,19 @@ def parse_formula(formula: str, argument: str = "formula") -> Formula:
 
     Returns
     -------
-    Formula
+    ParsedFormula
 
     Raises
     ------
     InputError
-        If it says anything that the grammar lacks, or is longer, deeper or of more terms than
-        a formula may be.
+        If it uses anything outside the grammar, or is too long, too deep or has too many terms.
 
     Examples
     --------
     >>> formula = parse_formula("1 + scale(age) * task + (1 + task || lab/subject)")
     >>> formula.common.text, sorted(formula.common.columns)
     ('1 + scale(age) * task', ['age', 'task'])
-    >>> [(group.written, group.factors, group.is_correlated) for group in formula.groups]
+    >>> [(group.written, group.factors, group.is_correlated) for group in formula.group_terms]
     [('task', (('lab',), ('lab', 'subject')), False)]
     >>> parse_formula("1 + np.log(age)")
     Traceback (most recent call last):
@@ -106,12 +105,13 @@ exp, sqrt, I, poly, bs, S, T, C. Write log(...).
         raise InputError(argument, f"{len(formula)} characters", allowed)
     try:
         pieces = split_terms(tokens_of(formula))
-        groups = tuple(read_group(bare(piece)) for piece in pieces if is_group(bare(piece)))
+        group_terms = tuple(read_group(bare(piece)) for piece in pieces if is_group(bare(piece)))
         common = [piece for piece in pieces if not is_group(bare(piece))]
         if common and is_group(pieces[0]):
             common[0] = bare(common[0])
         together = [token for piece in common for token in piece]
-        return Formula(read_without_bars(together) if common else Expression("1"), groups)
+        expression = read_without_bars(together) if common else Expression("1")
+        return ParsedFormula(expression, group_terms)
     except FormulaError as refused:
         got = f"{refused.got} in {formula!r}" if refused.got else repr(formula)
         raise InputError(argument, got, refused.allowed or ALLOWED, refused.next_step) from None
@@ -129,7 +129,7 @@ def is_group(piece: Sequence[Token]) -> bool:
     return any(is_sign(token, "|", "||") for token in piece)
 
 
-def read_group(piece: Sequence[Token]) -> Group:
+def read_group(piece: Sequence[Token]) -> GroupTerm:
     """Effects and factor of one pair of brackets with a bar."""
     inside = list(piece[1:-1])
     bar = next(i for i, token in enumerate(inside) if is_sign(token, "|", "||"))
@@ -140,7 +140,7 @@ def read_group(piece: Sequence[Token]) -> Group:
     shown = [part for part in split_at(before, "+") if part not in constants]
     name = "+".join(map(join_tokens, shown)) or "1"
     expression, is_correlated = read_without_bars(before), inside[bar].text == "|"
-    return Group(expression, name, read_factors(after), is_correlated)
+    return GroupTerm(expression, name, read_factors(after), is_correlated)
 
 
 def read_factors(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
@@ -156,7 +156,7 @@ def read_factors(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
 
 
 def read_without_bars(tokens: Sequence[Token]) -> Expression:
-    """Terms that no group is among."""
+    """Terms without a group."""
     if any(is_sign(token, "|", "||") for token in tokens):
         raise FormulaError(allowed="no bar outside of brackets", next_step=APART)
     return read_terms(tokens)

@@ -16,7 +16,7 @@ JAX_SAMPLERS = ("numpyro", "blackjax")
 
 
 def jax_packages(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Optional packages that these options of `pymc.sample` call for; none without JAX.
+    """Optional packages that these options of `pymc.sample` need; none without JAX.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def jax_packages(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def prepare_jax(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options to sample with; unchanged where they do not call for JAX.
+    """Options to sample with; unchanged where they do not need JAX.
 
     NumPyro and BlackJAX run all chains as one vector unless told otherwise: chains in parallel
     need a device each, and a processor is one device once JAX has started.
@@ -40,7 +40,7 @@ def prepare_jax(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the options call for a package that is not installed.
+        If the options need a package that is not installed.
     """
     packages = jax_packages(options)
     if not packages:

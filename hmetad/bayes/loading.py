@@ -1,4 +1,4 @@
-"""Models, checked: what a card says, and what is changed of it.
+"""Load a model card, with changes, and check it.
 
 Name of a card, or path of a TOML file → ModelSpec whose priors are those of its own variables.
 """
@@ -6,7 +6,7 @@ Name of a card, or path of a TOML file → ModelSpec whose priors are those of i
 from pathlib import Path
 from typing import Any
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.cards import card_path, read_card
 from hmetad.bayes.formula import prior_names
 from hmetad.bayes.spec import (
@@ -20,7 +20,7 @@ from hmetad.errors import InputError, nearest
 __all__ = ["as_model", "load_model", "names_with_prior"]
 
 
-@checked("name_or_path")
+@check_inputs(skip=("name_or_path",))
 def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     """Read a model card.
 
@@ -29,7 +29,7 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     name_or_path : str or Path
         A card of the package (`hmetad models` lists them), or the path of a TOML file.
     **changes
-        Fields of the card to set otherwise, such as ``meta_criterion="absolute"``; `formula`
+        Fields of the card to replace, such as ``meta_criterion="absolute"``; `formula`
         and `priors` are merged into the card's.
 
     Returns
@@ -39,7 +39,7 @@ def load_model(name_or_path: str | Path, **changes: Any) -> ModelSpec:
     Raises
     ------
     InputError
-        If there is no such card, or it does not say a legal model: a formula that cannot be read,
+        If there is no such card, or its model is not legal: a formula that cannot be read,
         or a prior of a variable that the model lacks whatever the columns of the cells.
 
     Examples

@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDData
 
-from hmetad.arguments import checked, with_posterior
-from hmetad.bayes.checks import sampled_variables
+from hmetad.arguments import check_inputs, with_posterior
+from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.likelihood.records import Likelihood
 
@@ -23,7 +23,7 @@ __all__ = ["loo", "outcome_draws", "trial_log_likelihood"]
 OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def loo(fit: xr.DataTree) -> ELPDData:
     """Expected log predictive density of a trial that the fit has not seen, summed over trials.
 
@@ -97,7 +97,7 @@ def trial_log_likelihood(fit: xr.DataTree) -> xr.DataArray:
 def outcome_draws(
     posterior: xr.Dataset, counts: xr.DataArray, likelihood: Likelihood
 ) -> xr.DataArray:
-    """The same of draws of the quantities of a likelihood, for the outcomes of a count table."""
+    """The same, from draws of the quantities of a likelihood and a count table."""
     values = {
         name: posterior[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
         for name, quantity in likelihood.results.items()

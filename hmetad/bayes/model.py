@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.distributions import draw, sorted_normal
 from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
@@ -25,7 +25,7 @@ __all__ = ["build_model", "initial_values", "pymc_model", "rebuild_model"]
 type Known = dict[str, TensorVariable]
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     """Build the PyMC model of a card for a count table.
 
@@ -61,7 +61,7 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     return pymc_model(state_problem(counts, spec))
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def rebuild_model(fit: xr.DataTree) -> pm.Model:
     """Build the PyMC model that a fit came from, for PyMC's own functions.
 

@@ -1,4 +1,4 @@
-"""Which estimates of a fit were drawn to each other, and over what.
+"""Which estimates of a fit are partially pooled, and over which factors.
 
 Model card → names of grouping factors, by variable of the posterior.
 Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
@@ -6,7 +6,7 @@ Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
 
 from itertools import pairwise
 
-from hmetad.bayes.grammar import Group, parse_formula
+from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.bayes.spec import ModelSpec
 
 __all__ = ["pooled_over"]
@@ -33,7 +33,7 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
     {}
     """
     named = {
-        parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).groups)))
+        parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).group_terms)))
         for parameter, formula in spec.formula.items()
     }
     return {
@@ -43,7 +43,7 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
     }
 
 
-def factor_text(group: Group) -> str:
+def factor_text(group: GroupTerm) -> str:
     """Factors of a pair of brackets as they are written: ``lab/subject``."""
     inner = [columns[len(outer) :] for outer, columns in pairwise([(), *group.factors])]
     return "/".join(":".join(columns) for columns in inner)

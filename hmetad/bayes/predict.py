@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, with_posterior
+from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec, spec_of
@@ -21,7 +21,7 @@ from hmetad.likelihood.records import Likelihood
 __all__ = ["predict"]
 
 
-@checked("cells", fit=with_posterior)
+@check_inputs(skip=("cells",), fit=with_posterior)
 def predict(
     fit: xr.DataTree,
     cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,
@@ -49,9 +49,10 @@ def predict(
     Returns
     -------
     Dataset
-        What the likelihood has of every cell, of meta-d′ dprime, c, meta_d, m_ratio, log_m, meta_c,
-        dims (chain, draw, cell), and criteria; as far as their parameters have formulas; with the
-        coordinates of the cells. The Dataset and its variables carry the notices of the fit.
+        Quantities of the likelihood for every cell, dims (chain, draw, cell): with meta-d′ dprime,
+        c, meta_d, m_ratio, log_m, meta_c and criteria. Only those whose parameters have formulas;
+        with the coordinates of the cells. The Dataset and its variables carry the notices of the
+        fit.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def predict(
     found = derived_results(values, spec.record)
     refuse_same_names(table.columns, found)
     result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
-    # Each variable says what the fit says, for those who take it out.
+    # Each variable carries the notices, for users who take it out of the Dataset.
     said = {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
     named = {name: x.assign_attrs(said) for name, x in result.items()}
     return result.assign(named).assign_attrs(said)
@@ -173,7 +174,7 @@ def linear_predictor(
                 )
             for term in block.terms:
                 effects = posterior[spec.named(f"{design.parameter}_{term.name}|{block.factor}")]
-                # Its name tells nothing: "lab:subject" ends as "subject" does.
+                # The name alone is ambiguous: "lab:subject" ends like "subject".
                 dim = next(d for d in map(str, effects.dims) if d.endswith("__factor_dim"))
                 own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
                 total = total + weighted_sum(term.columns, own.drop_vars(dim), known | {"cell"})

@@ -1,4 +1,4 @@
-"""Does the model fit? Counts that the posterior predicts, beside those observed.
+"""Does the model fit? Predicted and observed counts side by side.
 
 Fit (DataTree) → Dataset (cell, stimulus, response, rating).
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none, with_posterior
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.spec import spec_of
@@ -21,14 +21,14 @@ __all__ = ["predicted_counts"]
 
 type Floats = NDArray[np.float64]
 
-# Share of a cell's intervals that miss what was observed, from which on it is noticed.
+# Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
 SUMMARIES = ("mean", "lower", "upper")
 BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 
-@checked(fit=with_posterior, seed=seed_or_none)
+@check_inputs(fit=with_posterior, seed=seed_or_none)
 def predicted_counts(
     fit: xr.DataTree, *, ci_prob: float = 0.95, draws: int = 500, seed: int = 0
 ) -> xr.Dataset:
@@ -41,7 +41,7 @@ def predicted_counts(
     ci_prob : float, optional
         Probability of the predictive intervals.
     draws : int, optional
-        How many draws of the posterior make a table each, evenly from all there are.
+        Number of posterior draws to replicate, evenly spaced; each gives one table.
     seed : int, optional
         Seed of the replications.
 
@@ -50,9 +50,9 @@ def predicted_counts(
     Dataset
         Dims (cell, stimulus, response, rating): ``counts`` (observed trials), ``mean``, ``lower``
         and ``upper`` (predicted). Per cell and point of the type-2 ROC: ``false_alarm_rate`` and
-        ``hit_rate``, and what is predicted of them with ``_mean``, ``_lower`` and ``_upper``. Per
+        ``hit_rate``, and their predictions with ``_mean``, ``_lower`` and ``_upper``. Per
         cell ``outside``, the share of outcomes whose interval misses the count. Where it is more
-        than a fifth, a notice ``"poor-fit"`` says so.
+        than a fifth, there is a notice ``"poor-fit"``.
 
     Raises
     ------

@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import outcome_draws
 from hmetad.bayes.model import build_model
@@ -23,7 +23,7 @@ __all__ = ["draw_prior"]
 WITHOUT_COMPILING = "FAST_COMPILE"
 
 
-@checked("design", seed=seed_or_none)
+@check_inputs(skip=("design",), seed=seed_or_none)
 def draw_prior(
     design: xr.DataArray,
     model: str | ModelSpec = "individual",
@@ -37,7 +37,7 @@ def draw_prior(
     ----------
     design : DataArray
         Count table, dims (cell, stimulus, response, rating), of which cells, ratings and trials
-        of each stimulus are used; what was answered does not matter.
+        of each stimulus are used; the responses do not matter.
     model : str or ModelSpec
         Name or path of a card, or what `load_model` returned.
     draws : int
@@ -101,5 +101,5 @@ def prior_draws(model: pm.Model, number: int, rng: np.random.Generator) -> xr.Da
     used = {dim for names in dims.values() for dim in names}
     coords = {name: np.array(values) for name, values in model.coords.items() if name in used}
     tree = az.from_dict({"prior": arrays}, coords=coords, dims=dims)
-    # Of attributes, one is the time of day.
+    # One of the attributes is the time of day.
     return tree["prior"].to_dataset().drop_attrs()

@@ -1,6 +1,6 @@
-"""Would another choice have given another answer? A fit, made again under other choices.
+"""Fit the same counts under other choices, to see whether the answer changes.
 
-Fit (DataTree) → fits of the same counts, by what was chosen otherwise: the rule for the meta-level
+Fit (DataTree) → fits of the same counts, by the choice that differs: the rule for the meta-level
 criterion, and the width of the priors of M.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked, with_posterior
+from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fit import fit as sample
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
@@ -22,34 +22,34 @@ __all__ = ["other_choices", "sensitivity"]
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def sensitivity(
     fit: xr.DataTree,
     choices: Sequence[str] | Mapping[str, ModelSpec] | None = None,
     **sample_kwargs: Any,
 ) -> dict[str, xr.DataTree]:
-    """Fit the same counts again, each time with one choice made otherwise.
+    """Fit the same counts again, each time with one different choice.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
     choices : sequence of str, or mapping of str to ModelSpec, optional
-        Some of the names that `other_choices` has for the fit, by default all; or models of one's
-        own, by name.
+        Some of the names that `other_choices` has for the fit, by default all; or your own models,
+        by name.
     **sample_kwargs
         Passed on to `fit`; draws, chains and seed are those of the fit unless given.
 
     Returns
     -------
     dict of str to DataTree
-        Fits by what was chosen otherwise, which is also their attr ``choice``. Give them to
+        Fits by the choice that differs, which is also their attr ``choice``. Give them to
         `repeat_decisions`, and what that returns to ``fit_report(sensitivity=...)``.
 
     Raises
     ------
     InputError
-        If the fit does not say its model, or a choice is unknown.
+        If the fit has no record of its model, or a choice is unknown.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def sensitivity(
     return found
 
 
-@checked("fit")
+@check_inputs(skip=("fit",))
 def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
-    """Models that differ from that of a fit in one choice, by what they have otherwise.
+    """Models that differ from the model of a fit in one choice, by that choice.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def widen(prior: Prior, factor: float) -> Prior:
 
 
 def is_fit(fit: object) -> bool:
-    """Whether this is a fit that says its model."""
+    """Whether this is a fit with a record of its model."""
     return isinstance(fit, xr.DataTree) and "spec" in fit.attrs and "observed_data" in fit.children
 
 

@@ -1,7 +1,7 @@
-"""Signs that M cannot have: cells where d′ or meta-d′ may be zero or negative.
+"""Cells where d′ or meta-d′ may be zero or negative, so that M is undefined.
 
 Count table and its fit (DataTree) → list of Notice. What to do about such a cell depends on
-whether the model drew it to others: leaving out those with a low M lifts a population's mean.
+whether the model pools it with others: leaving out cells with a low M raises a population's mean.
 Source: Fleming (2017); Guggenmos (2021).
 """
 
@@ -13,6 +13,7 @@ from hmetad.counts.table_notices import items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
 from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["sign_notices"]
 
@@ -37,39 +38,40 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         ``"meta-d-sign"`` (where confidence is no higher for right answers an error, or a warning
         where the scale of the model allows for it; else warning); ``"confidence-sign"`` (warning
         where it is not clearly higher); ``"negative-in-population"`` (warning, of the whole fit:
-        how many cells a population of log M holds that it cannot represent). None of a likelihood
-        without meta-d′.
+        how many cells of a population log M cannot represent). None for a likelihood without
+        meta-d′.
     """
     spec = spec_of(fit)
     if "meta_d" not in spec.record.results:
         return []
     pooled, scale = pooled_over(spec), spec.record.focus
-    # The few trials of an item with an observer show no sign of their own.
-    # Nor may a grouping column be called like what is looked at.
+    dprime_step = sentence("keep-and-say" if "dprime" in pooled else "by-itself")
+    # One observer has too few trials of one item to show a sign.
+    # Grouping columns are dropped, since one may have the name of an estimate.
     counts = items_together(counts).reset_coords(drop=True)
     return [
         *confidence_notices(counts, scale, "meta_d" in pooled),
-        *dprime_notices(counts, fit, "keep-and-say" if "dprime" in pooled else "by-itself"),
+        *dprime_notices(counts, fit, dprime_step),
         *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),
     ]
 
 
 def next_step(scale: str, is_pooled: bool) -> str:
-    """What to do about a cell whose meta-d′ may be negative, by its name in the table of codes."""
+    """What to do about a cell whose meta-d′ may be negative."""
     if is_pooled:
-        return "keep-on-log" if scale == "log_m" else "keep-or-judge-m"
-    return "more-trials"
+        return sentence("keep-on-log" if scale == "log_m" else "keep-or-judge-m")
+    return sentence("more-trials")
 
 
 def confidence_notices(counts: xr.DataArray, scale: str, is_pooled: bool) -> list[Notice]:
-    """Notices of what the ratings say of the sign of meta-d′, and of a population that holds it."""
+    """Notices on the sign of meta-d′ in the ratings, and on a population with such cells."""
     backward = confidence_z(counts) <= 0
     step = next_step(scale, is_pooled)
     found = faint_confidence(counts, backward, step)
     if scale != "log_m":
         return [*notice_where(backward, "meta-d-sign.backward", step=step), *found]
-    own = step if is_pooled else "by-itself"
-    found = [*notice_where(backward, "meta-d-sign.backward-on-log", step=own), *found]
+    step = step if is_pooled else sentence("by-itself")
+    found = [*notice_where(backward, "meta-d-sign.backward-on-log", step=step), *found]
     number = int(backward.sum())
     if not is_pooled or not number:
         return found

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 
 __all__ = ["CHAINS", "DRAWS", "posterior_bytes", "refuse_draws"]
 
 BYTES = 8
-# Of a fit, unless it is told otherwise.
+# Defaults of a fit.
 DRAWS, CHAINS = 1000, 4
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def posterior_bytes(
     counts: xr.DataArray, likelihood: Likelihood, draws: int = DRAWS, chains: int = CHAINS
 ) -> int:
@@ -39,7 +39,7 @@ def posterior_bytes(
     Returns
     -------
     int
-        A fit is larger by its coefficients and by what the sampler says of itself.
+        A fit is larger: it also has coefficients and statistics of the sampler.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[
         Count table.
     likelihood : Likelihood
     options : mapping of str to object
-        draws, tune and chains; what is no whole number is left to the sampler.
+        draws, tune and chains; the sampler checks values that are not whole numbers.
 
     Raises
     ------
     InputError
-        With the numbers.
+        If they do not fit; the message has the numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a model is, said as data: the frozen record that a model card maps onto.
+"""A model as data: the frozen record that a model card maps onto.
 
 Fields of a card → ModelSpec. Defaults of priors and choices are those of its likelihood's record.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
@@ -32,19 +32,19 @@ __all__ = [
 ]
 
 CORRELATION = Prior("LKJ", eta=2)
-# What a card says in words, and in tables.
+# Fields of a card that hold text, and those that hold tables.
 TEXTS = ("name", "title", "question", "reference")
 TABLES = ("formula", "names", "priors", "example")
 TABLES_OF_TEXT = ("formula", "names")
 MAX_TEXT = 10_000
 MAX_NAME = 200
-# Names in a posterior that mean something already.
+# Names in a posterior that already have a meaning.
 DIMS = ("cell", "stimulus", "response", "rating", "criterion", "chain", "draw")
 
 
 @dataclass(frozen=True, init=False)
 class ModelSpec:
-    """A model, said completely: what `build_model` needs beside the counts.
+    """A complete model: all that `build_model` needs beside the counts.
 
     Parameters
     ----------
@@ -232,22 +232,22 @@ def with_changes(
         legal = {choice.name for choice in load_likelihood(fields_to_set["likelihood"]).choices}
         kept_choices = {name: x for name, x in spec.choices.items() if name in legal}
     bare = replace(spec, **{"choices": kept_choices, "formula": {}, "priors": {}} | fields_to_set)
-    given = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
-    refuse_wrong_kinds({"formula": given})
-    kept = {name: f for name, f in spec.formula.items() if name in bare.formula_parameters}
-    changed = replace(bare, formula={**kept, **given})
-    gone = {*spec.parameters} - {*changed.parameters} | {*given}
-    replaced = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
-    # What never was a variable of the model is kept, to be refused by its name.
-    own = {
+    new_formulas = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
+    refuse_wrong_kinds({"formula": new_formulas})
+    old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
+    changed = replace(bare, formula={**old_formulas, **new_formulas})
+    without_prior = {*spec.parameters} - {*changed.parameters} | {*new_formulas}
+    removed = {*map(spec.named, {*free_variables(spec)} - {*free_variables(changed)})}
+    # Keep unknown names, so that the check below reports them.
+    old_priors = {
         name: prior
         for name, prior in spec.priors.items()
-        if spec.parameter_of(name) not in gone and name not in replaced
+        if spec.parameter_of(name) not in without_prior and name not in removed
     }
-    return replace(changed, priors={**own, **as_priors(priors or {})})
+    return replace(changed, priors={**old_priors, **as_priors(priors or {})})
 
 
-@checked()
+@check_inputs()
 def spec_of(fit: xr.DataTree) -> ModelSpec:
     """Model of a fit.
 
@@ -263,7 +263,7 @@ def spec_of(fit: xr.DataTree) -> ModelSpec:
     Raises
     ------
     InputError
-        If the tree does not say what model it is of.
+        If the tree has no record of its model.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def refuse_bad_name(variable: str, name: str, results: Iterable[str]) -> None:
         allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
         raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
     if name != variable and variable in results:
-        said = "A result is read by its own name; group terms and their SDs can be renamed."
+        said = "Results cannot be renamed; group terms and their SDs can."
         raise InputError(argument, repr(name), f"{variable!r} itself", said)
     if name != variable and name in (*DIMS, *results):
         raise InputError(argument, repr(name), allowed, "Choose another in [names].")

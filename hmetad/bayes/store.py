@@ -7,12 +7,12 @@ from pathlib import Path
 
 import xarray as xr
 
-from hmetad.arguments import checked, whole
+from hmetad.arguments import check_inputs, whole
+from hmetad.bayes.check_fit import check_fit
 from hmetad.bayes.containers import MAX_BYTES
-from hmetad.bayes.disk import read_folder
 from hmetad.bayes.fit import finish_fit, with_posterior_notices
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
-from hmetad.bayes.saved import check_fit
+from hmetad.bayes.zarr_store import read_folder
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.notice import notice_of, notices, with_notices
@@ -20,16 +20,16 @@ from hmetad.notice import notice_of, notices, with_notices
 __all__ = ["load_fit", "save_fit"]
 
 
-@checked()
+@check_inputs()
 def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
-    """Write a fit as netCDF, whole or not at all.
+    """Write a fit as netCDF; the file is complete, or is not written.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` returned.
     path : str or Path
-        The file; one that is there stays until the new one is complete.
+        The file; an existing one is kept until the new one is complete.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
     return path
 
 
-@checked(max_bytes=whole(1))
+@check_inputs(max_bytes=whole(1))
 def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Read a fit that `save_fit` or `hmetad fit` wrote.
 

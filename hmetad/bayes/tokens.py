@@ -1,4 +1,4 @@
-"""Signs and words of a formula, before it says anything.
+"""Signs and words of a formula, before it is parsed.
 
 Text → tokens, or FormulaError.
 """
@@ -71,7 +71,7 @@ def tokens_of(formula: str) -> list[Token]:
 
 
 def refuse_unbalanced(tokens: Sequence[Token]) -> None:
-    """Raise where brackets do not close, or stand too deep in each other."""
+    """Raise where brackets do not close, or are nested too deeply."""
     depths = depths_of(tokens)
     if min(depths) < 0 or depths[-1] != 0:
         raise FormulaError(allowed="Wilkinson's notation, every bracket closed")

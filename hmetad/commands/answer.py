@@ -1,4 +1,4 @@
-"""What a command answers with: one object for the terminal, for other programs and for files.
+"""Answer of a command: one object for the terminal, for other programs and for files.
 
 Answer → text on standard output, remarks on standard error, or the content of a file.
 """
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows under a title, and those of their columns that a reader is shown.
+    """Rows under a title, and the columns to show.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found, with what is to be known of it.
+    """Results of a command, with notices, seed and versions.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def give(answer: Answer, chosen: Format = "table", written: Sequence[Path] = ())
 
 
 def write_answer(answer: Answer, path: Path) -> None:
-    """Write an answer as .csv or .json, whole or not at all."""
+    """Write an answer as .csv or .json; the file is complete, or is not written."""
     chosen: Format = "csv" if path.suffix == ".csv" else "json"
     write_together({path: WRITERS[chosen](answer)})
 
@@ -128,13 +128,13 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def packages() -> dict[str, str]:
-    """Versions of what computes without sampling."""
+    """Versions of the packages that compute without sampling."""
     named = {name: version(name) for name in ("hmetad", "numpy", "scipy")}
     return {**named, "python": platform.python_version()}
 
 
 def command_line() -> str:
-    """What was typed, for the report that comes of it."""
+    """The command line, for the report."""
     return shlex.join(["hmetad", *sys.argv[1:]])
 
 

@@ -1,4 +1,4 @@
-"""What the command line was given, checked before the work begins.
+"""Options of the command line, checked before the work begins.
 
 Text of options → values, or an error that names the option.
 """
@@ -47,7 +47,7 @@ def given_options(**options: Any) -> dict[str, Any]:
 
 
 def split(names: list[str] | None) -> list[str]:
-    """Names parted by commas, in one option or several."""
+    """Names separated by commas, in one option or several."""
     return [name.strip() for part in names or () for name in part.split(",") if name.strip()]
 
 
@@ -60,7 +60,7 @@ def parse_correction(correction: str) -> Any:
 
 
 def parse_limits(rope: str) -> tuple[float, float]:
-    """Two numbers parted by a comma, the lower first."""
+    """Two numbers separated by a comma, the lower first."""
     try:
         lower, upper = map(float, rope.split(","))
     except ValueError as error:
@@ -72,21 +72,21 @@ def parse_limits(rope: str) -> tuple[float, float]:
 
 
 def parse_numbers(option: str, text: str) -> list[float]:
-    """Numbers parted by commas."""
+    """Numbers separated by commas."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(option, repr(text), "numbers, parted by commas") from error
+        raise InputError(option, repr(text), "numbers, separated by commas") from error
 
 
 def parse_pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
-    """Names and values, ``a=b``, parted by commas, in one option or several."""
+    """Names and values, ``a=b``, separated by commas, in one option or several."""
     if not given:
         return None
     pairs = [part.partition("=") for part in split(given)]
     for name, sign, _ in pairs:
         if not sign or not name:
-            raise InputError(option, repr(name), "name=value, parted by commas")
+            raise InputError(option, repr(name), "name=value, separated by commas")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 

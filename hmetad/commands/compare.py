@@ -68,15 +68,15 @@ def compare(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE", help="Fits of hmetad fit; of several, name=file.nc names one."
+            metavar="FILE", help="Fits of hmetad fit; name=file.nc gives one of several a name."
         ),
     ],
     over: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Levels to compare; of several fits any name, for the fits themselves. Without "
-            "it the quantity is judged as it is.",
+            help="Levels to compare; to compare several fits, any name. Without "
+            "it the quantity itself is judged.",
         ),
     ] = None,
     rope: Annotated[
@@ -93,7 +93,7 @@ def compare(
     ] = None,
     within: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="What is equal in both cells of a pair."),
+        typer.Option(metavar="COLUMNS", help="Columns that are equal in both cells of a pair."),
     ] = None,
     against: Annotated[
         str | None,
@@ -105,7 +105,7 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Weights of your own: a row per contrast, its name first, a column per level.",
+            help="Your own weights: a row per contrast, its name first, a column per level.",
         ),
     ] = None,
     kind: Annotated[
@@ -121,11 +121,11 @@ def compare(
     bonferroni: Annotated[
         bool, typer.Option("--bonferroni", help="Correct for the number of contrasts.")
     ] = False,
-    rank: Annotated[bool, typer.Option("--rank", help="Which is the best, too.")] = False,
+    rank: Annotated[bool, typer.Option("--rank", help="Also rank the levels.")] = False,
     sensitivity: Annotated[
         bool,
         typer.Option(
-            "--sensitivity", help="Fit again by the other κ and other priors, and decide."
+            "--sensitivity", help="Fit again with the other κ and other priors, and decide."
         ),
     ] = False,
     output: Annotated[

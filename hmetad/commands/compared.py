@@ -1,4 +1,4 @@
-"""What `hmetad compare` answers with.
+"""Answers of `hmetad compare`.
 
 Decisions, or draws of superiority, with ranks and other choices → Answer.
 """
@@ -28,7 +28,7 @@ type Fits = Mapping[str, "xr.DataTree"]
 
 
 def decisions_answer(decisions: "Decisions") -> Answer:
-    """Decisions as an answer: a row for each, and all that they rest on."""
+    """Decisions as an answer: a row for each, and the fits and settings."""
     record = hmetad.report.decisions_record(decisions)
     rows = record.pop("results")
     record.pop("notices")
@@ -43,7 +43,7 @@ def decisions_answer(decisions: "Decisions") -> Answer:
 
 
 def superiorities(draws: "xr.DataArray") -> Answer:
-    """Probabilities of superiority as an answer; no verdict comes of them."""
+    """Probabilities of superiority as an answer, without verdicts."""
     rows = rows_of(hmetad.compare.superiority_table(draws))
     said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
     shown = {**SUPERIORITY, **reasons_in(rows)}
@@ -78,7 +78,7 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
 
 
 def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
-    """Answer that says which fits it comes of."""
+    """Answer with the names of its fits."""
     return replace(answer, more={**answer.more, **about_fits(fits, paths)})
 
 

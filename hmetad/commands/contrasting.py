@@ -1,4 +1,4 @@
-"""What is to be judged: contrasts of cells, or a quantity as it is.
+"""Draws to judge: contrasts of cells, or a quantity itself.
 
 Fits and options → draws (chain, draw, pair or cell).
 """
@@ -103,7 +103,7 @@ def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
 
 
 def decided_otherwise(fits: Fits, decisions: "Decisions") -> "dict[str, Decisions]":
-    """The decisions again, by what was chosen otherwise when every fit was made again."""
+    """Decisions on refitted models, by the choice that differs."""
     again = {name: hmetad.sensitivity(fit, **sampling_options()) for name, fit in fits.items()}
     first = next(iter(again.values()))
     shared = [choice for choice in first if all(choice in found for found in again.values())]
@@ -147,7 +147,7 @@ def read_weights(path: Path) -> "pd.DataFrame":
 
 
 def needs_over(over: str | None, kind: Kind, **options: object) -> None:
-    """Refuse options about levels where no coordinate is named whose levels they are."""
+    """Refuse options about levels where no coordinate is named."""
     asked = {**options, "kind": kind if kind != "difference" else None}
     for name, value in asked.items():
         if over is None and value:

@@ -70,7 +70,7 @@ def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
 
 
 def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list[Any]:
-    """Labels parted by commas, in the type that the columns have."""
+    """Labels separated by commas, in the type that the columns have."""
     known: dict[str, Any] = {}
     for column in columns:
         if column in trials:
@@ -82,7 +82,7 @@ def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list
 
 
 def quantile_ratings(confidence: "pd.Series", ratings: int, within: Any = None) -> "pd.Series":
-    """Ratings by quantiles of confidence; what binning warns of is said in a line."""
+    """Ratings by quantiles of confidence; warnings become one line each."""
     if not confidence.notna().any():
         step = "Look at what was rejected; name the place of confidence by --field or --pattern."
         raise InputError("--ratings", "no confidence to make ratings of", "confidence", step)

@@ -62,7 +62,7 @@ def fit(
     by: By = None,
     covariates: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Columns, the same within a cell, for formulas."),
+        typer.Option(metavar="COLUMNS", help="Columns for formulas; constant within a cell."),
     ] = None,
     stimulus: Stimulus = "stimulus",
     response: Response = "response",
@@ -132,7 +132,7 @@ def fit(
 def refuse_full_disk(
     path: Path, counts: "xr.DataArray", spec: "hmetad.ModelSpec", draws: int | None
 ) -> None:
-    """Refuse a disk that has no room for the draws, before they are drawn."""
+    """Refuse a disk without room for the draws, before sampling."""
     options = {} if draws is None else {"draws": draws}
     needed = hmetad.bayes.posterior_bytes(counts, spec.record, **options)
     free = shutil.disk_usage(Path(os.path.realpath(path)).parent).free
@@ -143,7 +143,7 @@ def refuse_full_disk(
 
 
 def save_somewhere(fit: "xr.DataTree", path: Path) -> None:
-    """Save a fit; where that fails, keep what took long to draw elsewhere, and say where."""
+    """Save a fit; where that fails, save it in another folder, and say where."""
     try:
         hmetad.save_fit(fit, path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Fits from files, each under a name, and what they say of themselves.
+"""Fits from files, each under a name, with their notices, seeds and versions.
 
 Paths → fits by name; fits → notices, seeds, versions and levels of a coordinate.
 """
@@ -63,7 +63,7 @@ def judged_quantity(fits: Fits) -> str:
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
-    """Seed and model, where there is one fit, and what each was made of and with."""
+    """Seed and model, where there is one fit, and the settings and versions of each."""
     records = {
         name: {
             "file": str(paths[name]),

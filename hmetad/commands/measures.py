@@ -65,7 +65,9 @@ def measures(
     confidence: Confidence = "confidence",
     correct: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Right or wrong, where there is no stimulus."),
+        typer.Option(
+            metavar="COLUMN", help="Column with right or wrong, where there is no stimulus."
+        ),
     ] = None,
     ratings: Ratings = None,
     quantiles: Quantiles = None,
@@ -75,7 +77,9 @@ def measures(
     correction: Annotated[
         str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")
     ] = "none",
-    meta_d: Annotated[bool, typer.Option("--meta-d", help="meta-d′ by likelihood too.")] = False,
+    meta_d: Annotated[
+        bool, typer.Option("--meta-d", help="Add meta-d′ by maximum likelihood.")
+    ] = False,
     interval: Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")] = False,
     method: Annotated[
         Literal["percentile", "basic", "bca"],
@@ -98,7 +102,7 @@ def measures(
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count trials, and compute what needs no sampling of a posterior."""
+    """Count trials, and compute all measures that need no posterior."""
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS)
     if path is not None:

@@ -1,4 +1,4 @@
-"""Options that several commands have, each said once.
+"""Options that several commands share, each defined once.
 
 Nothing → types of options, for the signatures of commands.
 """
@@ -40,7 +40,7 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMNS",
-        help="Columns whose combinations are cells, parted by commas; subject=column renames one.",
+        help="Columns whose combinations are cells, comma-separated; subject=column renames one.",
     ),
 ]
 Stimulus = Annotated[str, typer.Option(metavar="COLUMN", help="What was shown.")]
@@ -48,23 +48,24 @@ Response = Annotated[str, typer.Option(metavar="COLUMN", help="What was answered
 Confidence = Annotated[str, typer.Option(metavar="COLUMN", help="Ratings 1 to K.")]
 Ratings = Annotated[
     int | None,
-    typer.Option(metavar="K", help="Number of ratings; by default the largest there is."),
+    typer.Option(metavar="K", help="Number of ratings; by default the largest rating in the file."),
 ]
 Limit = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=N", help="Read larger files: a limit that an error has named."),
+    typer.Option(metavar="NAME=N", help="Read larger files: set a limit that an error named."),
 ]
 Quantiles = Annotated[
-    int | None, typer.Option(metavar="K", help="Make K ratings of confidence that is none yet.")
+    int | None, typer.Option(metavar="K", help="Make K ratings from continuous confidence.")
 ]
 QuantilesWithin = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMNS", help="Quantiles of each subject or model apart, as its column says."
+        metavar="COLUMNS",
+        help="Take the quantiles within each level of these columns, such as subject.",
     ),
 ]
 Labels = Annotated[
-    str, typer.Option(metavar="S1,S2", help="Labels of the stimuli; by default as sorted.")
+    str, typer.Option(metavar="S1,S2", help="Labels of the stimuli; by default in sorted order.")
 ]
 Draws = Annotated[
     int | None,
@@ -80,7 +81,7 @@ TargetAccept = Annotated[
         min=0.5,
         max=0.999,
         metavar="P",
-        help="Higher, smaller steps: against divergences; 0.8, or 0.9 with few groups.",
+        help="Target acceptance; raise it against divergences. 0.8, or 0.9 with few groups.",
     ),
 ]
 Seed = Annotated[

@@ -59,7 +59,7 @@ def plan(
     ] = "0",
     ratings: Annotated[int, typer.Option(min=2, metavar="K", help="Number of ratings.")] = 4,
     subjects: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Subjects; of several their mean is judged.")
+        int, typer.Option(min=1, metavar="N", help="Subjects; with several, their mean is judged.")
     ] = 1,
     between_sd: Annotated[
         float, typer.Option(metavar="SD", help="Of log M between subjects.")
@@ -81,11 +81,13 @@ def plan(
     ] = "relative",
     probability: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Say how many trials give the true verdict as often."),
+        typer.Option(
+            metavar="P", help="Say how many trials give the true verdict with this probability."
+        ),
     ] = None,
     half_width: Annotated[
         float | None,
-        typer.Option(metavar="W", help="Say how many trials make the interval as narrow."),
+        typer.Option(metavar="W", help="Say how many trials give intervals with this half-width."),
     ] = None,
     draws: Annotated[
         int, typer.Option(min=2, metavar="N", help="Studies simulated of each size.")
@@ -138,7 +140,7 @@ def plan(
 
 
 def needs_one_goal(probability: float | None, half_width: float | None, rope: str | None) -> None:
-    """Refuse two goals at once, one that nothing reaches, and a verdict that has no ROPE."""
+    """Refuse two goals at once, an impossible one, and a verdict without a ROPE."""
     if probability is not None and half_width is not None:
         raise InputError("--probability", f"{probability:g} and --half-width", "one of the two")
     if probability is not None and rope is None:
@@ -164,10 +166,10 @@ def needed_for(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[int | None
 
 
 def whole_numbers(option: str, text: str) -> list[int]:
-    """Whole numbers parted by commas."""
+    """Whole numbers separated by commas."""
     numbers = parse_numbers(option, text)
     if not all(number.is_integer() for number in numbers):
-        raise InputError(option, repr(text), "whole numbers, parted by commas")
+        raise InputError(option, repr(text), "whole numbers, separated by commas")
     return [int(number) for number in numbers]
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "report"]
 
-# What only a folder of draws holds, as hmetad.bayes.disk names it: to import that takes seconds.
+# Files that only a folder of draws holds. hmetad.bayes.zarr_store names them too, but takes
+# seconds to import.
 STORE = ("fit.json", "draws.zarr")
 EXAMPLES = """
 hmetad report fit.nc -o page.html --question "Who knows more?"

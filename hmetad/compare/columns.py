@@ -1,4 +1,4 @@
-"""The columns of a table of decisions: what each is, how it comes about, and where it is shown.
+"""Columns of a table of decisions: meaning, computation, and where each is shown.
 
 What was found and judged of each quantity → values by column; rows → the columns to show.
 """
@@ -20,10 +20,10 @@ class Column:
     ----------
     name, means : str
     terminal, page : str, optional
-        Headings; without one it is in the whole table alone, as in files. ``{null}`` stands for
-        the null value.
+        Headings; a column without one is only in the complete table and in files. ``{null}``
+        stands for the null value.
     compute : callable, optional
-        What was found, by name → values; else they are what was found by its own name, if so.
+        Summaries by name → values. Without it, the summary of the same name, if there is one.
     is_reason : bool, optional
         Whether it is shown where there is anything in it.
     """

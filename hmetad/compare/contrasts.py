@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import checked, of_type, refuse_same_names
+from hmetad.arguments import check_inputs, of_type, refuse_same_names
 from hmetad.compare.dependence import dependence
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -27,7 +27,7 @@ from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 
 __all__ = [
     "Kind",
@@ -43,14 +43,13 @@ type Floats = NDArray[np.float64]
 Kind = Literal["difference", "log_ratio", "superiority"]
 # Rows of draws at a time, in numbers: what fits a processor's cache.
 CHUNK = 2**18
-NAMED = 5
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
 }
 
 
-@checked("draws", kind=of_type(str))
+@check_inputs(skip=("draws",), kind=of_type(str))
 def contrast(
     draws: Draws | Mapping[str, Draws],
     *,
@@ -81,7 +80,7 @@ def contrast(
         A level of `over`: every other level minus this one. By default all pairs, each level
         minus every later one, in the order in which the cells have them.
     matrix : DataFrame or DataArray, optional
-        Contrasts of one's own in place of pairs: rows named contrasts, columns levels of `over`
+        Your own contrasts in place of pairs: rows named contrasts, columns levels of `over`
         (of a DataArray the dim named like `over`, else the second). Weights of a row sum to 0;
         levels without a column have weight 0.
     kind : {"difference", "log_ratio", "superiority"}
@@ -98,7 +97,7 @@ def contrast(
     DataArray
         Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
         those of positive and of negative weight), those of `within`, and withheld: codes of the
-        errors that a fit says of the cells of a pair, for which `decide` gives no verdict. attrs
+        error notices of the fit on the cells of a pair, for which `decide` gives no verdict. attrs
         quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
         pairing_rule, and notices: those of the draws, ``"left-out"`` where a stratum lacks a level,
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
@@ -227,7 +226,7 @@ def check_request(
     matrix: object,
     independent: bool,
 ) -> None:
-    """Refuse what contradicts itself."""
+    """Refuse arguments that contradict each other."""
     if not isinstance(draws, xr.DataArray | Mapping):
         got = type(draws).__name__
         raise InputError("draws", got, "a fit, draws of a quantity, or fits by name")
@@ -255,7 +254,7 @@ def cells_of(
 
 
 def comparable(values: xr.DataArray, kind: Kind) -> Floats:
-    """What is subtracted or compared: values, or their logarithms, NaN where there is none."""
+    """Values to subtract or compare: as they are, or logarithms, NaN where undefined."""
     numbers = values.values.astype(float)
     if kind != "log_ratio":
         return numbers
@@ -355,15 +354,14 @@ def strata_without(
 
 
 def left_out(missing: Sequence[str]) -> list[Notice]:
-    """Notice on what could not be formed for want of a level, if there is such."""
+    """Notice of contrasts that could not be formed because a level is missing, if any."""
     if not missing:
         return []
-    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    return [notice_of("left-out", strata=f"{'; '.join(missing[:NAMED])}{more}")]
+    return [notice_of("left-out", strata=first_few(missing))]
 
 
 def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict[str, str]:
-    """Attrs with the weights that contrasts were made by, if they were."""
+    """Attrs with the weights of contrasts, where a matrix was given."""
     if matrix is None:
         return {}
     table = as_table(matrix, over).astype(float)

@@ -16,8 +16,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names
-from hmetad.codes import limit
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.compare.columns import COLUMNS, headings, labelled_columns
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
@@ -30,6 +29,7 @@ from hmetad.compare.quantities import (
 from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import answers, unsettled_answers, with_withheld
 from hmetad.errors import InputError, one_line
+from hmetad.notice_registry import limit
 
 __all__ = [
     "Decisions",
@@ -42,8 +42,8 @@ __all__ = [
 IntervalKind = Literal["eti", "hdi"]
 type Floats = NDArray[np.float64]
 
-# What `contrast` says of itself, and of what to know.
-SAID = (
+# Attrs of a contrast that the decisions on it keep.
+CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices"),
 )
@@ -52,10 +52,10 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True)
 class Decisions:
-    """Verdicts on a set of quantities, with all that they rest on.
+    """Verdicts on a set of quantities, with the settings and results that they are based on.
 
     Tables, text and figures render this one object, so that they cannot disagree. It shows itself
-    as a short table; `table` has everything, and `hmetad.notices` what else to know.
+    as a short table; `table` has everything, and `hmetad.notices` reads the notices.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Decisions:
 
     @property
     def attrs(self) -> Mapping[Any, Any]:
-        """What the draws or estimates say of themselves; `notices` reads what to know from it."""
+        """Attrs of the draws or estimates; `notices` reads the notices in them."""
         return self.results.attrs
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Decisions:
         return f"<p>{escape(headline(self))}</p>\n{table}"
 
 
-@checked("rope")
+@check_inputs(skip=("rope",))
 def decide(
     draws: xr.DataArray,
     *,
@@ -147,9 +147,9 @@ def decide(
         levels of a coefficient.
     rope : tuple of float
         Region of practical equivalence, on the scale of the draws. There is no default: what
-        is negligible is the analyst's to say.
+        is negligible is for the analyst to decide.
     null : float
-        Value that "no effect" has.
+        Value of "no effect".
     ci_prob : float
         Probability of the interval.
     ci_kind : {"eti", "hdi"}
@@ -164,8 +164,8 @@ def decide(
         those of `contrast` or of the fit, ``"undefined"``, ``"constant"``, ``"rhat"`` (above 1.01,
         of the contrast itself) or ``"few-draws"`` (fewer than four a chain). Where the draws are
         good but not enough of them, `unsettled` names the answers that 2 Monte Carlo errors could
-        change; verdict and full_verdict are then "unreliable", and more draws settle them.
-        `notices` reads what the draws carry.
+        change; verdict and full_verdict are then "unreliable"; more draws help.
+        `notices` reads the notices of the draws.
 
     Raises
     ------
@@ -206,20 +206,20 @@ def decide(
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
     refuse_taken(draws)
     results = xr.Dataset(labelled_columns(values, dim), coords)
-    said = {k: v for k, v in draws.attrs.items() if k in SAID}
+    said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
 
 def refuse_taken(judged: xr.DataArray) -> None:
-    """Refuse coordinates that are called like a column, for the table would have two."""
-    # Contrasts bring their reasons along; of cells it would be a grouping column.
+    """Refuse coordinates with the name of a column: the table would have two of it."""
+    # Contrasts have a coordinate withheld; of cells it would be a grouping column.
     brought = set() if "cell" in judged.dims else {"withheld"}
     refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
 
 
 def short_table(decisions: Decisions) -> pd.DataFrame:
-    """Columns of the table that are shown unasked; reasons where there are any."""
+    """Columns of the table that are shown by default; reasons where there are any."""
     table = decisions.table()
     shown = table[[*headings(table.to_dict("records"), "terminal")]]
     return shown.map(lambda cell: one_line(cell, None) if isinstance(cell, str) else cell)
@@ -272,7 +272,7 @@ def judged_dim(draws: xr.DataArray) -> str:
 
 
 def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
-    """Codes of what keeps each quantity from being judged; empty text where nothing does."""
+    """Codes of why there is no verdict on each quantity; empty text where there is one."""
     number = len(found["mean"])
     is_contrast = "withheld" in draws.coords
     fit_says = joined_codes(*error_flags(as_cells(draws))) if not is_contrast else []

@@ -1,4 +1,4 @@
-"""What is taken for independent and may be paired: separate fits, and cells of the same items.
+"""Cells that are compared as independent but may be paired: separate fits, or the same items.
 
 Draws and their cells (chain, draw, cell) → list of Notice.
 Source: Boehm et al. (2018) for separate fits; Miller (2024) for items.

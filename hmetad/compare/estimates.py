@@ -1,4 +1,4 @@
-"""Estimates that are judged by their standard errors: what they say of themselves.
+"""Notices of estimates that are judged by their standard errors.
 
 DataArray of estimates with notices → codes of what withholds a verdict, and notices.
 Source: Boehm et al. (2018) for tests of shrunken estimates.
@@ -19,8 +19,8 @@ def withheld_codes(values: xr.DataArray) -> list[str]:
     ----------
     values : DataArray, shape (n,)
         Estimates, with dim cell; or of pairs of cells, with coordinates left and right as
-        `z_test` gives them, or withheld as `contrast` does. Of others an error holds of all, as
-        of a coefficient.
+        `z_test` gives them, or withheld as `contrast` does. For others, such as a coefficient,
+        an error concerns all.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def withheld_codes(values: xr.DataArray) -> list[str]:
 
 
 def shrunken_notice(values: xr.DataArray) -> list[Notice]:
-    """Notice of estimates of a model that drew them to each other, which its fit has marked.
+    """Notice of partially pooled estimates, which their fit has marked.
 
     Examples
     --------

@@ -11,19 +11,19 @@ import arviz_stats
 import pandas as pd
 from arviz_stats.utils import ELPDData
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 
 __all__ = ["compare_models"]
 
-# Sivula et al.: below this the models predict alike, and the standard error is not to be relied on.
+# Sivula et al.: below this the models predict alike, and the standard error is unreliable.
 SMALL_DIFFERENCE = 4
 ERRORS = 2
 
 
-@checked("results")
+@check_inputs(skip=("results",))
 def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd.DataFrame:
-    """Compare models by what they predict of trials that they have not seen.
+    """Compare models by their predictions of trials that they have not seen.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     Notes
     -----
     In words: a difference of elpd below 4 is small whatever its standard error; a larger one
-    counts if it is more than 2 standard errors. Results with high Pareto k are named as not to be
-    relied on.
+    counts if it is more than 2 standard errors. Results with high Pareto k are named as
+    unreliable.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def check_results(results: Mapping[str, ELPDData]) -> None:
 
 
 def in_words(row: pd.Series, is_reference: bool) -> str:
-    """What the row of a model says."""
+    """Row of a model in words."""
     margin = ERRORS * row["dse"]
     size = abs(row["elpd_diff"])
     if is_reference:

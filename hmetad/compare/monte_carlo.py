@@ -1,4 +1,4 @@
-"""How far draws can be trusted: effective draws, R̂ and errors of quantiles, many rows at once.
+"""Precision of draws: effective draws, R̂ and errors of quantiles, many rows at once.
 
 Draws (row, chain, draw) → one number per row. Chains are split in halves throughout, so that a
 drift within a chain shows as well as a difference between chains.
@@ -200,7 +200,7 @@ def autocorrelations(split: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         rho = 1 - (within - covariance) / variance
     rho[:, 0] = 1
-    # An even number of lags, below n - 1: sums of fewer products than two say nothing.
+    # An even number of lags, below n - 1: a sum of fewer than two products is too rough.
     return rho[:, : max(2, 2 * ((n - 1) // 2))]
 
 

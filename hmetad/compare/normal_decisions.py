@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.compare.columns import labelled_columns
 from hmetad.compare.decisions import Decisions, check_arguments, refuse_taken
 from hmetad.compare.estimates import shrunken_notice, withheld_codes
@@ -25,7 +25,7 @@ __all__ = ["decide_normal"]
 type Floats = NDArray[np.float64]
 
 
-@checked("rope", estimate=arrays_of_numbers, se=arrays_of_numbers)
+@check_inputs(skip=("rope",), estimate=arrays_of_numbers, se=arrays_of_numbers)
 def decide_normal(
     estimate: ArrayLike | xr.DataArray,
     se: ArrayLike | xr.DataArray,

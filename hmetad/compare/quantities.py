@@ -1,8 +1,8 @@
 """One quantity of a fit, as cells with coordinates.
 
 DataTree, Dataset or DataArray of draws → DataArray (chain, draw, cell). What has dims of its own,
-such as a coefficient over the levels of a factor, gets a cell for each place; errors that a fit
-says of its cells stay with them.
+such as a coefficient over the levels of a factor, gets a cell for each place; error notices
+of a fit stay with their cells.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.codes import about_m_alone
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice_registry import about_m_alone
 from hmetad.results import about
 
 __all__ = [
@@ -130,7 +130,7 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
 
 
 def check_not_empty(draws: xr.DataArray) -> None:
-    """Refuse draws of which there are none, or that are of nothing."""
+    """Refuse draws without any draw, or without any cell or pair."""
     none = [str(dim) for dim, size in draws.sizes.items() if size == 0]
     if none:
         got = f"none: {', '.join(none)} of length 0"
@@ -175,7 +175,7 @@ def as_cells(values: xr.DataArray) -> xr.DataArray:
 def stacked_notices(
     values: xr.DataArray, labels: Sequence[str], owner: Sequence[str] | None
 ) -> dict[Any, Any]:
-    """Attrs whose notices speak of stacked cells, each with the cell it belongs to.
+    """Attrs whose notices name stacked cells, each with the cell that it belongs to.
 
     A coefficient belongs to no cell: an error about the sampling of some cells concerns it
     whole, one about the sign of d′ or meta-d′ in them does not.
@@ -193,7 +193,7 @@ def stacked_notices(
 
 
 def errors_on(draws: xr.DataArray) -> list[Notice]:
-    """Errors that draws carry, as far as they concern the quantity."""
+    """Error notices of draws that concern the quantity."""
     of_m = about(str(draws.name)) == "M"
     errors = [notice for notice in notices(draws) if notice.severity == "error"]
     return [error for error in errors if of_m or not about_m_alone(error.code)]

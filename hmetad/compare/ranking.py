@@ -1,7 +1,7 @@
-"""Which level is the best, which is second: the posterior of ranks.
+"""Posterior of the ranks of levels: which is the best, which is second.
 
 Posterior draws (chain, draw, cell) → Dataset (cell) of shares of ranks. Draws are ranked one by
-one, so that what levels have in common, and what is uncertain in each, is in the ranks.
+one, so that the ranks contain what levels share and the uncertainty of each.
 Source: Goldstein & Spiegelhalter (1996).
 """
 
@@ -14,8 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import checked, refuse_same_names, with_variables
-from hmetad.codes import limit
+from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
 from hmetad.compare.monte_carlo import (
@@ -28,6 +27,7 @@ from hmetad.compare.quantities import Draws, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
 from hmetad.notice import notice_attrs, notices
+from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in
 
 __all__ = ["rank", "rank_table"]
@@ -36,7 +36,7 @@ type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[Any]]
 
 
-@checked("draws")
+@check_inputs(skip=("draws",))
 def rank(
     draws: Draws | Mapping[str, Draws],
     *,
@@ -53,7 +53,7 @@ def rank(
     ----------
     draws, var, over, within, independent
         As in `contrast`. Of separate fits, each cell's draws are moved on by their own part of a
-        run, so that equal seeds leave no trace.
+        run, so that equal seeds have no effect.
     largest_first : bool
         Rank 1 is the largest value; else the smallest.
     ci_prob : float
@@ -128,7 +128,7 @@ def rank(
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
-@checked(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
+@check_inputs(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
 def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     """Ranks as a table: stratum by stratum, the best first.
 
@@ -214,7 +214,7 @@ def superiority(flat: Floats) -> Floats:
 
 
 def best_draws(is_best: Floats, rows: Floats) -> Floats:
-    """Effective draws of being the best; where it never changes, of what ranks rest on."""
+    """Effective draws of being the best; where it never changes, of the distances from the mean."""
     never_changes = np.ptp(is_best, axis=(1, 2)) == 0
     return np.where(never_changes, effective_draws(rows), effective_draws(is_best))
 
@@ -227,7 +227,7 @@ def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
 def untrusted(rows: Floats) -> str:
     """Why the draws of a stratum, (level, chain, draw), leave its ranks without a verdict.
 
-    Chains are judged by each level's distance from the mean of all, which is what ranks rest on.
+    Chains are judged by each level's distance from the mean of all, since ranks depend on it.
     """
     if len(rows) < 2:
         return "alone"

@@ -1,7 +1,7 @@
 """The same decisions on other fits, to see whether another choice changes a verdict.
 
-Decisions and fits by name → Decisions by name. What was compared, and by which rule, is read off
-the first decisions, so that nothing can be asked otherwise by mistake.
+Decisions and fits by name → Decisions by name. The comparison and the rule are read from the
+first decisions, so that they cannot differ by mistake.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions, IntervalKind, decide
 from hmetad.compare.quantities import Draws, one_variable
@@ -20,7 +20,7 @@ from hmetad.untrusted import parse_json
 __all__ = ["repeat_decisions"]
 
 
-@checked()
+@check_inputs()
 def repeat_decisions(
     decisions: Decisions, fits: Mapping[str, Draws | Mapping[str, Draws]]
 ) -> dict[str, Decisions]:

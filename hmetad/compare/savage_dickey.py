@@ -14,7 +14,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, finite, refuse_same_names
+from hmetad.arguments import check_inputs, finite, refuse_same_names
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import (
@@ -37,7 +37,7 @@ HOW = (
 )
 
 
-@checked("fit", null=finite)
+@check_inputs(skip=("fit",), null=finite)
 def bayes_factor(
     fit: xr.DataTree,
     *,
@@ -67,7 +67,7 @@ def bayes_factor(
     Dataset
         ``bf01`` (for the null) and ``bf10`` = 1/bf01, with ``mcse_bf01`` and ``mcse_bf10``;
         ``posterior_density`` and ``prior_density`` at the null; per pair of a difference, else per
-        place of `var`. The coordinate withheld has the codes of the errors that a fit says of it;
+        place of `var`. The coordinate withheld has the codes of the error notices of the fit on it;
         ``"outside"`` where the null lies beyond all draws, so that the density there is not known
         and results are NaN; ``"undefined"`` where draws are.
 
@@ -83,7 +83,7 @@ def bayes_factor(
     with kernel densities by ArviZ. Errors are those of the kernel's mean over the effective draws;
     they leave out the bias of the kernel, a few percent. A Bayes factor is as good as its prior:
     a wider prior favours the null. Where the null is far in a tail of the posterior, its density
-    rests on few draws: read "strong", not the digits.
+    depends on few draws: read "strong", not the digits.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def densities(posterior: Floats, prior: Floats, null: float) -> dict[str, float 
         grid, density, width = array_stats.kde(draws.ravel())
         found[name] = float(np.interp(null, grid, density))
         found[f"{name}_error"] = kernel_error(draws, null, float(width))
-    # Between a few stray draws and the rest a density of 0 says no more than none at all.
+    # Between a few stray draws and the rest, a density of 0 means that it is not known.
     is_known = min(float(found["posterior"]), float(found["prior"])) > 0
     return {**found, "reason": ""} if is_known else {**nothing, "reason": "outside"}
 

@@ -35,7 +35,7 @@ def separate_cells(
     fits : mapping of str to DataTree, Dataset or DataArray
         Draws beyond those of the shortest fit are left out.
     var : str or None
-        The quantity; a single number, such as a group's mean, is a cell of its own.
+        The quantity; a single number, such as a group's mean, is one cell.
     names : sequence of str
         Coordinates in use. The first takes the names of the fits, where cells lack it.
 

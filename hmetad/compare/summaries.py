@@ -1,4 +1,4 @@
-"""Draws in numbers: mean, interval, shares, and how far each can be trusted.
+"""Summaries of draws: mean, interval, shares, and their Monte Carlo errors.
 
 Draws (row, chain, draw) → arrays with an element per row. Rows are taken in parts that fit the
 processor's cache, so that ten thousand contrasts need little more memory than their draws.
@@ -29,7 +29,7 @@ CHUNK = 2**18
 def summarise(
     rows: Floats, *, level: float, is_hdi: bool, null: float, rope: tuple[float, float]
 ) -> Columns:
-    """What is judged of each row, and its Monte Carlo errors.
+    """Summaries of each row, and their Monte Carlo errors.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.errors import InputError
@@ -15,7 +15,7 @@ from hmetad.errors import InputError
 __all__ = ["superiority_table"]
 
 
-@checked()
+@check_inputs()
 def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     r"""Probability that the left value is larger than the right one, a row per pair.
 

@@ -47,7 +47,7 @@ def type1_differences(
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray, or mapping of str to them
-        What is compared. Draws of M alone do not tell: nothing is said.
+        What is compared. Draws of M alone give no notice.
     values : DataArray
         Draws of the quantity, (chain, draw, cell).
     names : sequence of str

@@ -17,7 +17,7 @@ type Flags = NDArray[np.bool_]
 type Answers = dict[str, NDArray[Any]]
 
 FULL_RULE_MARGIN = 0.025
-# Monte Carlo errors by which a bound may be off: all but one in twenty are nearer.
+# Monte Carlo errors by which a bound may be off: 19 in 20 are nearer.
 ERRORS = 2
 FEWEST_IN_TAIL = 5
 
@@ -56,7 +56,7 @@ def answers(found: Mapping[str, Floats], rope: tuple[float, float], null: float)
 def unsettled_answers(
     found: Mapping[str, Floats], given: Answers, rope: tuple[float, float], null: float
 ) -> dict[str, Flags]:
-    """Which answers could be others, were there more draws.
+    """Which answers could change with more draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Contrasts of one's own: weights of levels, checked and laid over the cells of a design.
+"""The user's contrasts: weights of levels, checked and applied to the cells of a design.
 
 Matrix of weights (contrast, level) and cells → weights (contrast, cell).
 """
@@ -84,7 +84,7 @@ def weighted_cells(
 def checked_weights(
     matrix: pd.DataFrame | xr.DataArray, levels: NDArray[Any], over: str
 ) -> pd.DataFrame:
-    """Weights as a data frame of numbers, or the reason why they make no contrasts."""
+    """Weights as a data frame of numbers, or an error that says why they are no contrasts."""
     table = as_table(matrix, over)
     if table.empty or not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
         raise InputError("matrix", f"{table.shape} of {set(table.dtypes)}", "a table of numbers")

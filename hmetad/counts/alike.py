@@ -1,7 +1,7 @@
-"""Labels that a reader cannot tell apart, and texts that no file keeps.
+"""Labels that a reader cannot tell apart, and texts that files cannot store.
 
 Texts of labels → the same, InputError or notices. Two labels look alike where they differ only in
-spaces, in signs that are not seen or in how an accent is written (Unicode's normal form C).
+spaces, in invisible characters or in how an accent is written (Unicode's normal form C).
 """
 
 import unicodedata
@@ -17,7 +17,7 @@ __all__ = ["alike_notices", "as_seen", "refuse_alike", "refuse_unwritable"]
 
 
 def as_seen(text: str) -> str:
-    """Text as a reader sees it: accents composed, no unseen signs, single spaces.
+    """Text as a reader sees it: accents composed, no invisible characters, single spaces.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 
 __all__ = ["bin_confidence"]
@@ -37,7 +37,7 @@ def bin_confidence(
     edges: Sequence[float] | None = ...,
     within: Sequence[Hashable] | ArrayLike | None = ...,
 ) -> NDArray[Any]: ...
-@checked("edges")
+@check_inputs(skip=("edges",))
 def bin_confidence(
     values: pd.Series | ArrayLike,
     ratings: int,
@@ -84,9 +84,10 @@ def bin_confidence(
     Notes
     -----
     Quantiles go by rank: with average rank :math:`\rho_i` among the n values of a group, the
-    rating is :math:`\lceil K(\rho_i - 1/2)/n \rceil`. Ties share a rank and so never part. Where
-    they leave a quantile empty, the ratings above move down, so that a group has 1..K' with no
-    gap. Intervals of equal width keep their numbers, empty or not; a value on a cut goes up.
+    rating is :math:`\lceil K(\rho_i - 1/2)/n \rceil`. Ties share a rank, so they get the same
+    rating. Where they leave a quantile empty, the ratings above move down, so that a group has
+    1..K' with no gap. Intervals of equal width keep their numbers, empty or not; a value on a cut
+    goes up.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def width_ratings(
 
 
 def warn_of_lost_ratings(remaining: NDArray[np.integer], ratings: int) -> None:
-    """Warn, once, where equal values leave fewer ratings than asked."""
+    """Warn once where equal values give fewer ratings than requested."""
     if remaining.min() < ratings:
         warnings.warn(
             f"Equal or too few values: {remaining.min()} of {ratings} ratings remain where the "

@@ -1,4 +1,4 @@
-"""What may be counted: refuse what may not be, with the next step.
+"""Check trials and count tables; errors say what to do next.
 
 Columns, labels and ratings of a DataFrame of trials, or a count table → the same, or InputError.
 """
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_alike, refuse_unwritable
 from hmetad.counts.correctness import (
-    TYPE2_MEASURES,
     looks_like_correctness,
     refuse_correctness,
     response_is_correctness,
+    type2_measures,
 )
 from hmetad.errors import InputError, nearest
 
@@ -50,7 +50,7 @@ MAX_INFERRED_RATINGS = 20
 def check_trials(
     trials: pd.DataFrame, roles: Mapping[str, str], by: Sequence[str], covariates: Sequence[str]
 ) -> None:
-    """Refuse trials whose columns do not say what their roles need.
+    """Refuse trials whose columns do not fit their roles.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
 
 
 def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
-    """Refuse what is no count table, and name what does apply to a type-2 table.
+    """Refuse what is no count table, and name the measures of a type-2 table.
 
     Parameters
     ----------
     counts : DataArray
-        What came; a count table has the dims stimulus, response and rating, and maybe more.
+        The argument; a count table has the dims stimulus, response and rating, and maybe more.
     used_by : str
         Name of the function that needs the stimulus, for the message.
 
@@ -199,17 +199,17 @@ def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
     InputError
         If `counts` is no DataArray, lacks one of the dims, has other stimuli or responses than S1
         and S2 in this order, ratings that do not rise, or counts below 0 or missing. The counts
-        of a lazy table are not looked at.
+        of a lazy table are not checked.
 
     Examples
     --------
-    >>> require_stimulus(xr.DataArray([[3, 9]], dims=["correct", "rating"]), "sdt")
+    >>> table = xr.DataArray([[3, 9]], dims=["correct", "rating"])
+    >>> require_stimulus(table, "sdt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     hmetad.errors.InputError: counts: got a type-2 table with dims (correct, rating), allowed is a \
-count table with dims stimulus, response and rating. sdt needs the stimulus, which right and wrong \
-answers do not hold. With correctness in its place M-ratio is mostly near 1, whatever the truth. \
-To this table apply measures of correctness and confidence alone: auroc2 (the area under the \
-type-2 ROC), gamma, phi, mean_confidence and meta_information.
+count table with dims stimulus, response and rating. sdt needs the stimulus, which a table of \
+right and wrong answers does not have. With correctness in its place M-ratio is mostly near 1, \
+whatever the truth. To this table apply measures of correctness and confidence alone: auroc2, ...
     """
     allowed = "a count table with dims stimulus, response and rating"
     start = "Make one with count_trials or from_nr."
@@ -218,9 +218,9 @@ type-2 ROC), gamma, phi, mean_confidence and meta_information.
     dims = f"dims ({', '.join(map(str, counts.dims))})"
     if "correct" in counts.dims:
         step = (
-            f"{used_by} needs the stimulus, which right and wrong answers do not hold. With "
-            "correctness in its place M-ratio is mostly near 1, whatever the truth. To this table "
-            f"apply {TYPE2_MEASURES}."
+            f"{used_by} needs the stimulus, which a table of right and wrong answers does not "
+            "have. With correctness in its place M-ratio is mostly near 1, whatever the truth. To "
+            f"this table apply {type2_measures()}."
         )
         raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
     if not set(TYPE1_DIMS) <= set(counts.dims):
@@ -232,7 +232,7 @@ type-2 ROC), gamma, phi, mean_confidence and meta_information.
 
 
 def refuse_other_stimuli(counts: xr.DataArray) -> None:
-    """Refuse stimuli or responses that are not S1 and S2 in order, which is read by position."""
+    """Refuse stimuli or responses that are not S1 and S2 in order: they are read by position."""
     for dim in ("stimulus", "response"):
         labels = counts[dim].to_numpy().tolist() if dim in counts.coords else list(STIMULI)
         if labels != list(STIMULI) or counts.sizes[dim] != len(STIMULI):
@@ -244,7 +244,7 @@ def refuse_other_stimuli(counts: xr.DataArray) -> None:
 
 
 def refuse_falling_ratings(counts: xr.DataArray) -> None:
-    """Refuse ratings that do not rise: what is read by position would differ from what is named.
+    """Refuse ratings that do not rise, since ratings are read by position.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Units that are drawn whole: the items or subjects that several trials share.
+"""Units that are resampled as a whole: the items or subjects that several trials share.
 
 Count table with a coordinate that names the unit of each cell → tables of the other grouping
 columns, with every unit counted as often as it was drawn.
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hmetad.codes import limit
 from hmetad.counts.correct import type2_notices
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_where, notices, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]
 
@@ -118,7 +118,7 @@ def pooled_table(
     dropped = [name for name in pooled["cell"].coords if name not in ("cell", *others.columns)]
     labels = cell_labels(others.iloc[first].reset_index(drop=True))
     pooled = pooled.drop_vars(dropped).assign_coords(cell=labels)
-    # Notices of single units say nothing of their sum.
+    # Notices of single units do not apply to their sum.
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(table) if not notice.cells]
     own = count_notices(pooled) if "stimulus" in pooled.dims else type2_notices(pooled)
@@ -149,7 +149,7 @@ def weighted_tables(
     kind : {"bootstrap", "dirichlet"}
         Whole numbers of times, or the weights of the Bayesian bootstrap.
     generators : list of numpy.random.Generator
-        One per part; they move on.
+        One per part; their state changes.
 
     Returns
     -------

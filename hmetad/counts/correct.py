@@ -1,4 +1,4 @@
-"""Trials that are right or wrong, and what is left of a count table without its stimulus.
+"""Type-2 tables, from trials that are right or wrong or from a count table.
 
 DataFrame of trials, or DataArray (cell, stimulus, response, rating) → DataArray (cell, correct,
 rating) of counts, the type-2 table. Source: Galvin, Podd, Drga & Whitmore (2003).
@@ -12,8 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
-from hmetad.codes import limit
+from hmetad.arguments import check_inputs
 from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
@@ -41,6 +40,7 @@ from hmetad.counts.table import (
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, notices_where, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 
@@ -48,7 +48,7 @@ CORRECT = ("wrong", "right")
 SIDES = (False, True)
 
 
-@checked("trials", "by", "correct", "confidence")
+@check_inputs(skip=("trials", "by", "correct", "confidence"))
 def count_correct(
     trials: pd.DataFrame,
     *,
@@ -88,7 +88,7 @@ def count_correct(
     Raises
     ------
     InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        If a column is missing, used twice or has a reserved name; if a value of
         `correct` says neither right nor wrong; if confidence is not an integer 1..K (at most
         1000).
 
@@ -129,9 +129,9 @@ def count_correct(
     return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
-    """Type-2 table of a count table, summed over what was shown; or a type-2 table as it is.
+    """Type-2 table of a count table, summed over stimuli; a type-2 table is returned as it is.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
     DataArray
         ``counts`` (trials) with dims (..., correct, rating), correct being "wrong" and "right": a
         trial is right where response equals stimulus; ratings without numbers get 1..K. Attrs and
-        notices of `counts` are carried along, without the labels of what was shown; the notices
+        notices of `counts` are carried along, without the labels of the stimuli; the notices
         of `type2_notices` are added.
 
     Raises
     ------
     InputError
-        If `counts` is neither, holds a negative or missing count, or is a type-2 table and should
-        be told apart by response.
+        If `counts` is neither, holds a negative or missing count, or is a type-2 table while
+        `response_conditional` is set.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def refuse_other_labels(counts: xr.DataArray) -> None:
 
 
 def is_said(notice: Notice, said: Sequence[Notice]) -> bool:
-    """Whether the same was noticed before, of these cells and maybe of others."""
+    """Whether an earlier notice of the same code covers these cells."""
     return any(old.code == notice.code and {*notice.cells} <= {*old.cells} for old in said)
 
 

@@ -1,6 +1,6 @@
-"""Correctness in the place of the stimulus or of the response, told by names and values.
+"""Detect correctness in the place of the stimulus or of the response, by names and values.
 
-Trials and the names of their columns → nothing, or InputError with the way back.
+Trials and the names of their columns → nothing, or InputError that says how to rebuild the table.
 """
 
 import re
@@ -10,25 +10,22 @@ from typing import Any
 import pandas as pd
 
 from hmetad.errors import InputError
+from hmetad.results import type2_functions
 
 __all__ = [
     "CUT_TRIALS",
-    "TYPE2_MEASURES",
     "as_correct",
     "looks_like_correctness",
     "refuse_correctness",
     "response_is_correctness",
+    "type2_measures",
 ]
 
 # Stimulus, response and whether that was right.
 Row = tuple[Any, Any, bool | None]
 
-# Fewer trials of a response, or of a stimulus, prove nothing about where it comes from.
+# With fewer trials of a response, or of a stimulus, its origin cannot be proven.
 CUT_TRIALS = 10
-TYPE2_MEASURES = (
-    "measures of correctness and confidence alone: auroc2 (the area under the type-2 ROC), gamma, "
-    "phi, mean_confidence and meta_information"
-)
 
 CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
 ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
@@ -38,12 +35,12 @@ WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
 
 
 def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> None:
-    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
+    """Refuse correctness as the stimulus or the response, detected by the names of the columns."""
     if is_correctness_name(response):
         raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
     if is_correctness_name(stimulus):
         got = f"column {stimulus!r}, named like correctness"
-        step = f"Where only correctness is known use {TYPE2_MEASURES}."
+        step = f"Where only correctness is known use {type2_measures()}."
         raise InputError("stimulus", got, "what was shown, in two labels", step)
     few = trials[stimulus].value_counts().min() < CUT_TRIALS
     for name in filter(is_correctness_name, trials.columns):
@@ -54,9 +51,9 @@ def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> No
         if goes_with_correctness(rows) and not few:
             got = f"column {stimulus!r}, which goes with {name!r} in every row"
             step = (
-                f"Where only correctness is known use {TYPE2_MEASURES}; count_correct makes their "
-                "table. With correctness as the stimulus M-ratio is mostly near 1, whatever the "
-                "truth."
+                f"Where only correctness is known use {type2_measures()}; count_correct makes "
+                "their table. With correctness as the stimulus M-ratio is mostly near 1, whatever "
+                "the truth."
             )
             raise InputError("stimulus", got, "what was shown, in two labels", step)
 
@@ -70,8 +67,8 @@ def repeats_correctness(rows: Sequence[Row]) -> bool:
 def goes_with_correctness(rows: Sequence[Row]) -> bool:
     """Whether the stimulus is the correctness column in two labels, and that is not s == r.
 
-    Where one response is always given, the stimulus goes with correctness by nature; correctness
-    is s == r there.
+    Where one response is always given, the stimulus and correctness always agree; correctness is
+    s == r there.
     """
     pairs = {(s, x) for s, _, x in rows}
     is_one_to_one = len(pairs) == 2 == len({s for s, _ in pairs})
@@ -82,7 +79,7 @@ def goes_with_correctness(rows: Sequence[Row]) -> bool:
 def rows_with_correctness(
     trials: pd.DataFrame, stimulus: str, response: str, name: str
 ) -> list[Row]:
-    """Distinct stimulus, response and right or wrong; none for what is no correctness."""
+    """Distinct rows of stimulus, response and right or wrong; empty if it is no correctness."""
     # The first rows spare a continuous score the search for its distinct rows.
     if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
         return []
@@ -110,9 +107,15 @@ def looks_like_correctness(values: Iterable[object]) -> bool:
 
 
 def response_is_correctness(got: str, stimulus: str) -> InputError:
-    """Error for correctness in the place of the response, with the way back."""
+    """Error for correctness in the place of the response, with the next step."""
     step = (
         f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
-        f"label where it was not. With no two alternatives use {TYPE2_MEASURES}."
+        f"label where it was not. With no two alternatives use {type2_measures()}."
     )
     return InputError("response", got, "the choice made, in the labels of the stimulus", step)
+
+
+def type2_measures() -> str:
+    """The measures that need no stimulus, in words for a message."""
+    *names, last = type2_functions()
+    return f"measures of correctness and confidence alone: {', '.join(names)} and {last}"

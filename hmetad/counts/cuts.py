@@ -1,4 +1,4 @@
-"""Responses that are a cut of the rating: told from the counts, and refused or noticed.
+"""Responses that are a cut of the rating: detected in the counts, then refused or noticed.
 
 Counts (cell, stimulus, response, rating) and what the cells are grouped by → list of Notice, or
 InputError. Source: the withdrawn analysis of Cacioli (2026).
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.correctness import CUT_TRIALS, TYPE2_MEASURES
+from hmetad.counts.correctness import CUT_TRIALS, type2_measures
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
 
@@ -46,14 +46,14 @@ def cut_notices(
     Raises
     ------
     InputError
-        If they are not allowed and there is proof: of all trials together, of a level of one
+        If they are not allowed and there is proof: for all trials together, of a level of one
         grouping column, or of a cell, each response has ten trials and two ratings, and every
         rating of the one response is below every rating of the other.
 
     Notes
     -----
     Where a response always comes with one and the same rating, a strong bias looks the same. It is
-    noticed where it holds of all trials together, and never refused.
+    noticed where it holds for all trials together, and never refused.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def cut_notices(
 
 def cut_notice(cells: Sequence[str]) -> Notice:
     """Notice of cells whose responses a cut of the rating determines; none stands for all."""
-    return notice_of("response-is-confidence-cut", cells, type2_measures=TYPE2_MEASURES)
+    return notice_of("response-is-confidence-cut", cells, type2_measures=type2_measures())
 
 
 def pool_cells(used: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:

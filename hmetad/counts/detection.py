@@ -1,7 +1,7 @@
-"""Correctness in the place of the stimulus: the door to an analysis that answers nothing.
+"""Correctness in the place of the stimulus, on explicit request: an analysis without an answer.
 
-Type-2 table (cell, correct, rating) → count table (cell, stimulus, response, rating) that says what
-it is. Source: Cacioli (2026), an analysis that its author withdrew.
+Type-2 table (cell, correct, rating) → count table (cell, stimulus, response, rating) with a
+notice. Source: Cacioli (2026), an analysis that its author withdrew.
 """
 
 import json
@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
-from hmetad.counts.correctness import TYPE2_MEASURES
+from hmetad.counts.correctness import type2_measures
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
@@ -23,7 +23,7 @@ __all__ = ["ACKNOWLEDGEMENT", "as_detection"]
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
 
 
-@checked("type2_table", "acknowledge")
+@check_inputs(skip=("type2_table", "acknowledge"))
 def as_detection(
     type2_table: xr.DataArray, *, acknowledge: str = "", cut: int | None = None
 ) -> xr.DataArray:
@@ -35,7 +35,7 @@ def as_detection(
         Type-2 table with dims (cell, correct, rating), as `count_correct` makes it; further dims
         are kept.
     acknowledge : str
-        ``"M-ratio near 1 by construction"``, literally: what is known of the result beforehand.
+        ``"M-ratio near 1 by construction"``, literally: the result, known in advance.
     cut : int, optional
         Ratings up to here are the response S1, "wrong". By default half of them, as in the
         withdrawn analysis; where their number is odd a cut has to be given.
@@ -60,10 +60,10 @@ def as_detection(
 
     .. math:: n[s, S1, k] = n_2[s, t + 1 - k], \quad n[s, S2, k] = n_2[s, t + k]
 
-    Type-1 and type-2 responses are then cuts of one variable, told apart by nothing: where its
+    Type-1 and type-2 responses are then cuts of one variable: where its
     distributions for right and wrong are normal with equal variance, M-ratio is 1, however well
-    confidence tells the two apart. A table that is folded like this cannot be told from that of a
-    task with two alternatives; so the notice travels with it.
+    confidence tells the two apart. A table that is folded like this looks like that of a task
+    with two alternatives; so it carries the notice.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def as_detection(
 
 def correctness_notice() -> Notice:
     """Notice of a table whose stimulus is correctness."""
-    return notice_of("correctness-as-stimulus", type2_measures=TYPE2_MEASURES)
+    return notice_of("correctness-as-stimulus", type2_measures=type2_measures())
 
 
 def refuse_unacknowledged(acknowledge: object) -> None:

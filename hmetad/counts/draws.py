@@ -60,7 +60,7 @@ def draw_tables(
 
 
 def cell_generator(seed: int, position: int) -> np.random.Generator:
-    """Random numbers of one cell, the same whatever is drawn for others.
+    """Random numbers of one cell; they do not depend on the draws of other cells.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def seed_entropy(seed: int | None) -> int:
 
 
 def permute_rows(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Ratings (2, K) dealt out anew over the two rows, each with as many trials as before."""
+    """Ratings (2, K) permuted between the two rows, each with as many trials as before."""
     colors = table.sum(axis=0)
     first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)
     return np.stack([first, colors - first], axis=1)
@@ -104,7 +104,7 @@ def multinomial(row: NDArray[Any], n: int, generator: np.random.Generator) -> ND
 
 
 def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Dirichlet draws of a row of counts, as counts; what was never seen stays 0."""
+    """Dirichlet draws of a row of counts, as counts; an outcome without trials stays 0."""
     gammas = generator.standard_gamma(row, size=(n, len(row)))
     sums = gammas.sum(axis=1, keepdims=True)
     return row.sum() * gammas / np.where(sums == 0, 1.0, sums)

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.draws import Hold, Kind
@@ -25,14 +25,14 @@ __all__ = ["resample_interval"]
 Method = Literal["percentile", "basic", "bca"]
 type Floats = NDArray[np.float64]
 
-# Bias from which on draws are said to lie beside the estimate, in their SD.
+# Bias, in SD of the draws, above which there is a notice.
 FAR_BESIDE = 0.5
-# What the mean of equal draws may lie beside them, relative to their size.
+# Rounding error of the mean of equal draws, relative to their size.
 ROUNDING = 1e-9
 SUMMARY = ("estimate", "lower", "upper")
 
 
-@checked("counts", "statistic", seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
 def resample_interval(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -64,7 +64,7 @@ def resample_interval(
     Dataset
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
         ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
-        variable is undefined do not count, and are noticed.
+        variable is undefined are left out, with a notice.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def defined_only(values: Floats) -> Floats:
 
 
 def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[Notice]:
-    """Notice of cells whose draws lie to one side of the estimate: it is biased, and they twice."""
+    """Notice of cells whose draws lie to one side of the estimate, which is biased."""
     defined = np.isfinite(values)
     number = np.maximum(defined.sum(axis=-1), 1)
     kept = np.where(defined, values, 0.0)

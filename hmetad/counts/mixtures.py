@@ -1,4 +1,4 @@
-"""Columns that trials have and cells do not: mixed difficulty, and items that cells share.
+"""Columns of the trials that differ within cells: mixed difficulty, and items that cells share.
 
 DataFrame of trials and the cells they were counted in → list of Notice, and lists of cells.
 Source: Rahnev & Fleming (2019) for what mixtures do to M-ratio.
@@ -71,8 +71,8 @@ def rows_in_cells(
     by : sequence of str
         The grouping columns.
     stimulus, column : str
-        The column of the stimuli, and the one in question. Of a number its size counts: its sign
-        is often that of the stimulus.
+        The column of the stimuli, and the one in question. Of a number only the absolute value is
+        used: its sign often is that of the stimulus.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def mixture_notices(
     labels : sequence of str
         Names of the cells.
     by, used : sequence of str
-        The grouping columns, and all the columns in use: none of those is looked at.
+        The grouping columns, and all the columns in use, which are not examined.
     stimulus : str
         The column of the stimuli. What it determines, such as the sign of a contrast, is not
         mixed.
@@ -162,7 +162,7 @@ def cells_of_the_same_items(
     Parameters
     ----------
     trials, cells, labels, by, used, stimulus
-        As in `mixture_notices`; the first column that is named like items is looked at.
+        As in `mixture_notices`; the first column that is named like items is used.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def cells_of_the_same_items(
 
     Notes
     -----
-    Of more than 2000 items some 2000 are looked at; of more than 3000 cells, none.
+    Of more than 2000 items some 2000 are used; with more than 3000 cells, none.
 
     Examples
     --------

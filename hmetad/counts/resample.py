@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
 from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
@@ -29,7 +29,7 @@ type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 AT_ONCE = 50_000
 
 
-@checked("counts", "statistic", seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -56,17 +56,17 @@ def resample(
         ``"bootstrap"``: as many trials as there were, drawn with replacement. ``"dirichlet"``:
         the posterior of the probabilities of the outcomes under an improper prior, times the
         number of trials (the Bayesian bootstrap); counts are then fractions. ``"permutation"``:
-        ratings are dealt out anew among the trials of each response (of all trials, in a type-2
-        table), whichever the stimulus: the null hypothesis that confidence knows nothing.
+        ratings are permuted among the trials of each response (of all trials, in a type-2
+        table), whichever the stimulus: the null hypothesis that confidence has no information.
     hold : {"none", "stimulus"}, optional
-        Whether the number of trials of each stimulus is held, or drawn with the rest.
+        ``"stimulus"`` keeps the number of trials of each stimulus; ``"none"`` draws it too.
     cluster : str, optional
         Name of the coordinate whose levels are drawn, whole, in place of trials: ``"item"`` or
         ``"subject"``. Counts of the units drawn are added, so that the result has one cell for
         each combination of the other grouping columns. Units that several cells share are drawn
         for all of them at once, which keeps paired data paired.
     seed : int, optional
-        Seed; one that was made up is found in the attrs.
+        Seed; a random one, found in the attrs, where none is given.
 
     Returns
     -------
@@ -87,8 +87,8 @@ def resample(
 
     .. math:: n^* \sim \mathrm{Multinomial}(N, n/N), \quad n^* \sim N\,\mathrm{Dirichlet}(n)
 
-    Where a statistic is undefined in a draw it is NaN there, and the notice ``"undefined-draws"``
-    says how often.
+    Where a statistic is undefined in a draw it is NaN there; the notice ``"undefined-draws"`` has
+    the share of such draws.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def check_arguments(
 
 
 def refuse_counts(table: xr.DataArray, kind: str) -> None:
-    """Refuse what nothing can be drawn from; trials are drawn from whole numbers only."""
+    """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
     if table.sizes["cell"] == 0:
         raise InputError("counts", "a table without cells", "at least one cell")
     is_whole = table.dtype.kind in "iu"

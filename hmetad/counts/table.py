@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.alike import alike_notices, refuse_unwritable
 from hmetad.counts.checks import (
     STIMULI,
@@ -38,7 +38,7 @@ __all__ = ["count_trials", "from_nr", "to_nr"]
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 
 
-@checked("trials", "by", "covariates", "stimulus", "response", "confidence", "labels")
+@check_inputs(skip=("trials", "by", "covariates", "stimulus", "response", "confidence", "labels"))
 def count_trials(
     trials: pd.DataFrame,
     *,
@@ -150,7 +150,7 @@ def count_trials(
     return with_notices(counts, found)
 
 
-@checked("nR_S1", "nR_S2")
+@check_inputs(skip=("nR_S1", "nR_S2"))
 def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     """Count table from the field's count vectors.
 
@@ -206,7 +206,7 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     return with_notices(counts, [*count_notices(counts), *alike_notices(cells, labels)])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count vectors of a count table: the inverse of `from_nr`.
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.codes import limit
 from hmetad.counts.checks import STIMULI, require_stimulus
 from hmetad.counts.mixtures import is_item_name
 from hmetad.notice import Notice, notices_where
+from hmetad.notice_registry import limit
 from hmetad.untrusted import read_attr
 
 __all__ = ["count_notices", "items_together"]

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from hmetad.arguments import checked as checked_arguments
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, Trial, inspect_trial
@@ -26,7 +26,7 @@ PLACES = ("task", "model", "log", "id", "epoch", "item")
 KEPT = Trial._fields[:-1]
 
 
-@checked_arguments()
+@check_inputs()
 def read_inspect(
     path: str | Path,
     *,

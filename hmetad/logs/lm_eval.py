@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.lines import Line, json_lines
@@ -31,7 +31,7 @@ PLACES = ("task", "model", "run", "filter", "doc_id", "repeat", "item")
 KEPT = Trial._fields[:-1]
 
 
-@checked()
+@check_inputs()
 def read_lm_eval(
     path: str | Path,
     *,

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
@@ -35,7 +35,7 @@ MOST_OPTIONS = 200_000_000
 OWN = ("item", "stimulus", "response", "confidence")
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def option_pairs(
     trials: pd.DataFrame,
     *,
@@ -130,7 +130,7 @@ def option_pairs(
     return frame
 
 
-@checked()
+@check_inputs()
 def count_pairs(
     pairs: pd.DataFrame, *, by: By = (), covariates: By = (), ratings: int | None = None
 ) -> xr.DataArray:

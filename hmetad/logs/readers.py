@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_ai import read_inspect
 from hmetad.logs.lm_eval import read_lm_eval
@@ -41,7 +41,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 )
 
 
-@checked()
+@check_inputs()
 def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     r"""Trials of a log of a kind, ready to be counted.
 

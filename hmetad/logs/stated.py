@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.logs.statements import Statement, as_number, read_statement, stated_wording
 
@@ -27,7 +27,7 @@ LARGEST_OTHER = 50
 TOLERANCE = 1e-9
 
 
-@checked("values")
+@check_inputs(skip=("values",))
 def parse_confidence(
     values: Iterable[Any],
     *,

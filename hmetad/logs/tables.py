@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.logs.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.logs.lines import lines_of
@@ -39,7 +39,7 @@ NO_TABLE = (
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
-@checked()
+@check_inputs()
 def read_table(
     path: str | Path,
     *,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import Limits
 from hmetad.logs.stated import Scale, parse_confidence
@@ -20,7 +20,7 @@ from hmetad.logs.trials import safe_text
 __all__ = ["long_table", "read_trials"]
 
 
-@checked("columns")
+@check_inputs(skip=("columns",))
 def read_trials(
     path: str | Path,
     *,
@@ -92,7 +92,7 @@ def read_trials(
     return trials
 
 
-@checked()
+@check_inputs()
 def long_table(
     trials: pd.DataFrame,
     *,

@@ -1,7 +1,7 @@
 """Every measure that applies to a table, in one.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
-(cell). Which functions are called, the table of results says: a new measure is an entry there.
+(cell). The table of results lists the functions to call: a new measure is an entry there.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def measures_of(
         if result.measured and (has_stimulus or not result.stimulus):
             calls.setdefault((result.function, result.options), result)
     found = [measure_result(counts, result, options) for result in calls.values()]
-    # Each carries the notices of the counts and its own; what only one says is kept.
+    # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
     bare = [part.assign_attrs(notices="[]") for part in found]
     # One name, one quantity: two measures that differ under one name are refused here.

@@ -9,10 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.codes import limit
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.mixtures import is_item_name
 from hmetad.notice import Notice, notice_where, notices_where
+from hmetad.notice_registry import limit
 from hmetad.results import about
 from hmetad.untrusted import read_attr
 
@@ -34,15 +34,15 @@ def unequal_ratings(table: xr.DataArray) -> list[Notice]:
     Parameters
     ----------
     table : DataArray
-        Count table or type-2 table; of tables with further dims, as resampling draws them,
-        nothing is said.
+        Count table or type-2 table; tables with further dims, such as
+        resampled ones, give no notice.
 
     Returns
     -------
     list of Notice
-        ``"unequal-ratings"`` (warning), or none. A cell that may miss a rating by chance is left
-        to the notices of few trials and empty ratings: one with fewer than 100 trials, or with
-        fewer than 10 expected by the shares of the ratings in all cells.
+        ``"unequal-ratings"`` (warning), or none. A cell that may lack a rating by chance is not
+        named here but in the notices of few trials and empty ratings: one with fewer than 100
+        trials, or with fewer than 10 expected by the shares of the ratings in all cells.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Are right answers held with more confidence than wrong ones? A rank test that needs no fit.
+"""Is confidence higher for right answers than for wrong ones? A rank test that needs no fit.
 
 Count table (cell, stimulus, response, rating) → z (cell), and a notice of cells where it is not
 clear. Source: Mann & Whitney (1947); Lehmann (1975) for ties; Fleming (2017) for what such cells do
@@ -8,6 +8,7 @@ to log M.
 import xarray as xr
 
 from hmetad.notice import Notice, notice_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["CLEAR_Z", "confidence_z", "faint_confidence"]
 
@@ -15,7 +16,7 @@ CLEAR_Z = 1.96
 
 
 def confidence_z(counts: xr.DataArray) -> xr.DataArray:
-    """Rank test, per cell, of whether right answers are held with more confidence than wrong ones.
+    """Rank test, per cell, of whether confidence is higher for right answers than for wrong ones.
 
     Parameters
     ----------
@@ -50,9 +51,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
     return (excess / error.where(error > 0, 1)).where(pairs.sum("of") > 0)
 
 
-def faint_confidence(
-    counts: xr.DataArray, backward: xr.DataArray, step: str = "more-trials"
-) -> list[Notice]:
+def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "") -> list[Notice]:
     """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
 
     Parameters
@@ -60,9 +59,9 @@ def faint_confidence(
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating).
     backward : DataArray of bool
-        Cells of which something worse is said already.
+        Cells with a more severe notice; they are not named again.
     step : str, optional
-        What to do about it, by its name in the table of codes.
+        What to do about it; else the advice to collect more trials.
 
     Returns
     -------
@@ -77,4 +76,4 @@ def faint_confidence(
     ('A',)
     """
     is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
-    return notice_where(is_faint, "confidence-sign", step=step)
+    return notice_where(is_faint, "confidence-sign", step=step or sentence("more-trials"))

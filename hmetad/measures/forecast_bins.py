@@ -1,4 +1,4 @@
-"""Bins of confidence, and what a reliability diagram shows of them.
+"""Bins of confidence, and the values that a reliability diagram shows.
 
 `Forecasts` and a number of bins → bin of each forecast → arrays (cell, bin).
 Source: Murphy (1973).

@@ -1,4 +1,4 @@
-"""Trials as forecasts of being right: how often each confidence was given, and how often it held.
+"""Trials as forecasts: how often each confidence was given, and how often the trial was right.
 
 DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row per cell and distinct
 confidence). Source: Murphy (1973), who counts forecasts by their distinct values.
@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.codes import limit
 from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, renamed_columns
@@ -26,6 +25,7 @@ from hmetad.counts.table import (
 )
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
+from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 
 __all__ = [
@@ -176,7 +176,7 @@ def describe_results(
     section: str,
     **texts: object,
 ) -> xr.Dataset:
-    """Dataset of the values, each with what a section of the table of results says of it."""
+    """Dataset of the values, each with the attrs of a section of the table of results."""
     coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
     refuse_same_names(coords, [*values, *(dim for dims, _ in values.values() for dim in dims)])
     result = xr.Dataset(coords=coords, attrs=judged.attrs)

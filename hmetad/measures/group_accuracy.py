@@ -1,4 +1,4 @@
-"""What a group makes of its members' independent responses, and how often it is then right.
+"""Responses and accuracy of a group, from the independent responses of its members.
 
 Probabilities of each member's responses, (..., members, responses) → accuracy of the group (...);
 log-odds of what was said, (..., members) → those of the group (...).

@@ -1,4 +1,4 @@
-"""Groups: how often several observers are right together, and what they say together.
+"""Groups: accuracy and responses of several observers together.
 
 Accuracies (cell, member), or shares and confidence (cell, member, rating), of independent members
 → DataArray or Dataset (cell); responses and confidence (trial, member) → Dataset (trial).
@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.counts.checks import Label
 from hmetad.errors import InputError
 from hmetad.measures.group_accuracy import (
@@ -50,9 +50,9 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-@checked("accuracy")
+@check_inputs(skip=("accuracy",))
 def majority_vote(accuracy: Values) -> xr.DataArray:
-    r"""Accuracy of a group that goes with the majority of its members.
+    r"""Accuracy of a group that follows the majority of its members.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
-@checked("accuracy")
+@check_inputs(skip=("accuracy",))
 def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     r"""Accuracy of a group that weighs each member's vote by the log-odds of its accuracy.
 
@@ -141,7 +141,7 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     return with_notices(result, [*notices(members), *missing(members.isnull())])
 
 
-@checked(share=arrays_of_numbers)
+@check_inputs(share=arrays_of_numbers)
 def predictionwise_vote(
     share: Values,
     confidence: Values,
@@ -226,7 +226,7 @@ def predictionwise_vote(
     return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
 
 
-@checked("accuracy", accuracy_s1=arrays_of_numbers)
+@check_inputs(skip=("accuracy",), accuracy_s1=arrays_of_numbers)
 def group_bounds(
     accuracy: Values, *, accuracy_s1: Values | None = None, prior: float = 0.5
 ) -> xr.Dataset:
@@ -293,7 +293,7 @@ def group_bounds(
     return with_notices(result, [*notices(members), *notices(others), *gaps, *below])
 
 
-@checked()
+@check_inputs()
 def combine_predictions(
     responses: Values,
     confidence: Values,

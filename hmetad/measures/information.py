@@ -1,4 +1,4 @@
-"""Information-theoretic metacognition: how much confidence tells, and how much of what it could.
+"""Information-theoretic metacognition: what confidence adds, in bits and as a share.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
 (cell). Source: Dayan (2023) for meta-I and its ratios; Meyen et al. (2025) for the bounds, the
@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
 from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
@@ -42,7 +42,7 @@ CLEAR, CLEAR_SHARE = 6.635, 0.05
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
 
 
-@checked("counts", seed=seed_or_none)
+@check_inputs(skip=("counts",), seed=seed_or_none)
 def meta_information(
     counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
 ) -> xr.Dataset:
@@ -57,7 +57,7 @@ def meta_information(
         Number of tables to draw from each cell in order to estimate the bias of the five measures
         of metacognition and subtract it; 0 for the plug-in estimates.
     seed : int, optional
-        Seed of these draws; one that was made up is found in the attrs. Same seed, same answer.
+        Seed of these draws; a random one, found in the attrs, where none is given.
     hold : {"none", "stimulus"}, optional
         Whether the number of trials of each stimulus is held in these draws. ``"none"`` draws the
         whole table, as in the paper.
@@ -95,9 +95,9 @@ def meta_information(
         \text{meta-}I &= info - lower = H_2(acc) - \sum_i \hat m_i H_2(\hat c_i), \\
         RMI &= \frac{\text{meta-}I}{upper - lower}
 
-    meta-I₁ʳ divides meta-I by meta-I(d′) of `normal_noise_information`, where the sign of d′ is of
-    no account, meta-I₂ʳ by H₂(acc). Where such a divisor is 0 the ratio is NaN, and a notice says
-    so; near d′ = 0 meta-I₁ʳ is worth little, and its estimate of bias less. meta-I counts also
+    meta-I₁ʳ divides meta-I by meta-I(d′) of `normal_noise_information`, which ignores the sign of
+    d′, meta-I₂ʳ by H₂(acc). Where such a divisor is 0 the ratio is NaN, and a notice says
+    so; near d′ = 0 meta-I₁ʳ is unreliable, and its estimate of bias more so. meta-I counts also
     what unequal accuracy of the two responses tells (``"response-bias"``). All of these depend on
     the number of ratings.
 
@@ -215,7 +215,7 @@ def label_estimates(
 
 
 def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
-    """Notices of cells without an answer, or with one that needs a word."""
+    """Notices of cells without an answer, or with a doubtful one."""
     like = result["meta_i"]
     flat = {str(name): values.to_numpy().ravel() for name, values in result.data_vars.items()}
     own = problems_of_tables if "info" in flat else problems_of_type2_tables

@@ -1,4 +1,4 @@
-"""How much, and how little, an observer of known accuracy may tell: information and ROC bounds.
+"""Bounds on information and on ROC curves, for observers of known accuracy.
 
 Accuracy and prior (array_like or DataArray) → Dataset of a lower and an upper bound. They hold for
 observers that choose the more probable label and whose confidence is the probability of it.
@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.errors import InputError
 from hmetad.results import attrs_of, names_of
 
@@ -32,7 +32,7 @@ type Numbers = ArrayLike | xr.DataArray
 SLACK = 1e-9
 
 
-@checked(accuracy=arrays_of_numbers)
+@check_inputs(accuracy=arrays_of_numbers)
 def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     r"""Least and greatest transmitted information that an accuracy allows.
 
@@ -97,7 +97,7 @@ def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     )
 
 
-@checked(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
+@check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
 def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     r"""Bounds on the pseudo type-1 ROC, whose observation is confidence signed by the prediction.
 
@@ -135,7 +135,7 @@ def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     return labelled_results(bounds_of_tpr, rates_and_accuracy(fpr, accuracy), "type1_roc_bounds")
 
 
-@checked(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
+@check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
 def type2_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     r"""Bounds on the type-2 ROC: confidence where predictions are right and where they are wrong.
 

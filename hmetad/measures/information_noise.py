@@ -1,4 +1,4 @@
-"""What ideal observers tell: the information of normal, binary and uniform noise.
+"""Information of ideal observers with normal, binary and uniform noise.
 
 d′ or accuracy (array_like or DataArray) → Dataset. Two labels, equally probable; confidence is the
 probability of the label that was chosen.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
-from hmetad.arguments import arrays_of_numbers, checked
+from hmetad.arguments import arrays_of_numbers, check_inputs
 from hmetad.measures.information_bounds import (
     Numbers,
     binary_entropy,
@@ -35,14 +35,14 @@ LARGEST = 75.0
 KNOTS = 7501
 
 
-@checked(dprime=arrays_of_numbers)
+@check_inputs(dprime=arrays_of_numbers)
 def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     r"""Information that an observer with normal noise transmits, and its surplus meta-I(d′).
 
     Parameters
     ----------
     dprime : float, array_like or DataArray
-        Sensitivity (SD of the evidence); its sign is of no account. NaN gives NaN.
+        Sensitivity (SD of the evidence); its sign is ignored. NaN gives NaN.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def normal_noise_information(dprime: Numbers) -> xr.Dataset:
     return labelled_results(normal_observer, {"dprime": values}, "normal_noise_information")
 
 
-@checked(accuracy=arrays_of_numbers)
+@check_inputs(accuracy=arrays_of_numbers)
 def noise_information(accuracy: Numbers) -> xr.Dataset:
     r"""Information that three kinds of noise transmit at the same accuracy.
 
@@ -115,7 +115,7 @@ def meta_i_of_dprime(dprime: Floats) -> Floats:
     Parameters
     ----------
     dprime : ndarray, shape (...)
-        Sensitivities (SD of the evidence); the sign is of no account.
+        Sensitivities (SD of the evidence); the sign is ignored.
 
     Returns
     -------

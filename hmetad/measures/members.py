@@ -1,4 +1,4 @@
-"""What is known of the members of a group: labelled arrays, or an error that says why not.
+"""Arguments about the members of a group → labelled arrays, checked.
 
 DataArray with dim member, or array_like whose last axis it is → DataArray (..., member), checked.
 """

@@ -1,4 +1,4 @@
-"""Whether accuracy rises with confidence: the check that a scale of confidence has its order.
+"""Whether accuracy rises with confidence: a check of the order of a scale of confidence.
 
 DataFrame of trials → Dataset (cell), and (cell, bin).
 Source: Spearman (1904); Wilson (1927); Clopper & Pearson (1934).
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def accuracy_by_confidence(
     trials: pd.DataFrame,
     *,
@@ -130,7 +130,7 @@ def accuracy_by_confidence(
 
 
 def check_interval(interval: object, ci_prob: object) -> None:
-    """Refuse an interval or a probability that is none."""
+    """Refuse an unknown interval, or a number that is no probability."""
     if interval not in get_args(Interval):
         raise InputError("interval", repr(interval), "'wilson' or 'exact'")
     open_probability("ci_prob", ci_prob)

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 from hmetad.measures.forecast_bins import (
@@ -52,7 +52,7 @@ BINNING = {
 }
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def calibration(
     trials: pd.DataFrame,
     *,
@@ -76,10 +76,10 @@ def calibration(
     confidence : str, optional
         Column with the probability of being right, as stated, 0 to 1.
     bins : int, optional
-        Number of bins, B; it means nothing to ``"distinct"``.
+        Number of bins, B; not used by ``"distinct"``.
     method : {"mass", "width", "distinct"}, optional
         ``"mass"``: about as many trials of the cell in each bin, by rank as in `bin_confidence`;
-        equal confidences never part, and a bin that they leave empty stays empty. ``"width"``:
+        equal confidences share a bin, and a bin that they leave empty stays empty. ``"width"``:
         intervals ((b − 1)/B, b/B], 0 in the first. ``"distinct"``: a bin for each distinct
         confidence. Recorded in the attrs, as is `bins`.
 

@@ -1,4 +1,4 @@
-"""What measures make of their numbers: quotients that may be undefined, and arrays that say more.
+"""Results of measures: quotients that may be undefined, and arrays with attrs.
 
 Arrays → array; array and the name of a result → DataArray with long_name, units and source.
 """
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """Quotient, NaN where there is nothing to divide by.
+    """Quotient, NaN where the divisor is not above 0.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 def describe(
     like: xr.DataArray, name: str, values: NDArray[Any], section: str = ""
 ) -> xr.DataArray:
-    """Values under their name, in the dims of `like`, with what the table of results says of them.
+    """Values with a name, the dims of `like`, and the attrs of the table of results.
 
     Examples
     --------

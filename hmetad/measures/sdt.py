@@ -14,12 +14,12 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
 from hmetad.measures.comparability import pair_notices
 from hmetad.measures.results import ratio
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 from hmetad.results import attrs_of, names_of
 
 __all__ = [
@@ -53,7 +53,7 @@ class Type1Rates(NamedTuple):
     rejections: Floats
 
 
-@checked("counts", "correction")
+@check_inputs(skip=("counts", "correction"))
 def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Sensitivity, bias and their standard errors, per cell.
 
@@ -112,7 +112,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
         estimates[name].attrs = attrs_of(name, "sdt")
     d = estimates["dprime"]
     masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
-    return hand_on(estimates, counts, notices_where(masks))
+    return copy_notices(estimates, counts, notices_where(masks))
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
@@ -176,7 +176,7 @@ def z_scores(yes: ArrayLike, no: ArrayLike) -> tuple[Floats, Floats]:
     return np.where(defined, z, np.nan), np.where(defined, variance, np.nan)
 
 
-@checked()
+@check_inputs()
 def z_test(
     estimates: xr.Dataset, var: str, left: str | Sequence[str], right: str | Sequence[str]
 ) -> xr.Dataset:
@@ -319,4 +319,4 @@ def differences(
         result[name].attrs = {"long_name": f"{text} {long_name}", "units": units, "quantity": var}
     result["z"].attrs = {"long_name": "difference over its standard error", "units": "1"}
     result["p"].attrs = {"long_name": "two-sided p of the normal test", "units": "1"}
-    return hand_on(result, estimates, pair_notices(estimates, var, left, right))
+    return copy_notices(result, estimates, pair_notices(estimates, var, left, right))

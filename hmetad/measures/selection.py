@@ -1,4 +1,4 @@
-"""Selective prediction: how accurate the answers are when the least confident are held back.
+"""Selective prediction: accuracy of the answers when the least confident ones are withheld.
 
 DataFrame of trials → Dataset (cell), and (cell, coverage).
 Source: El-Yaniv & Wiener (2010); Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al.
@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import plain_array
 from hmetad.errors import InputError
 from hmetad.measures.forecasts import (
@@ -39,7 +39,7 @@ TIES = "expected over a random order of equal confidences"
 OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
-@checked("trials")
+@check_inputs(skip=("trials",))
 def selective_prediction(
     trials: pd.DataFrame,
     *,

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.arguments import checked, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.counts.correct import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
@@ -27,7 +27,7 @@ GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
 Floats = NDArray[np.float64]
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     r"""Type-2 ROC curve: right against wrong trials with at least some rating, per cell.
 
@@ -65,7 +65,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     (array([0. , 0.5, 1. ]), array([0.  , 0.75, 1.  ]))
     """
     table = type2_counts(counts)
-    wrong, right = sides(table)
+    wrong, right = wrong_and_right(table)
     false_alarms, hits = from_above(wrong), from_above(right)
     rates = [ratio(trials, trials[..., -1:]) for trials in (false_alarms, hits)]
     values = {
@@ -76,13 +76,13 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     }
     K = table.sizes["rating"]
     refuse_same_names(table.coords, ["point", "at_least"])
-    like = one_value(table).expand_dims(point=K + 1, axis=-1)
+    like = measure_template(table).expand_dims(point=K + 1, axis=-1)
     curve = dataset_of(like, "type2_roc", values)
     curve = curve.assign_coords(point=np.arange(K + 1), at_least=("point", np.arange(K + 1, 0, -1)))
     return with_notices(curve, notices(table))
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
     r"""Area under the type-2 ROC curve, per cell.
 
@@ -124,11 +124,11 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     table = type2_counts(counts, response_conditional=response_conditional)
     concordant, discordant, tied = pairs(table)
     area = ratio(concordant + tied / 2, concordant + discordant + tied)
-    result = describe(one_value(table), "auroc2", area)
+    result = describe(measure_template(table), "auroc2", area)
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> xr.DataArray:
     r"""Gamma, the resolution of confidence, by one of three estimators, per cell.
 
@@ -184,11 +184,11 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
         new = undefined_notice(table, value, "undefined-gamma.tied")
-    result = describe(one_value(table), f"gamma_{estimator}", value).rename("gamma")
+    result = describe(measure_template(table), f"gamma_{estimator}", value).rename("gamma")
     return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     r"""V: the share of concordant pairs among those that are not tied, per cell.
 
@@ -223,11 +223,11 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     table = type2_counts(counts)
     concordant, discordant, _ = pairs(table)
     value = ratio(concordant, concordant + discordant)
-    result = describe(one_value(table), "v_statistic", value)
+    result = describe(measure_template(table), "v_statistic", value)
     return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-v")])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def phi(counts: xr.DataArray) -> xr.DataArray:
     r"""Phi: the correlation of being right with the rating, per cell.
 
@@ -263,7 +263,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     0.6744
     """
     table = type2_counts(counts)
-    wrong, right = sides(table)
+    wrong, right = wrong_and_right(table)
     rating = table["rating"].to_numpy().astype(float)
     n_wrong, n_right, both = wrong.sum(axis=-1), right.sum(axis=-1), wrong + right
     n = n_wrong + n_right
@@ -273,11 +273,11 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     deviation = np.sqrt(ratio((both * distance**2).sum(axis=-1), np.where(varies, n, 0.0)))
     difference = ratio(right @ rating, n_right) - ratio(wrong @ rating, n_wrong)
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
-    result = describe(one_value(table), "phi", value)
+    result = describe(measure_template(table), "phi", value)
     return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-phi")])
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     """Mean rating of right and of wrong trials, and their difference, per cell.
 
@@ -305,24 +305,26 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     """
     table = type2_counts(counts)
     rating = table["rating"].to_numpy().astype(float)
-    of_wrong, of_right = (ratio(side @ rating, side.sum(axis=-1)) for side in sides(table))
+    of_wrong, of_right = (
+        ratio(side @ rating, side.sum(axis=-1)) for side in wrong_and_right(table)
+    )
     values = {
         "confidence_right": of_right,
         "confidence_wrong": of_wrong,
         "confidence_difference": of_right - of_wrong,
     }
-    return with_notices(dataset_of(one_value(table), "type2", values), notices(table))
+    return with_notices(dataset_of(measure_template(table), "type2", values), notices(table))
 
 
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
-    """Dataset of the values, each with what the table of results says of it."""
+    """Dataset of the values, each with the attrs of the table of results."""
     refuse_same_names(like.coords, values)
     return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
 
 
 def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
-    """Gamma of the line through the zROC, and what to say of the points it went through."""
-    wrong, right = sides(table)
+    """Gamma of the line through the zROC, and notices on its points."""
+    wrong, right = wrong_and_right(table)
     # Without the ends (0, 0) and (1, 1), which have no z.
     z_F, z_H = (z_scores(from_above(x), from_below(x))[0][..., 1:-1] for x in (wrong, right))
     # A rating that nobody used repeats the point before it.
@@ -331,7 +333,9 @@ def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
     (mean_F, sd_F), (mean_H, sd_H) = (moments(z, is_used & has_z) for z in (z_F, z_H))
     # δ/√(1 + σ²) with σ = sd_F/sd_H and δ = σ·mean_H − mean_F; a line may be upright or level.
     value = 2 * ndtr(ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))) - 1
-    left_out = one_value(table).copy(data=(is_used & ~has_z).any(axis=-1) & np.isfinite(value))
+    left_out = measure_template(table).copy(
+        data=(is_used & ~has_z).any(axis=-1) & np.isfinite(value)
+    )
     return value, [
         *notice_where(left_out, "zroc-points-left-out"),
         *undefined_notice(table, value, "undefined-gamma.line"),
@@ -346,7 +350,7 @@ def moments(z: Floats, is_point: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     return mean, np.sqrt(ratio((deviation**2).sum(axis=-1), n))
 
 
-def sides(table: xr.DataArray) -> tuple[Floats, Floats]:
+def wrong_and_right(table: xr.DataArray) -> tuple[Floats, Floats]:
     """Wrong and right trials by rating, each (..., K)."""
     values = table.to_numpy().astype(float)
     return values[..., 0, :], values[..., 1, :]
@@ -354,7 +358,7 @@ def sides(table: xr.DataArray) -> tuple[Floats, Floats]:
 
 def pairs(table: xr.DataArray) -> tuple[Floats, Floats, Floats]:
     """Pairs of a right and a wrong trial that are concordant, discordant and tied, each (...)."""
-    wrong, right = sides(table)
+    wrong, right = wrong_and_right(table)
     wrong_below = wrong.cumsum(axis=-1) - wrong
     right_below = right.cumsum(axis=-1) - right
     tied = (right * wrong).sum(axis=-1)
@@ -372,8 +376,8 @@ def from_below(trials: Floats) -> Floats:
     return from_above(trials[..., ::-1])[..., ::-1]
 
 
-def one_value(table: xr.DataArray) -> xr.DataArray:
-    """Array of the dims and coordinates that a measure of the table has."""
+def measure_template(table: xr.DataArray) -> xr.DataArray:
+    """Array with the dims and coordinates of a measure of the table; its values mean nothing."""
     return table.isel(correct=0, rating=0, drop=True)
 
 

@@ -1,4 +1,4 @@
-"""DMC: the meta-d′ whose rating proportions come closest to those observed, after Wang et al.
+"""DMC: the meta-d′ whose rating proportions are nearest to those observed, after Wang et al.
 
 Count table (cell, stimulus, response, rating) → Dataset (cell). d′ and c come from the type-1
 table; then meta-d′ and the criteria minimise a sum of squares. Source: Wang et al. (2025).
@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
@@ -18,7 +18,7 @@ from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import Type1, type1_of, zs_of
 from hmetad.mle.meta_d import check_arguments
 from hmetad.mle.newton import FARTHEST
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["fit_dmc"]
 
@@ -28,7 +28,7 @@ type Truths = NDArray[np.bool_]
 SLOPE = 1e-10
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit_dmc(
     counts: xr.DataArray, *, bounded: bool = False, correction: Correction = "none"
 ) -> xr.Dataset:
@@ -42,7 +42,7 @@ def fit_dmc(
     bounded : bool, optional
         Hold M within [0, 1], where d′ is above 0.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets its part of it.
+        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def fit_dmc(
     meta-d′ inside the constraint is best: ``meta_d`` is then 0, with the loss and the criteria of
     that limit, and a notice ``"meta-d-zero"`` says so. Where L is lowest as meta-d′ grows without
     bound, meta-d′ is NaN, and a notice ``"meta-d-unbounded"`` says so. Several starts are made and
-    the best is kept; tables far from any observer can still hide a lower minimum.
+    the best is kept; for tables unlike those of any observer there may be a lower minimum.
 
-    The paper prints argmax where argmin is meant. Its published code does otherwise than the
+    The paper prints argmax where argmin is meant. Its published code differs from the
     paper: its loss is on cumulative type-2 rates, M is held in [0, 1], criteria are at least .05
     apart, and κ is scaled.
 
@@ -111,10 +111,10 @@ def fit_dmc(
         for name, mask in conditions(least, type1, upper, shares).items()
     }
     said = notices_where(found)
-    # Resampled tables are not asked how far the correction moves each.
+    # For resampled tables the effect of the correction is not computed.
     if correction != "none" and set(counts.dims) <= {"cell", *TYPE1_DIMS}:
         said += moved_by_correction(result["m_ratio"], fit_dmc(counts, bounded=bounded)["m_ratio"])
-    return hand_on(result, counts, said)
+    return copy_notices(result, counts, said)
 
 
 def rating_shares(counts: Floats, correction: Correction) -> Floats:

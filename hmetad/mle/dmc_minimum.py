@@ -81,7 +81,7 @@ def beginning(shares: Floats, m: Floats, kappa: Floats, gap: float | None) -> Fl
 
 
 def is_informative(shares: Floats) -> Truths:
-    """Whether a response says something of meta-d′: given right and wrong, with two ratings."""
+    """Whether a response has information on meta-d′: given right and wrong, with two ratings."""
     has_both = (shares.sum(axis=-1) > 0).all(axis=1)
     return has_both & (ratings_used(shares).sum(axis=-1) > 1)
 

@@ -1,4 +1,4 @@
-"""What maximum-likelihood estimates of M say of themselves.
+"""Notices of maximum-likelihood estimates of M.
 
 Dataset of estimates (cell) → list of Notice.
 Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
@@ -9,10 +9,11 @@ import xarray as xr
 
 from hmetad.measures.confidence_sign import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
+from hmetad.notice_registry import sentence
 
 __all__ = ["moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
 
-# Of M: what shows in its second decimal.
+# Of M: a change that is visible in its second decimal.
 VISIBLE = 0.005
 # Of the standard error of M: a shift as large says as much as the data.
 LARGE_SHARE = 0.5
@@ -68,7 +69,7 @@ def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:
     ('a',)
     """
     is_near = (dprime > 0) & (dprime < CLEAR_Z * se)
-    return notice_where(is_near, "dprime-sign.near", step="compare-meta-d")
+    return notice_where(is_near, "dprime-sign.near", step=sentence("compare-meta-d"))
 
 
 def moved_by_correction(
@@ -86,9 +87,9 @@ def moved_by_correction(
     Returns
     -------
     list of Notice
-        ``"correction-moves-m"``, with the cells in which M moved by .005 or more, or exists by the
-        correction alone. A warning where M is owed to it, or moved by half a standard error;
-        else info.
+        ``"correction-moves-m"``, with the cells in which M moved by .005 or more, or exists only
+        because of the correction. A warning where it exists only so, or moved by half a standard
+        error; else info.
 
     Examples
     --------

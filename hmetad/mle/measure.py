@@ -1,4 +1,4 @@
-"""Every measure of a table in one, with maximum-likelihood meta-d′ where it is asked for.
+"""Every measure of a table in one Dataset, with maximum-likelihood meta-d′ on request.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → Dataset
 (cell).
@@ -6,7 +6,7 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 
 import xarray as xr
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.measures.catalogue import measures_of
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
@@ -17,7 +17,7 @@ __all__ = ["measure"]
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
-@checked("counts", seed=seed_or_none)
+@check_inputs(skip=("counts",), seed=seed_or_none)
 def measure(
     counts: xr.DataArray,
     *,
@@ -35,9 +35,9 @@ def measure(
         Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
         correct, rating); further dims are kept.
     meta_d : bool, optional
-        Whether meta_d, m_ratio and log_m of `fit_mle` are there too, which need a stimulus.
+        Whether to add meta_d, m_ratio and log_m of `fit_mle`, which need a stimulus.
     errors : bool, optional
-        Whether standard errors are kept; where all is resampled they are of no use.
+        Whether standard errors are kept; they are not needed where the measures are resampled.
     correction : {"none", "loglinear", "cell"} or float, optional
         Of the type-1 measures and the fit, as in `sdt`.
     debias, seed : int, optional
@@ -47,10 +47,10 @@ def measure(
     -------
     Dataset
         Number of trials and share of right ones; the measures of `sdt` where there is a stimulus;
-        ``auroc2`` (and ``auroc2_by_response``), ``gamma_trapezoid``, ``gamma_pairs``,
-        ``gamma_gaussian``, ``v_statistic``, ``phi``, mean confidence; and those of
-        `hmetad.information.meta_information`. Each has attrs ``long_name``, ``units`` and
-        ``source``. `fit_dmc` and `uvsdt` find other estimates.
+        the type-2 measures of `hmetad.measures`; and those of
+        `hmetad.information.meta_information`. ``hmetad.results.results()`` lists them: those with
+        ``measured``. Each has attrs ``long_name``, ``units`` and ``source``. `fit_dmc` and `uvsdt`
+        are not included.
 
     Raises
     ------

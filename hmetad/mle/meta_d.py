@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
@@ -21,7 +21,7 @@ from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_neg
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
-from hmetad.notice import hand_on
+from hmetad.notice import copy_notices
 
 __all__ = ["fit_mle"]
 
@@ -31,7 +31,7 @@ type Floats = NDArray[np.float64]
 FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def fit_mle(
     counts: xr.DataArray,
     *,
@@ -50,12 +50,12 @@ def fit_mle(
         κ = M·c, or κ = c.
     s : float or "estimate", optional
         σ_S1/σ_S2 of the evidence; 1 where variances are equal. ``"estimate"``: the s of each cell
-        that maximises the likelihood of its ratings, between .22 and 4.5. Ratings tell little of
-        it: some hundred trials leave it open, and more so where each response has an M.
+        that maximises the likelihood of its ratings, between .22 and 4.5. Ratings carry little
+        information on it: some hundred trials are too few, more so where each response has an M.
     response_conditional : bool, optional
         An M for each response: meta_d, m_ratio, log_m and meta_c have dim response.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets its part of it.
+        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def fit_mle(
     Their covariance is the inverse of the observed information, to which the uncertainty of d′
     and c, and of s where it is estimated, is added by the delta method, through κ and through
     M = meta-d′/d′. An estimated s is that of the meta-d′ model, not the slope of the zROC, which
-    takes M for 1. Where meta-d′ grows
+    assumes M = 1. Where meta-d′ grows
     without bound, as with no errors at all, it is NaN, and a notice ``"meta-d-unbounded"`` says so.
 
     Examples
@@ -96,7 +96,7 @@ def fit_mle(
     ordered = counts.transpose(..., *TYPE1_DIMS)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
     z = zs_of(table, correction)
-    # Every rating gets its part of what a correction adds to a response.
+    # Every rating gets an equal part of what a correction adds to a response.
     ratings = table.shape[-1]
     corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
@@ -116,7 +116,7 @@ def fit_mle(
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     found = problems(result)
-    # Resampled tables are not asked for the sign of confidence, nor how far the correction moves.
+    # Not for resampled tables: the sign of confidence, and the effect of the correction.
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
         found += faint_confidence(items_together(counts), said_to_be_negative(result))
@@ -125,7 +125,7 @@ def fit_mle(
             counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
-    return hand_on(result, counts, found)
+    return copy_notices(result, counts, found)
 
 
 def check_arguments(
@@ -165,7 +165,7 @@ def assemble(fitted: Fitted) -> dict[str, Floats]:
     var_m = own + quadratic(by_d, by_c, type1)
     var_ratio = own / safe_d**2 + quadratic((by_d - ratio) / safe_d, by_c / safe_d, type1)
     m_ratio_se = np.sqrt(var_ratio)
-    # Two negatives make no efficiency: where d′ is below 0, log M has no meaning.
+    # Where d′ is below 0, log M has no meaning, also where meta-d′ is negative too.
     is_defined = (ratio > 0) & (d > 0)
     logarithm = np.log(np.where(is_defined, ratio, np.nan))
     edges = (

@@ -1,7 +1,7 @@
 """The ratio s = σ_S1/σ_S2 of every cell by maximum likelihood of the ratings.
 
 Counts and z of the type-1 rates (arrays over cells) → s, and standard errors of all estimates. The
-two responses alone say nothing of s: d′ and c fit them exactly, whatever s is.
+two responses alone carry no information on s: d′ and c fit them exactly, whatever s is.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def most_likely_scale(
     rows = np.flatnonzero(is_inside)
     if len(rows):
         bracket = tuple(GRID[inner[rows] + step] for step in (-1, 0, 1))
-        # Its stubs know of functions of one argument only.
+        # Its type stubs allow functions of one argument only.
         search: Callable[..., Any] = find_minimum
         log_s[rows] = search(cost, bracket, args=(cells[rows],)).x
     return Scale(log_s, is_found & ~is_inside)
@@ -118,7 +118,7 @@ def errors_with_scale(
 
 
 def estimates_of(fitted: Fitted) -> dict[str, Floats]:
-    """What standard errors are wanted of, by name."""
+    """Quantities that get standard errors, by name."""
     d, m = fitted.type1.d, fitted.m
     safe_d = np.where(d == 0, np.nan, d)[:, None]
     return {"dprime": d, "c": fitted.type1.c, "meta_d": m, "m_ratio": m / safe_d}

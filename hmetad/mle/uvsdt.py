@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.roc_newton import FOUND, fit_rocs
-from hmetad.notice import hand_on, notices_where
+from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["uvsdt"]
 
@@ -27,7 +27,7 @@ SLOPE = 1e-6
 SQRT2 = np.sqrt(2.0)
 
 
-@checked("counts")
+@check_inputs(skip=("counts",))
 def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     r"""Maximum likelihood of the unequal-variance ROC, per cell.
 
@@ -36,7 +36,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
     correction : {"none", "loglinear", "cell"} or float, optional
-        What is added to the counts, as in `sdt`; here every rating gets its part of it.
+        What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     delta method. With fewer than three categories in use, or where the likelihood grows without
     bound, all is NaN and a notice ``"roc-undefined"`` says so.
 
-    This is the type-1 model, in which one axis serves response and confidence: it takes M for 1.
+    This is the type-1 model, in which response and confidence use the same axis: it assumes M = 1.
     The s of the meta-d′ model is that of `fit_mle` with ``s="estimate"``.
 
     Examples
@@ -93,7 +93,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     lost = result["s"].isnull()
     masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}
-    return hand_on(result, counts, notices_where(masks))
+    return copy_notices(result, counts, notices_where(masks))
 
 
 def is_separated(scale: Floats) -> NDArray[np.bool_]:
@@ -154,7 +154,7 @@ def estimates(fitted: dict[str, Floats], cut: Floats) -> dict[str, Floats]:
 def standard_error(
     fitted: dict[str, Floats], by_t: Floats | float, by_a: Floats | float, by_s: Floats | float
 ) -> Floats:
-    """Standard error of what has these derivatives."""
+    """Standard error of a quantity with these derivatives."""
     variance = (
         by_a * by_a * fitted["var_a"]
         + by_s * by_s * fitted["var_s"]

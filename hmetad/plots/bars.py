@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import bars, name_columns
 from hmetad.plots.style import (
@@ -28,7 +28,7 @@ from hmetad.text.names import unit
 __all__ = ["sensitivity_bars"]
 
 
-@checked()
+@check_inputs()
 def sensitivity_bars(
     table: pd.DataFrame,
     *,

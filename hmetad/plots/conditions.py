@@ -1,4 +1,4 @@
-"""A quantity by condition: side by side where conditions have names, over them where numbers.
+"""A quantity by condition: side by side for named conditions, as lines over numbers.
 
 Fit, Dataset or data frame → matplotlib Axes.
 """
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from hmetad.arguments import checked, probability, refuse_same_names
+from hmetad.arguments import check_inputs, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
@@ -31,7 +31,7 @@ from hmetad.text.names import axis_name, in_percent
 __all__ = ["by", "criterion"]
 
 
-@checked("estimates", ci_prob=probability)
+@check_inputs(skip=("estimates",), ci_prob=probability)
 def by(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
     var: str = "m_ratio",
@@ -46,7 +46,7 @@ def by(
     ylabel: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Estimates with intervals over a condition, each level of another with a look of its own.
+    """Estimates with intervals over a condition, each level of `hue` with its own colour.
 
     Where `x` is text, its values stand side by side in the order in which they appear, and
     intervals are whiskers. Where it is a number, such as a temperature or the number of trials,
@@ -114,7 +114,7 @@ def by(
     return ax
 
 
-@checked()
+@check_inputs()
 def criterion(
     table: pd.DataFrame,
     *,
@@ -180,7 +180,7 @@ def criterion(
 def drawn_frame(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame, var: str, ci_prob: float
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Table of a variable with its interval, and what is to be said of the interval."""
+    """Table of a variable with its interval, and a description of the interval."""
     if isinstance(estimates, pd.DataFrame):
         return estimates, ()
     if isinstance(estimates, xr.DataTree) and "posterior" in estimates:

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures import type2
@@ -46,7 +46,7 @@ MOST_CELLS = 8
 GRID = np.linspace(0.0, 1.0, 201)
 
 
-@checked()
+@check_inputs()
 def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Type-2 ROC curve of each cell; of a single cell with the bounds that its accuracy sets.
 
@@ -88,7 +88,7 @@ def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     return finish_axes(ax, "P(confident | wrong)", "P(confident | right)")
 
 
-@checked()
+@check_inputs()
 def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Pseudo type-1 ROC curve of each cell, from response and rating together, with its bounds.
 
@@ -132,7 +132,7 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     return finish_axes(ax, "P(at least as surely S2 | S1)", "P(at least as surely S2 | S2)")
 
 
-@checked()
+@check_inputs()
 def information_plane(
     information: xr.Dataset, *, prior: float = 0.5, ax: Axes | None = None
 ) -> Axes:
@@ -199,7 +199,7 @@ def information_plane(
     return ax
 
 
-@checked()
+@check_inputs()
 def group_accuracy(accuracy: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy of groups by their size, a line for each kind of member.
 

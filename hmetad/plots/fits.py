@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked, with_variables
+from hmetad.arguments import check_inputs, with_variables
 from hmetad.errors import InputError
 from hmetad.plots.panels import (
     AxesLike,
@@ -52,7 +52,7 @@ DRAWN = {
 }
 
 
-@checked(
+@check_inputs(
     predicted=with_variables("counts", "mean", "hit_rate", dim="cell", made_by="predicted_counts")
 )
 def fit(

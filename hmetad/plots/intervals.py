@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
 from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
@@ -60,7 +60,7 @@ class IntervalDecisions(Protocol):
         """One row per comparison: label, mean, lower, upper, verdict and more."""
 
 
-@checked()
+@check_inputs()
 def forest(
     table: pd.DataFrame,
     *,
@@ -123,7 +123,7 @@ def forest(
     return ax
 
 
-@checked()
+@check_inputs()
 def decisions(decisions: IntervalDecisions, *, ax: Axes | None = None) -> Axes:
     """Intervals against the range of practical equivalence, a marker per verdict.
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.plots.marks import line_with_whiskers, wilson
 from hmetad.plots.style import (
@@ -23,7 +23,7 @@ from hmetad.plots.style import (
 __all__ = ["accuracy_by_rating"]
 
 
-@checked()
+@check_inputs()
 def accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     """Accuracy at each confidence rating, one line per cell.
 

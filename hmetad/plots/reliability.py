@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.plots.marks import line_with_whiskers, wilson
 from hmetad.plots.style import (
@@ -35,7 +35,7 @@ NEEDED = ("bin_confidence", "bin_accuracy", "bin_trials", "histogram")
 FOOT, HEIGHT = -0.22, 0.17
 
 
-@checked("calibrated")
+@check_inputs(skip=("calibrated",))
 def calibration(calibrated: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Accuracy at each bin of confidence, one line per cell, with how often each was given.
 

@@ -58,7 +58,7 @@ def print_text(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a remark, in one line, to standard error; where nobody reads it, the work goes on."""
+    """Print a remark, in one line, to standard error; if that is closed, go on."""
     with suppress(OSError):
         print(cell_text(text), file=sys.stderr)
 

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from hmetad.arguments import checked, seed_or_none
+from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import OUTCOME, outcome_draws
@@ -39,7 +39,7 @@ NULL_SIMULATIONS = 4000
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
 
 
-@checked(seed=seed_or_none)
+@check_inputs(seed=seed_or_none)
 def calibrate_sampler(
     model: str | ModelSpec = "individual",
     design: xr.DataArray | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
+from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none
 from hmetad.compare.decisions import check_arguments
 from hmetad.compare.verdicts import interval_words
 from hmetad.counts.checks import open_probability, whole_number
@@ -29,7 +29,7 @@ __all__ = ["plan_trials"]
 type Floats = NDArray[np.float64]
 
 
-@checked(
+@check_inputs(
     dprime=arrays_of_numbers,
     m_ratio=arrays_of_numbers,
     c=arrays_of_numbers,

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, checked, seed_or_none
+from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.results import attrs_of
@@ -21,7 +21,7 @@ __all__ = ["recover"]
 type Estimator = Callable[[xr.DataArray], xr.Dataset]
 
 
-@checked(dprime=arrays_of_numbers, trials=arrays_of_numbers, seed=seed_or_none)
+@check_inputs(dprime=arrays_of_numbers, trials=arrays_of_numbers, seed=seed_or_none)
 def recover(
     estimators: Mapping[str, Estimator],
     *,

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import open_probability
 from hmetad.errors import InputError
 from hmetad.simulate.outcomes import VERDICTS
@@ -17,7 +17,7 @@ __all__ = ["trials_needed"]
 type Floats = NDArray[np.float64]
 
 
-@checked()
+@check_inputs()
 def trials_needed(
     plan: xr.Dataset,
     *,

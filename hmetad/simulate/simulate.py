@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.arguments import arrays_of_numbers, checked, refuse_same_names, seed_or_none
+from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import plain_array, whole_number
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
@@ -26,7 +26,7 @@ __all__ = ["simulate_counts", "simulate_trials"]
 type Floats = NDArray[np.float64]
 
 
-@checked(
+@check_inputs(
     dprime=arrays_of_numbers,
     c=arrays_of_numbers,
     m_ratio=arrays_of_numbers,
@@ -129,7 +129,7 @@ def simulate_counts(
     return with_covariates(counts, dict(covariates or {}))
 
 
-@checked(
+@check_inputs(
     dprime=arrays_of_numbers, c=arrays_of_numbers, m_ratio=arrays_of_numbers, seed=seed_or_none
 )
 def simulate_trials(

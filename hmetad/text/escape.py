@@ -1,4 +1,4 @@
-"""Raw text made harmless for the format it goes into.
+"""Escape raw text for the format that it is written to.
 
 Text from outside → Markdown, LaTeX, file names, and the visible text that all formats start from.
 HTML is escaped by jinja2 itself.

@@ -1,4 +1,4 @@
-"""What a quantity is called on an axis or in a heading.
+"""Name of a quantity on an axis or in a heading.
 
 Name of a variable → the field's symbol, heading or unit, from the table of results.
 """
@@ -35,7 +35,7 @@ def symbol(quantity: str) -> str:
 
 
 def heading(quantity: str, section: str = "") -> str:
-    """What stands over the column of a quantity in a page.
+    """Heading of the column of a quantity in a page.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def heading(quantity: str, section: str = "") -> str:
 
 
 def column_name(quantity: str, section: str = "") -> str:
-    """What stands over the column of a quantity on a terminal, where there is less room.
+    """Heading of the column of a quantity on a terminal, where there is less room.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def lower_first(text: str) -> str:
 
 
 def judged_name(quantity: str, *, is_contrast: bool) -> str:
-    """What decisions judge: a difference, a log ratio, or a quantity as it is.
+    """Name of what decisions judge: a difference, a log ratio, or a quantity itself.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def axis_name(quantity: str, *said: str, name: str = "") -> str:
     ----------
     quantity : str
     *said : str
-        What else stands in the brackets.
+        More text in the brackets.
     name : str, optional
         In the place of the symbol.
 

@@ -260,7 +260,7 @@ def test_a_continuous_score_is_not_searched_for_correctness():
 
 def test_correctness_as_the_stimulus_is_refused_and_told_what_applies():
     trials = frame().rename(columns={"stimulus": "correct"})
-    with pytest.raises(InputError, match=r"stimulus: got column 'correct'.*type-2 ROC"):
+    with pytest.raises(InputError, match=r"stimulus: got column 'correct'.*auroc2"):
         count_trials(trials, stimulus="correct")
 
 

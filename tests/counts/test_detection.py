@@ -69,9 +69,10 @@ def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function)
     table = type2_table([[30, 9, 7, 4], [6, 14, 20, 60]])
     arguments = [load_model("individual")] if function is build_model else []
     message = (
-        r"a type-2 table with dims \(cell, correct, rating\).* needs the stimulus, which right and "
-        r"wrong answers do not hold\. With correctness in its place M-ratio is mostly near 1, "
-        r"whatever the truth\. To this table apply .*auroc2.*gamma, phi, mean_confidence and"
+        r"a type-2 table with dims \(cell, correct, rating\).* needs the stimulus, which a table "
+        r"of right and wrong answers does not have\. With correctness in its place M-ratio is "
+        r"mostly near 1, whatever the truth\. To this table apply .*auroc2, gamma, "
+        r"v_statistic, phi, mean_confidence and"
     )
     with pytest.raises(InputError, match=message):
         function(table, *arguments)

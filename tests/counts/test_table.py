@@ -418,7 +418,7 @@ def test_reserved_names_are_refused_as_coordinates():
 
 def test_a_type2_table_is_refused_and_told_what_applies():
     table = xr.DataArray([[[4, 3], [2, 9]]], dims=["cell", "correct", "rating"])
-    with pytest.raises(InputError, match=r"a type-2 table.*to_nr needs the stimulus.*type-2 ROC"):
+    with pytest.raises(InputError, match=r"a type-2 table.*to_nr needs the stimulus.*auroc2"):
         to_nr(table)
 
 

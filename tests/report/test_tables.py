@@ -3,8 +3,8 @@
 import ast
 from inspect import getsource
 
-from hmetad.codes import codes
 from hmetad.compare import decisions, ranking, savage_dickey
+from hmetad.notice_registry import codes
 from hmetad.report.contents.tables import codes_in_words
 
 

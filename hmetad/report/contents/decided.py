@@ -1,4 +1,4 @@
-"""What a report says of decisions: the rule, then each verdict, however many there are.
+"""Decisions in a report: the rule, then each verdict.
 
 Decisions, with the fits they are on → blocks.
 """
@@ -79,12 +79,12 @@ def decided_by_stratum(
 
 
 def rule(decisions: Decisions) -> str:
-    """How verdicts come about, with the numbers used."""
+    """Rule of the verdicts, with the numbers used."""
     return RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
 
 
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:
-    """Which of the first verdicts are others under another choice."""
+    """Which of the first verdicts change under another choice."""
     if not others:
         return []
     if not made:

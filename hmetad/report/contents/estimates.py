@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, probability, refuse_same_names, with_posterior
-from hmetad.bayes.checks import sampled_variables
+from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
+from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
 
 __all__ = ["convergence_record", "estimate_table"]
 
 
-@checked(ci_prob=probability)
+@check_inputs(ci_prob=probability)
 def estimate_table(
     results: xr.DataTree | xr.Dataset | xr.DataArray, *, ci_prob: float = 0.95
 ) -> pd.DataFrame:
@@ -99,7 +99,7 @@ def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     return pd.DataFrame(own | columns)
 
 
-@checked(fit=with_posterior)
+@check_inputs(fit=with_posterior)
 def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     """Diagnostics of the sampling of a fit, in one number each.
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
@@ -46,7 +46,7 @@ COMPARED = {
 }
 
 
-@checked("fits", "models")
+@check_inputs(skip=("fits", "models"))
 def fit_report(
     fits: xr.DataTree | Mapping[str, xr.DataTree],
     decisions: Decisions | Sequence[Decisions] = (),
@@ -132,7 +132,7 @@ def named_fits(fits: Any) -> dict[str, xr.DataTree]:
 def fit_blocks(
     fit: xr.DataTree, said: list[Notice], models: pd.DataFrame | None, command: str
 ) -> list[Block]:
-    """What a page says of one fit, after the decisions."""
+    """Blocks of one fit, after the decisions."""
     spec = spec_of(fit)
     predicted = predicted_counts(fit)
     return [
@@ -145,7 +145,7 @@ def fit_blocks(
     ]
 
 
-@checked()
+@check_inputs()
 def combine_reports(title: str, reports: Mapping[str, Report]) -> Report:
     """One report of several, each under its name, which begins all of its headings.
 
@@ -183,7 +183,7 @@ def headed_by(name: str, block: Block) -> Block:
 
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:
-    """What was used, for the head of the page."""
+    """Data, model, seed and versions, for the head of the page."""
     versions = read_attr(fit.attrs, "versions")
     return (
         ("Model", fit.attrs["model"]),

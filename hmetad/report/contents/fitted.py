@@ -1,4 +1,4 @@
-"""What a report says of a fit: data, estimates, whether the model fits, and method.
+"""A fit in a report: data, estimates, whether the model fits, and method.
 
 Fit (DataTree) → blocks.
 """

@@ -1,4 +1,4 @@
-"""The report of measures: what was counted, what came out, and what each number means.
+"""The report of measures: counts, results, and what each number means.
 
 Count table and Dataset of measures → Report.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import checked, with_variables
+from hmetad.arguments import check_inputs, with_variables
 from hmetad.errors import InputError
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
@@ -29,7 +29,7 @@ NO_STIMULUS = (
 )
 
 
-@checked(measures=with_variables("auroc2", dim="cell", made_by="measure"))
+@check_inputs(measures=with_variables("auroc2", dim="cell", made_by="measure"))
 def measures_report(
     counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
 ) -> Report:
@@ -84,7 +84,7 @@ def trials_of(counts: xr.DataArray) -> np.ndarray:
 
 
 def remarks(counts: xr.DataArray, measures: xr.Dataset) -> list[str]:
-    """What to know before reading: no stimulus, and what the intervals are."""
+    """Remarks before the tables: no stimulus, and the kind of intervals."""
     said = [] if "stimulus" in counts.dims else [NO_STIMULUS]
     if "summary" in measures.dims:
         level = in_percent(measures.attrs["ci_prob"])

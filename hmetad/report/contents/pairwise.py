@@ -1,4 +1,4 @@
-"""Many decisions in little room: each stratum's pairs as a matrix of verdicts.
+"""Many decisions in one figure: the pairs of each stratum as a matrix of verdicts.
 
 Decisions on all pairs → Strata, and each of them → Matrix.
 """

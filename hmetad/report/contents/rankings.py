@@ -1,4 +1,4 @@
-"""Who is best, as far as the draws tell: ranks of the levels that decisions compare.
+"""Ranks of the levels that decisions compare.
 
 Fits and Decisions → ranks (Dataset), and each stratum of them → Table.
 """

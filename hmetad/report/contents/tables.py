@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import xarray as xr
 
-from hmetad.codes import limit, short_words
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
+from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record
@@ -136,6 +136,6 @@ def notice_block(
 
 
 def in_words(notice: Notice) -> str:
-    """What a notice says, what to do about it, and where the rule comes from."""
+    """Message of a notice, next step and source, as one text."""
     source = f"({notice.source})" if notice.source else ""
     return " ".join(filter(None, [notice.message, notice.next_step, source]))

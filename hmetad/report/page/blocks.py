@@ -207,7 +207,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Alerts:
-    """What a reader must know before trusting the numbers.
+    """Warnings that a reader needs before trusting the numbers.
 
     Parameters
     ----------

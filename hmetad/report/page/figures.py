@@ -1,4 +1,4 @@
-"""Drawings as bytes that are the same every time.
+"""Figures as SVG or PDF, with the same bytes every time.
 
 matplotlib figure or SVG text → SVG for a page, SVG and PDF files.
 """
@@ -103,7 +103,7 @@ def svg_text(figure: Figure, facecolor: str) -> str:
 
 @contextmanager
 def laid_out(drawn: Any) -> Iterator[Any]:
-    """Figure with everything in its place, which matplotlib would draw once in vain to find."""
+    """Figure with its final layout, so that matplotlib need not draw it twice."""
     engine = drawn.get_layout_engine()
     if engine is None:
         yield drawn

@@ -5,7 +5,7 @@ Decisions, or title, meta and blocks → dict that JSON has, every number in ful
 
 from typing import Any
 
-from hmetad.arguments import checked
+from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.report.page.blocks import Alerts, Block, Document, Figure, Matrix, Prose, Table
 from hmetad.report.page.plain import strict
@@ -14,7 +14,7 @@ from hmetad.untrusted import read_attr
 __all__ = ["decisions_record", "report_record"]
 
 
-@checked()
+@check_inputs()
 def decisions_record(decisions: Decisions) -> dict[str, Any]:
     """Everything that decisions hold, as JSON has it.
 
@@ -27,7 +27,7 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
     -------
     dict
         quantity; rope, null, ci_prob, ci_kind and comparisons, as in `Decisions`; level, the
-        probability of the intervals after the correction; what `contrast` said of itself, such as
+        probability of the intervals after the correction; attrs of `contrast`, such as
         over, within, kind and pairing; notices, each with code, severity, message, cells and
         source; and results, a record per contrast or cell: label, its coordinates, withheld, the
         numbers, the verdicts and, of draws, unsettled. What is not a finite number is None: the

@@ -1,7 +1,7 @@
 """A report: blocks of words, numbers and figures for a reader.
 
-Blocks → HTML, Markdown, LaTeX or JSON, as text or as files. It renders; what the numbers mean is
-decided before.
+Blocks → HTML, Markdown, LaTeX or JSON, as text or as files. It only renders: decisions are
+made before.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What every code of a notice says, and what it withholds.
+"""Codes of notices: text, severity, and which verdicts a code withholds.
 
 The table in notices.toml → one record per code; code and data → the text of a notice.
 """
@@ -10,7 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-__all__ = ["Code", "Severity", "Text", "about_m_alone", "codes", "limit", "short_words", "text_of"]
+__all__ = [
+    "Code",
+    "Severity",
+    "Text",
+    "about_m_alone",
+    "codes",
+    "limit",
+    "sentence",
+    "short_words",
+    "text_of",
+]
 
 Severity = Literal["info", "warning", "error"]
 
@@ -20,7 +30,7 @@ IN_TEXT = ("severity", "message", "next_step", "source")
 
 @dataclass(frozen=True)
 class Text:
-    """What a notice says; names in braces stand for data until they are filled in."""
+    """Text of a notice; names in braces stand for data until they are filled in."""
 
     severity: Severity
     message: str = ""
@@ -30,17 +40,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Code:
-    """What is known of a code before anything is noticed.
+    """Record of a code.
 
     Parameters
     ----------
     name : str
     texts : mapping of str to Text
-        By "code" or "code.case"; none of a code that is no notice.
+        By "code" or "code.case"; empty for a code that is no notice.
     means, do : str
         Meaning and next step in general.
     about : {"", "M"}
-        Whether it speaks of M in the cells that it names and of nothing else.
+        Whether it concerns only M in the cells that it names.
     limit : float or None
         The number that its rule rests on.
     short : str
@@ -59,7 +69,7 @@ class Code:
 
     @property
     def severities(self) -> tuple[str, ...]:
-        """The severities that its notices have, the least first; none of a code that is none."""
+        """The severities of its notices, the least first; empty for a code that is no notice."""
         found = {text.severity for text in self.texts.values()}
         return tuple(one for one in get_args(Severity) if one in found)
 
@@ -106,7 +116,7 @@ def limit(code: str) -> float:
 
 
 def about_m_alone(code: str) -> bool:
-    """Whether a code speaks of M in the cells that it names and of nothing else.
+    """Whether a code concerns only M in the cells that it names.
 
     Examples
     --------
@@ -159,8 +169,19 @@ def code_of(name: str, entry: Mapping[str, Any]) -> Code:
     )
 
 
+def sentence(name: str) -> str:
+    """Sentence that several codes share.
+
+    Examples
+    --------
+    >>> sentence("exchanged-labels")
+    'Look whether the labels of stimuli or responses were exchanged.'
+    """
+    return str(table()["sentences"][name])
+
+
 def filled_in(text: str, values: Mapping[str, object]) -> str:
-    """Text with the values in their places; one word stands for the sentence of that name."""
-    filled = text.format_map(values)
-    shared = table()["sentences"].get(filled)
-    return filled if shared is None else str(shared).format_map(values)
+    """Text with the values in their places; "@name" stands for a shared sentence."""
+    # Data may begin with "@", as names of models do: only what the table itself says is a name.
+    written = sentence(text.removeprefix("@")) if text.startswith("@") else text
+    return written.format_map(values)

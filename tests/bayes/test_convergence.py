@@ -7,7 +7,7 @@ from arviz_stats import ess
 from scipy.signal import lfilter
 
 from hmetad import ModelSpec, decide, notices, predict
-from hmetad.bayes.checks import convergence_notices
+from hmetad.bayes.convergence import convergence_notices
 from hmetad.notice import with_notices
 
 

@@ -1,23 +1,21 @@
 """Can a fit be trusted? Divergences, R̂ and effective draws.
 
-Fit (DataTree) → list of Notice. R̂ is the rank-normalised one, and it is read for d′ and c as
-well as for M: the classic one passes while chains drift together.
+Fit (DataTree) → list of Notice. R̂ is the rank-normalised one, and it is checked for d′ and c
+as well as for M: the classic R̂ can be near 1 while chains drift together.
 Source: Vehtari et al. (2021).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
 from hmetad.bayes.spec import spec_of
-from hmetad.codes import limit
-from hmetad.notice import Notice, notice_of
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.notice_registry import limit
 
 __all__ = ["convergence_notices", "sampled_variables"]
-
-NAMED = 5
 
 
 def convergence_notices(fit: xr.DataTree) -> list[Notice]:
@@ -33,14 +31,15 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     list of Notice
         ``"divergences"``, ``"rhat"`` (above 1.01 or not computable), ``"ess"`` (bulk or tail
         below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should rest
-        on such draws. Draws of which none varies have no R̂. What belongs to no cell, such as a
-        population's coefficients, has a notice of its own that names no cell, for it concerns
-        them all.
+        on such draws. Draws of which none varies have no R̂. Group-level effects are not checked;
+        their standard deviations and correlations are. Variables that belong to no cell, such as
+        the coefficients of a population, have a notice of their own that names no cell, because
+        they concern all cells.
     """
     sampled = sampled_variables(fit)
     found = [*divergence_notice(fit), *one_chain_notice(fit)]
     if not sampled:
-        names = first_few(p.variable for p in spec_of(fit).record.parameters)
+        names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
     # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
     with np.errstate(invalid="ignore"):
@@ -50,11 +49,10 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
 
 
 def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> xr.Dataset:
-    """Variables to be judged: those that vary, each once.
+    """Variables whose convergence is checked: those that vary, each once.
 
-    Constants that are plugged in have no R̂, and undefined log M has none. Group effects in
-    either form, gaps beside criteria, and quantities that say again what others say, such as
-    meta-d′, κ, and M beside log M, are left out.
+    Left out: constants, variables with undefined draws, group-level effects, and quantities that
+    are functions of others in the list.
     """
     likelihood = spec_of(fit).record
     posterior = fit["posterior"].to_dataset()
@@ -97,7 +95,7 @@ def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
 
 
 def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
-    """R̂ too high, or effective sample size too low: of what has no cell, and of cells."""
+    """Notices of R̂ or effective sample size: one of variables without a cell, one of cells."""
     if diagnostic == "rhat":
         bad = ~(rhat(sampled, method="rank") <= limit("rhat"))
     else:
@@ -105,20 +103,14 @@ def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
         bad = ~((bulk >= limit("ess")) & (tail >= limit("ess")))
     bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
     wrong = {str(name): flags for name, flags in bad.items() if bool(flags.any())}
-    # What belongs to no cell is said apart, for it concerns all of them.
+    # Variables without a cell have a notice of their own, because they concern all cells.
     of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
     of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
     return [
-        notice_of(diagnostic, flagged_cells(some), names=first_few(some))
+        notice_of(diagnostic, flagged_cells(some), names=first_few(some, ", "))
         for some in (of_all, of_cells)
         if some
     ]
-
-
-def first_few(names: Iterable[str]) -> str:
-    """Names of the first few variables."""
-    names = [*names]
-    return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
 
 
 def flagged_cells(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Draws kept on disk while they are drawn, so that a killed run loses little.
 
-PyMC model → folder with a zarr store → DataTree. Beside the draws lie the counts and what a fit
-says of itself, so that a run that was cut short can be read, and says that it was.
+PyMC model → folder with a zarr store → DataTree. The counts and the attrs of the fit lie beside the
+draws, so that a run that was cut short can be read, and is marked as such.
 """
 
 import json
@@ -52,7 +52,7 @@ def sample_to_folder(
     folder : str or Path
         It must not exist yet, or be empty.
     attrs : mapping of str to str
-        What the fit says of itself, written before sampling begins.
+        Attrs of the fit, written before sampling begins.
     options : mapping of str to object
         draws, tune, chains, cores, random_seed, progressbar, target_accept.
 
@@ -100,7 +100,7 @@ def sample_to_folder(
 
 
 def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
-    """Read the draws of a folder, whole or cut short.
+    """Read the draws of a folder, of a complete run or of one that was cut short.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
 
 
 def fit_record(path: Path) -> dict[str, Any]:
-    """What a run says of itself: its attrs, and how many draws were wanted."""
+    """Record of a run: its attrs, and how many draws were wanted."""
     record = parse_json(read_text(path), str(path))
     is_record = (
         isinstance(record, dict)

@@ -10,8 +10,17 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.codes import about_m_alone, codes, limit, short_words, table, text_of
 from hmetad.notice import notice_of, notice_where, notices_where
+from hmetad.notice_registry import (
+    about_m_alone,
+    codes,
+    filled_in,
+    limit,
+    sentence,
+    short_words,
+    table,
+    text_of,
+)
 
 PACKAGE = Path(hmetad.__file__).parent
 KEYS = {"severity", "about", "message", "next_step", "source", "limit", "short", "traps", "means"}
@@ -70,7 +79,8 @@ def test_no_notice_is_made_without_the_table():
 
 def test_every_shared_sentence_is_used():
     used = {x for entry in ENTRIES.values() for x in values_of(entry)}
-    assert sorted(set(table()["sentences"]) - used - written_in_code()) == []
+    named = {text.removeprefix("@") for text in used if text.startswith("@")}
+    assert sorted(set(table()["sentences"]) - named - written_in_code()) == []
 
 
 def values_of(entry):
@@ -96,7 +106,7 @@ def test_a_record_is_whole_and_says_nothing_twice(name):
     for general, particular in (("means", "message"), ("do", "next_step")):
         varies = any(particular in case for case in cases)
         is_filled = names_in(entry.get(particular, "")) - {"limit"}
-        needs_data = is_filled or entry.get(particular) == "type2-measures"
+        needs_data = is_filled or entry.get(particular) == "@type2-measures"
         if general in entry:
             assert varies or needs_data or particular not in entry, general
     if code.short:
@@ -120,13 +130,21 @@ def test_a_text_has_its_data_and_its_limit():
 
 
 def test_data_in_a_text_are_not_read_as_names():
-    said = notice_of("mixed-items", columns="{first}, all-tied")
-    assert said.message.startswith("A cell is a mixture of items ({first}, all-tied), and")
+    said = notice_of("mixed-items", columns="{first}, @all-tied")
+    assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
+    assert notice_of("confidence-sign", step="@cf/meta/llama").next_step == "@cf/meta/llama"
 
 
-def test_a_next_step_may_be_named_where_it_is_noticed():
-    said = notice_of("confidence-sign", ["a"], step="more-trials")
-    assert said.next_step == "More trials tell; compare meta_d, which may be negative."
+def test_a_shared_sentence_is_named_with_a_sign_and_a_wrong_name_is_an_error():
+    assert filled_in("@all-tied", {}) == sentence("all-tied") != "@all-tied"
+    assert filled_in("all-tied", {}) == "all-tied"
+    with pytest.raises(KeyError, match="all-tide"):
+        filled_in("@all-tide", {})
+
+
+def test_a_next_step_may_be_given_where_it_is_noticed():
+    said = notice_of("confidence-sign", ["a"], step=sentence("more-trials"))
+    assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
     assert (said.code, said.severity, said.cells) == ("confidence-sign", "warning", ("a",))
 
 

@@ -1,6 +1,6 @@
-"""What a saved fit has to be, before anything is concluded from it.
+"""Check a saved fit before it is used.
 
-DataTree as it was read → the model that it is of, or InputError.
+DataTree as it was read → its model, or InputError.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,13 @@ from hmetad.untrusted import read_attr
 __all__ = ["check_fit"]
 
 GROUPS = ("posterior", "sample_stats", "observed_data")
-SAID = ("notices", "same_items", "versions", "by")
+JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
 MIN_RATINGS = 2
 
 
 def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
-    """Refuse what is no fit, or a fit whose draws are not those of its model and its counts.
+    """Refuse what is no fit, or a fit whose draws do not belong to its model and its counts.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
     Returns
     -------
     ModelSpec
-        The model that the fit says it is of.
+        The model that is recorded in the fit.
 
     Raises
     ------
     InputError
-        If a group, a variable, a coordinate or an attr is missing or of another kind, the cells
+        If a group, a variable, a coordinate or an attr is missing or of the wrong kind, the cells
         of the draws are not those of the counts, or d′, c, meta-d′ or a criterion is not finite.
     """
     if not isinstance(fit, xr.DataTree):
@@ -61,12 +61,12 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
 
 
 def check_attrs(fit: xr.DataTree) -> ModelSpec:
-    """Model of a fit, when its attrs say what those of a fit say."""
+    """Model of a fit, if its attrs are complete and legal."""
     for name in ("model", "spec", "seed", "sampler", "versions"):
         if not isinstance(fit.attrs.get(name), str):
             raise InputError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
     for attrs in every_attrs(fit):
-        for name in SAID:
+        for name in JSON_ATTRS:
             read_attr(attrs, name)
     spec = ModelSpec.from_json(fit.attrs["spec"])
     for name, value in spec.choices.items():
@@ -77,7 +77,7 @@ def check_attrs(fit: xr.DataTree) -> ModelSpec:
 
 
 def every_attrs(fit: xr.DataTree) -> Iterator[Mapping[Any, Any]]:
-    """Attrs of a fit, of its groups, and of all that is in them."""
+    """Attrs of a fit, of its groups, and of all their variables."""
     for group in fit.subtree:
         yield group.attrs
         yield from (values.attrs for values in group.to_dataset().variables.values())
@@ -100,7 +100,7 @@ def counts_of(fit: xr.DataTree) -> xr.DataArray:
 
 
 def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray) -> None:
-    """Raise where draws are not those of a model of these counts."""
+    """Raise where the draws do not belong to a model of these counts."""
     results = spec.record.results
     wanted = {name: ("cell", *quantity.dims) for name, quantity in results.items()}
     for name in (*wanted, *required_variables(spec)):
@@ -150,7 +150,7 @@ def check_cells(posterior: xr.Dataset, counts: xr.DataArray) -> None:
 
 
 def check_stats(fit: xr.DataTree) -> None:
-    """Raise where it is not known which draws diverged."""
+    """Raise where the fit does not record which draws diverged."""
     stats = fit["sample_stats"].to_dataset()
     sizes = {dim: fit["posterior"].sizes[dim] for dim in CHAIN_DRAW}
     found = stats["diverging"].sizes if "diverging" in stats else {}
