@@ -39,12 +39,14 @@ EXAMPLES = """
 hmetad import lm-eval results/ -o trials.csv --ratings 4
 hmetad import inspect logs/ -o trials.csv --field confidence
 hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
+hmetad import run.eval -o trials.csv
 hmetad import dataset michael2026 -o trials.csv
 """
 KINDS = (*READERS, "dataset")
 REMARKS = ("rejected", "duplicates", "unfinished", "examples")
 # Options of `read_log` that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit"}
+# A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 

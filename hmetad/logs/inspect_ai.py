@@ -83,9 +83,11 @@ def read_inspect(
 
     Notes
     -----
-    Log-probabilities are those at the last token that is the letter answered, over the letters
-    of the options, scaled to add up to 1; letters that were not among the top count as 0. Options
-    that were shuffled have other letters in the log-probabilities, and are rejected.
+    Confidence in a multiple choice is the probability of the letter answered, which need not be
+    the most probable one, for the model may draw it. Log-probabilities are those at the last token
+    that is this letter, over the letters of the options, scaled to add up to 1; letters that were
+    not among the top count as 0. Options that were shuffled have other letters in the
+    log-probabilities, and are rejected.
 
     Examples
     --------

@@ -91,8 +91,9 @@ def read_lm_eval(
     Notes
     -----
     Confidence in a multiple choice is the softmax of the log-likelihoods at the option chosen,
-    the first of the largest. Where the recorded metric contradicts that option, the log ranked
-    options by something else: confidence is then left missing, and counted.
+    the first of the largest: options are compared, so the most probable one is the answer. Where
+    the recorded metric contradicts that option, the log ranked options by something else:
+    confidence is then left missing, and counted.
 
     Examples
     --------

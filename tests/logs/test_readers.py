@@ -12,6 +12,7 @@ from hmetad.logs.readers import read_log
 from hmetad.logs.tables import SUFFIXES
 
 LOGS = Path(__file__).parent / "data"
+PAGE = Path(__file__).parents[2] / "docs" / "llm.md"
 
 EVERYWHERE = {"field", "pattern", "words", "scale", "limits"}
 
@@ -89,3 +90,16 @@ def test_the_kind_may_be_left_to_the_names():
     pd.testing.assert_frame_equal(found, read_log("inspect", path, **options))
     with pytest.raises(InputError, match="an option that 'inspect' does not have"):
         read_log("auto", path, runs="all")
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="no documentation beside the tests")
+@pytest.mark.parametrize(
+    ("kind", "path"), [("lm-eval", "lm_eval/house__dummy"), ("inspect", "inspect")]
+)
+def test_the_columns_of_a_reader_are_those_of_the_documentation(kind, path):
+    lines = [line.strip("|").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 5]
+    place = rows[0].index(kind)
+    described = {name for row in rows[2:] if row[place] for name in row[0].split(", ")}
+    trials = read_log(kind, LOGS / path, task="colours")
+    assert described == {f"`{name}`" for name in trials.columns}
