@@ -131,16 +131,16 @@ def sample_name(place: str, field: str, value: Any) -> int | str:
     return value if isinstance(value, int) else safe_text(value)
 
 
-def clip_text(value: Any, most: int) -> str:
-    """Safe text of a value, cut after `most` characters, which an ellipsis shows.
+def clip_text(value: Any, length: int) -> str:
+    """Safe text of a value, cut after `length` characters, which an ellipsis shows.
 
     Examples
     --------
     >>> clip_text("a long answer", 6)
     'a lon…'
     """
-    text = safe_text(value[: most + 1] if isinstance(value, str) else value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = safe_text(value[: length + 1] if isinstance(value, str) else value)
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 class Trial(NamedTuple):
