@@ -55,9 +55,9 @@ def import_log(
     log: Annotated[
         list[str],
         typer.Argument(
-            metavar="[KIND] PATH",
-            help=f"{', '.join(KINDS)}; and a log, a folder of them, or a data set's name. Without "
-            "KIND the name of the file says it.",
+            metavar="LOG",
+            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, or a data set's "
+            "name. Without KIND the name of the file says it.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],

@@ -120,7 +120,7 @@ def test_the_kind_need_not_be_given(tmp_path, log, kind):
         ("none.eval", "none.eval: got no such file"),
         ("lm-eval", "PATH: got none, for kind 'lm-eval'"),
         ("lm-eval a folder", "[KIND] PATH. Put a path with spaces in quotes."),
-        ("", "[KIND] PATH"),
+        ("", "LOG"),
     ],
 )
 def test_what_does_not_say_its_kind_is_refused_with_the_kinds(tmp_path, line, says):
