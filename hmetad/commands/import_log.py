@@ -26,32 +26,39 @@ from hmetad.commands.counting import chosen_limits, quantile_ratings
 from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
+from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
 from hmetad.report.terminal import say
 from hmetad.text.cells import csv_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLES", "KINDS", "import_log"]
+__all__ = ["EXAMPLES", "import_log"]
 
 EXAMPLES = """
 hmetad import lm-eval results/ -o trials.csv --ratings 4
 hmetad import inspect logs/ -o trials.csv --field confidence
 hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
+hmetad import run.eval -o trials.csv
 hmetad import dataset michael2026 -o trials.csv
 """
-# Those of `read_log`; by hand, since to ask it would take a second.
-KINDS = ("lm-eval", "inspect", "table")
+KINDS = (*READERS, "dataset")
 REMARKS = ("rejected", "duplicates", "unfinished", "examples")
 # Options of `read_log` that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit"}
+# A table that has neither may be the log of another tool.
+JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 
 
 def import_log(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="lm-eval, inspect, table, dataset.")],
-    source: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A log, a folder of them, or a data set's name.")
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG",
+            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, or a data set's "
+            "name. Without KIND the name of the file says it.",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],
     ratings: Annotated[
@@ -123,6 +130,7 @@ def import_log(
     """Read an evaluation log or a public data set as trials."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".csv")
+    kind, source = kind_and_path(log)
     refuse_inputs(path, source)
     options = given_options(
         task=task,
@@ -144,27 +152,52 @@ def import_log(
         limits=chosen_limits(limit),
     )
     trials = read_trials(kind, source, options)
-    said = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
-    for name, remark in said.items():
+    remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
+    for name, remark in remarks.items():
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
         trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
+    if kind == "table" and not {*JUDGED} & {*trials.columns}:
+        say(
+            f"{source}: no column 'correct' or 'confidence'. Name them by --columns correct=NAME, "
+            f"or give the kind of the log. {known_kinds()}"
+        )
+        remarks["absent"] = list(JUDGED)
     write_together({path: trials_csv(trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
-    give(Answer((listing,), more={"trials": len(trials), **said}), chosen, [path])
+    give(Answer((listing,), more={"trials": len(trials), **remarks}), chosen, [path])
+
+
+def kind_and_path(log: list[str]) -> tuple[str, Path]:
+    """Kind of a log and its path; a kind that was not given is that of the file."""
+    if len(log) > 2:
+        raise InputError("PATH", " ".join(log), "[KIND] PATH", "Put a path with spaces in quotes.")
+    kind, path = log if len(log) == 2 else ("auto", log[0])
+    if len(log) == 1 and path in KINDS and not Path(path).exists():
+        raise InputError(
+            "PATH", f"none, for kind {path!r}", "a log, a folder, or a data set's name"
+        )
+    if kind == "auto":
+        return recognise_kind(Path(path)), Path(path)
+    if kind not in KINDS:
+        raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}", nearest(kind, KINDS))
+    return kind, Path(path)
 
 
 def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
     """Trials of a log, or of a public data set."""
-    if kind in KINDS:
-        return read_named(kind, source, options)
-    kinds = [*KINDS, "dataset"]
-    if kind != "dataset":
-        raise InputError("kind", repr(kind), f"one of {', '.join(kinds)}", nearest(kind, kinds))
-    for name in options:
-        typed = TYPED.get(name, f"--{name.replace('_', '-')}")
-        raise InputError(typed, "an option", "none for a data set")
-    return hmetad.datasets.load_trials(str(source))
+    own = READERS[kind].options if kind in READERS else ()
+    for name in (name for name in options if name not in own):
+        allowed = ", ".join(map(flag, own)) or "no option for a data set"
+        raise InputError(flag(name), f"an option that {kind} does not have", allowed)
+    if kind == "dataset":
+        return hmetad.datasets.load_trials(str(source))
+    return read_named(kind, source, options)
+
+
+def flag(name: str) -> str:
+    """Option of `read_log` as it is typed."""
+    return TYPED.get(name, f"--{name.replace('_', '-')}")
 
 
 def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
@@ -174,8 +207,7 @@ def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataF
     except InputError as error:
         if error.argument not in TYPED:
             raise
-        typed = TYPED[error.argument]
-        raise InputError(typed, error.got, error.allowed, error.next_step) from error
+        raise InputError(flag(error.argument), error.got, error.allowed, error.next_step) from error
 
 
 def confidence_of(trials: "pd.DataFrame") -> "pd.Series":
@@ -196,10 +228,20 @@ def filled_columns(trials: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def trials_csv(trials: "pd.DataFrame") -> str:
-    """Trials as CSV; a list in a column becomes JSON."""
+    """Trials as CSV; a value that holds others becomes JSON."""
     plain = {
-        str(name): [json.dumps(value) if isinstance(value, list) else value for value in column]
+        str(name): [nested_json(value) if is_nested(value) else value for value in column]
         for name, column in trials.items()
-        if column.map(lambda value: isinstance(value, list)).any()
+        if column.map(is_nested).any()
     }
     return csv_frame(trials.assign(**plain))
+
+
+def is_nested(value: Any) -> bool:
+    """Whether a value of a column holds others: a list or object of JSON or Parquet."""
+    return isinstance(value, list | tuple | dict) or getattr(value, "ndim", 0) > 0
+
+
+def nested_json(value: Any) -> str:
+    """JSON of a value; arrays are lists, and what JSON does not know is text."""
+    return json.dumps(value, default=lambda one: getattr(one, "tolist", one.__str__)())

@@ -4,7 +4,6 @@ Path of a log (.eval, .json), or of a folder of logs → DataFrame of trials.
 Source: version 2 of the log format of Inspect.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -14,16 +13,13 @@ import pandas as pd
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_files import Log, log_paths, open_log
-from hmetad.logs.inspect_samples import Choices, Source, Trial, inspect_trial
+from hmetad.logs.inspect_samples import Choices, Source, inspect_trial
 from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import Statement, stated_wording
-from hmetad.logs.trials import check_threshold, safe_text, trial_frame
+from hmetad.logs.statements import stated_wording
+from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
 
 __all__ = ["read_inspect"]
-
-PLACES = ("task", "model", "log", "id", "epoch", "item")
-KEPT = Trial._fields[:-1]
 
 
 @check_inputs()
@@ -87,9 +83,11 @@ def read_inspect(
 
     Notes
     -----
-    Log-probabilities are those at the last token that is the letter answered, over the letters
-    of the options, scaled to add up to 1; letters that were not among the top count as 0. Options
-    that were shuffled have other letters in the log-probabilities, and are rejected.
+    Confidence in a multiple choice is the probability of the letter answered, which need not be
+    the most probable one, for the model may draw it. Log-probabilities are those at the last token
+    that is this letter, over the letters of the options, scaled to add up to 1; letters that were
+    not among the top count as 0. Options that were shuffled have other letters in the
+    log-probabilities, and are rejected.
 
     Examples
     --------
@@ -104,42 +102,34 @@ def read_inspect(
     >>> trials[["task", "answer", "correct", "confidence"]].to_dict("records")
     [{'task': 'sums', 'answer': '4', 'correct': True, 'confidence': 0.9}]
     """
-    most = as_limits(limits)
+    within = as_limits(limits)
     wording = stated_wording(field=field, pattern=pattern, words=words)
-    asked = any(option is not None for option in (field, pattern, words, scale))
+    is_stated = any(option is not None for option in (field, pattern, words, scale))
     choices = check_choices(
-        Choices(scorer, grades or {}, threshold, chosen_source(source, asked), wording)
+        Choices(scorer, grades or {}, threshold, chosen_source(source, is_stated), wording)
     )
-    columns: dict[str, list[Any]] = {name: [] for name in (*PLACES, *KEPT)}
-    statements: dict[int, Statement] = {}
-    rejected: Counter[str] = Counter()
-    files, unfinished, duplicates, tasks = [], [], 0, set()
+    trials = TrialCollector()
+    files, unfinished, tasks = [], [], set()
     for file in log_paths(Path(path)):
-        log = open_log(file, most)
+        log = open_log(file, within)
         tasks.add(log.task)
         if task is not None and log.task != task:
             continue
         files.append(safe_text(file))
         unfinished += [safe_text(file)] if log.status != "success" else []
-        duplicates += read_samples(file, log, choices, columns, statements, rejected)
+        read_samples(file, log, choices, trials)
     if not files:
         raise InputError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
-    record = {
-        "files": files,
-        "unfinished": unfinished,
-        "duplicates": duplicates,
-        "rejected": rejected,
-    }
-    return trial_frame(columns, statements, record, scale=scale)
+    return trials.frame(scale=scale, files=files, unfinished=unfinished)
 
 
-def chosen_source(source: Source | None, asked: bool) -> Source:
-    """Where confidence is read from; `asked` says whether the caller described how it is stated."""
+def chosen_source(source: Source | None, is_stated: bool) -> Source:
+    """Where confidence is read from; `is_stated` is whether the caller said how it is stated."""
     if source is None:
-        return "completion" if asked else "logprobs"
+        return "completion" if is_stated else "logprobs"
     if source not in get_args(Source):
         raise InputError("source", repr(source), ", ".join(map(repr, get_args(Source))))
-    if source == "logprobs" and asked:
+    if source == "logprobs" and is_stated:
         got = "'logprobs' with a field, a pattern, words or a scale"
         raise InputError("source", got, "log-probabilities, or stated confidence")
     return source
@@ -154,37 +144,30 @@ def check_choices(choices: Choices) -> Choices:
     return choices
 
 
-def read_samples(
-    file: Path,
-    log: Log,
-    choices: Choices,
-    columns: dict[str, list[Any]],
-    statements: dict[int, Statement],
-    rejected: Counter[str],
-) -> int:
-    """Append the samples of a log to the columns; the number of copies left out."""
+def read_samples(file: Path, log: Log, choices: Choices, trials: TrialCollector) -> None:
+    """Collect the samples of a log; copies are counted."""
     seen: set[tuple[int | str, int]] = set()
-    copies = 0
     for place, sample in log.samples:
         key = sample_key(sample, place)
         if key in seen:
-            copies += 1
+            trials.duplicates += 1
             continue
         seen.add(key)
-        trial = inspect_trial(sample, place, choices, rejected)
-        if trial.statement is not None:
-            statements[len(columns["task"])] = trial.statement
-        placed = (log.task, log.model, safe_text(file.name), *key, safe_text(key[0]))
-        for name, value in zip((*PLACES, *KEPT), (*placed, *trial[:-1]), strict=True):
-            columns[name].append(value)
-    return copies
+        name, epoch = key
+        identity = {
+            "task": log.task,
+            "model": log.model,
+            "log": safe_text(file.name),
+            "id": name,
+            "epoch": epoch,
+            "item": safe_text(name),
+        }
+        trials.add(identity, inspect_trial(sample, place, choices))
 
 
 def sample_key(sample: dict[str, Any], place: str) -> tuple[int | str, int]:
     """Id and epoch of a sample."""
-    name, epoch = sample.get("id"), sample.get("epoch")
-    if isinstance(name, bool) or not isinstance(name, int | str):
-        raise InputError(place, f"id {name!r}", "a sample with an id, a number or text")
+    name, epoch = sample_name(place, "id", sample.get("id")), sample.get("epoch")
     if isinstance(epoch, bool) or not isinstance(epoch, int):
         raise InputError(place, f"epoch {epoch!r}", "a sample with an epoch, a whole number")
-    return name if isinstance(name, int) else safe_text(name), epoch
+    return name, epoch

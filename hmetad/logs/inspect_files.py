@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile, ZipInfo
 
 from hmetad.errors import InputError
+from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio, check_unpacked
 from hmetad.logs.lines import parse_line
 from hmetad.logs.packed import UNREADABLE, member_content, whole_file
@@ -21,8 +22,6 @@ __all__ = ["Log", "log_paths", "open_log"]
 Place = tuple[str, dict[str, Any]]
 
 VERSION = 2
-# The name that Inspect gives its logs, which tells them from its lists of logs.
-JSON_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*\.json")
 DRIVE = re.compile("[A-Za-z]:")
 ALLOWED = "a log of Inspect, .eval or .json"
 CUT_OFF = "Perhaps it was cut off while it was written or copied; copy it again."
@@ -70,8 +69,7 @@ def log_paths(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise InputError(str(path), "no such file", f"{ALLOWED}, or a folder of them")
-    found = [*path.rglob("*.eval")]
-    found += [file for file in path.rglob("*.json") if JSON_NAME.fullmatch(file.name)]
+    found = [file for pattern in READERS["inspect"].files for file in path.rglob(pattern)]
     if not found:
         raise InputError(str(path), "a folder without logs", f"{ALLOWED}, or a folder of them")
     return sorted(file for file in found if file.is_file())

@@ -5,16 +5,15 @@ Source: version 2 of the log format of Inspect.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
 from hmetad.logs.options import option_probabilities
-from hmetad.logs.statements import Statement, Wording, as_number, read_statement
-from hmetad.logs.trials import clip_text, verdict
+from hmetad.logs.statements import Wording, as_number, read_statement
+from hmetad.logs.trials import Trial, clip_text, verdict
 
-__all__ = ["Choices", "Source", "Trial", "inspect_trial"]
+__all__ = ["Choices", "Source", "inspect_trial"]
 
 Source = Literal["completion", "score", "metadata", "store", "logprobs"]
 
@@ -24,7 +23,7 @@ LONGEST_ANSWER = 1000
 LONGEST_SCORE = 80
 ATTACHMENT = "attachment://"
 # Rounding may lead past 0.
-MOST_LOG = 1e-6
+LARGEST_LOG_PROBABILITY = 1e-6
 
 
 class Choices(NamedTuple):
@@ -37,22 +36,8 @@ class Choices(NamedTuple):
     wording: Wording
 
 
-class Trial(NamedTuple):
-    """What is kept of a sample; stated confidence waits for the scale of its column."""
-
-    target: str | None
-    answer: str | None
-    score: str | None
-    correct: bool | None
-    confidence: float
-    option_probabilities: list[float] | None
-    statement: Statement | None = None
-
-
-def inspect_trial(
-    sample: dict[str, Any], place: str, choices: Choices, rejected: Counter[str]
-) -> Trial:
-    """Fields of a trial; what stays missing is counted in `rejected`.
+def inspect_trial(sample: dict[str, Any], place: str, choices: Choices) -> Trial:
+    """What is kept of a sample.
 
     Parameters
     ----------
@@ -62,8 +47,6 @@ def inspect_trial(
         File and member, for messages.
     choices : Choices
         What the caller chose.
-    rejected : Counter
-        Counts per reason; added to.
 
     Returns
     -------
@@ -81,32 +64,32 @@ def inspect_trial(
     >>> choices = Choices(None, {}, None, "completion", stated_wording(field="confidence"))
     >>> sample = {"target": "4", "scores": {"match": {"value": "C", "answer": "4"}},
     ...           "output": {"completion": '{"answer": 4, "confidence": "90%"}'}}
-    >>> trial = inspect_trial(sample, "sample 1", choices, Counter())
-    >>> trial.answer, trial.correct, trial.statement.number
+    >>> trial = inspect_trial(sample, "sample 1", choices)
+    >>> trial.values["answer"], trial.values["correct"], trial.statement.number
     ('4', True, 0.9)
     """
     score, value = chosen_score(sample, place, choices.scorer)
     correct, unscored = verdict(value, choices.threshold, {**GRADES, **choices.grades})
     if unscored == "no score" and sample.get("error"):
         unscored = "no score, the sample ended in an error"
-    rejected.update([unscored] if unscored else [])
+    reasons = [unscored] if unscored else []
     answer = score.get("answer")
-    probabilities, confidence, untold = letter_probabilities(sample, answer)
+    probabilities, confidence, missing = letter_probabilities(sample, answer)
     statement = None
     if choices.source != "logprobs":
         confidence = math.nan
         statement = read_statement(confidence_place(sample, score, choices.source), choices.wording)
-    elif untold:
-        rejected[f"confidence: {untold}"] += 1
-    return Trial(
-        target_text(sample.get("target")),
-        None if answer is None else clip_text(answer, LONGEST_ANSWER),
-        None if value is None else clip_text(value, LONGEST_SCORE),
-        correct,
-        confidence,
-        probabilities,
-        statement,
-    )
+    elif missing:
+        reasons.append(f"confidence: {missing}")
+    values = {
+        "target": target_text(sample.get("target")),
+        "answer": None if answer is None else clip_text(answer, LONGEST_ANSWER),
+        "score": None if value is None else clip_text(value, LONGEST_SCORE),
+        "correct": correct,
+        "confidence": confidence,
+        "option_probabilities": probabilities,
+    }
+    return Trial(values, statement, tuple(reasons))
 
 
 def chosen_score(
@@ -160,7 +143,7 @@ def target_text(target: Any) -> str | None:
 def letter_probabilities(
     sample: dict[str, Any], answer: Any
 ) -> tuple[list[float] | None, float, str]:
-    """Probabilities of the letters where the answer was said, that of the answer, or why not."""
+    """Probabilities of the letters at the answer, that of the answer, or why there are none."""
     options = sample.get("choices")
     if not isinstance(options, list) or not 2 <= len(options) <= len(LETTERS):
         return None, math.nan, "no choice of 2 to 26 options"
@@ -170,15 +153,14 @@ def letter_probabilities(
     tokens = logged_tokens(sample)
     if not tokens:
         return None, math.nan, "no log-probabilities"
-    said = "".join(str(token.get("token")) for token in tokens)
-    if said.strip() != str(completion(sample)).strip():
+    text = "".join(str(token.get("token")) for token in tokens)
+    if text.strip() != str(completion(sample)).strip():
         # Options that were shuffled are renamed in the completion, not in its tokens.
         return None, math.nan, "log-probabilities of another text"
     at = [token for token in tokens if str(token.get("token")).strip() == answer]
     if not at:
         return None, math.nan, "the answer is no token of its own"
-    logs = letter_logs(at[-1], letters)
-    probabilities = option_probabilities(logs)
+    probabilities = option_probabilities(letter_log_probabilities(at[-1], letters))
     if math.isnan(probabilities[0]):
         return None, math.nan, "log-probabilities are not finite"
     return probabilities.tolist(), float(probabilities[letters.index(answer)]), ""
@@ -191,16 +173,17 @@ def logged_tokens(sample: dict[str, Any]) -> list[dict[str, Any]]:
     return dicts(logprobs.get("content"))
 
 
-def letter_logs(token: dict[str, Any], letters: str) -> list[float]:
+def letter_log_probabilities(token: dict[str, Any], letters: str) -> list[float]:
     """Log-probability of each letter at a token, -inf for those that were not among the top."""
-    logs = {str(top.get("token")): top.get("logprob") for top in dicts(token.get("top_logprobs"))}
-    logs.setdefault(str(token.get("token")), token.get("logprob"))
+    found = {str(top.get("token")): top.get("logprob") for top in dicts(token.get("top_logprobs"))}
+    found.setdefault(str(token.get("token")), token.get("logprob"))
     totals = dict.fromkeys(letters, 0.0)
-    for text, value in logs.items():
-        # "A" and " A" say the same letter.
+    for text, value in found.items():
+        # "A" and " A" are the same letter.
         if text.strip() in totals:
-            log = as_number(value)
-            totals[text.strip()] += math.exp(log) if log <= MOST_LOG else math.nan
+            number = as_number(value)
+            is_log_probability = number <= LARGEST_LOG_PROBABILITY
+            totals[text.strip()] += math.exp(number) if is_log_probability else math.nan
     return [-math.inf if total == 0 else math.log(total) for total in totals.values()]
 
 

@@ -99,11 +99,11 @@ def as_limits(limits: Limits | Mapping[str, int] | None) -> Limits:
     if not isinstance(limits, Limits | Mapping):
         raise InputError("limits", repr(limits), "a mapping such as {'columns': 20000}")
     given = dict(limits) if isinstance(limits, Mapping) else vars(limits)
-    for name, most in given.items():
+    for name, number in given.items():
         if name not in NAMES:
             raise InputError("limits", repr(name), "the name of a limit", nearest(str(name), NAMES))
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise InputError("limits", f"{name}={most!r}", "a whole number of at least 1")
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InputError("limits", f"{name}={number!r}", "a whole number of at least 1")
     return replace(LIMITS, **given)
 
 

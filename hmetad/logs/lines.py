@@ -98,9 +98,9 @@ def lines_of(file: BinaryIO, path: Path, limits: Limits = LIMITS) -> Iterator[Li
     >>> [line.record for line in lines_of(io.BytesIO(b'{"doc_id": 0}'), Path("a.jsonl"))]
     [{'doc_id': 0}]
     """
-    name, most = str(path), limits.line + 1
+    name, longest = str(path), limits.line + 1
     for number in count(1):
-        content = file.readline(most)
+        content = file.readline(longest)
         if not content:
             return
         place = f"{name}, line {number}"
@@ -225,7 +225,7 @@ def no_json(place: str, error: Exception) -> InputError:
     """Error for bytes that are no JSON, or hold a number that is too long."""
     reason = str(error).splitlines()[0]
     if reason.startswith("Exceeds the limit"):
-        most = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
-        return InputError(place, "a longer number", most)
+        allowed = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
+        return InputError(place, "a longer number", allowed)
     step = "Perhaps it was cut off while it was written or copied; copy it again."
     return InputError(place, f"text that is no JSON ({reason})", "a JSON object", step)

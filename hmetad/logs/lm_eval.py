@@ -6,7 +6,6 @@ Source: the layout of lm-evaluation-harness 0.4.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -18,17 +17,15 @@ from hmetad.errors import InputError, nearest
 from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.lines import Line, json_lines
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
-from hmetad.logs.lm_eval_samples import Choices, Normalise, Trial, sample_trial
+from hmetad.logs.lm_eval_samples import Choices, Normalise, sample_trial
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import Statement, stated_wording
-from hmetad.logs.trials import check_threshold, safe_text, trial_frame
+from hmetad.logs.statements import stated_wording
+from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
 
 __all__ = ["read_lm_eval"]
 
 REQUIRED = ("doc_id", "resps", "filtered_resps")
 LAYOUT = "a sample of lm-evaluation-harness 0.4, as --log_samples writes it"
-PLACES = ("task", "model", "run", "filter", "doc_id", "repeat", "item")
-KEPT = Trial._fields[:-1]
 
 
 @check_inputs()
@@ -94,8 +91,9 @@ def read_lm_eval(
     Notes
     -----
     Confidence in a multiple choice is the softmax of the log-likelihoods at the option chosen,
-    the first of the largest. Where the recorded metric contradicts that option, the log ranked
-    options by something else: confidence is then left missing, and counted.
+    the first of the largest: options are compared, so the most probable one is the answer. Where
+    the recorded metric contradicts that option, the log ranked options by something else:
+    confidence is then left missing, and counted.
 
     Examples
     --------
@@ -113,42 +111,30 @@ def read_lm_eval(
     >>> trials["confidence"].round(3).tolist()
     [0.75]
     """
-    most = as_limits(limits)
+    within = as_limits(limits)
     if normalise not in get_args(Normalise):
         raise InputError("normalise", repr(normalise), "'none', 'characters' or 'bytes'")
     check_threshold(threshold)
-    asked = any(option is not None for option in (field, pattern, words, scale))
+    is_stated = any(option is not None for option in (field, pattern, words, scale))
     wording = stated_wording(field=field, pattern=pattern, words=words)
-    choices = Choices(metric, normalise, threshold, wording if asked else None)
-    columns: dict[str, list[Any]] = {name: [] for name in (*PLACES, *KEPT)}
-    statements: dict[int, Statement] = {}
-    rejected: Counter[str] = Counter()
-    files = sample_files(Path(path), task, runs, most)
-    duplicates = sum(
-        read_file(file, answer_filter, choices, columns, statements, rejected, most)
-        for file in files
-    )
-    record = {
-        "files": [safe_text(file.path) for file in files],
-        "normalise": normalise,
-        "duplicates": duplicates,
-        "rejected": rejected,
-    }
-    return trial_frame(columns, statements, record, scale=scale)
+    choices = Choices(metric, normalise, threshold, wording if is_stated else None)
+    files = sample_files(Path(path), task, runs, within)
+    trials = TrialCollector()
+    for file in files:
+        read_file(file, answer_filter, choices, trials, within)
+    names = [safe_text(file.path) for file in files]
+    return trials.frame(scale=scale, files=names, normalise=normalise)
 
 
 def read_file(
     file: SampleFile,
     answer_filter: str | None,
     choices: Choices,
-    columns: dict[str, list[Any]],
-    statements: dict[int, Statement],
-    rejected: Counter[str],
+    trials: TrialCollector,
     limits: Limits,
-) -> int:
-    """Append the samples of a file to the columns; the number of copies left out."""
+) -> None:
+    """Collect the samples of a file; copies are counted."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
-    copies = 0
     for line in filter_samples(file, answer_filter, limits):
         sample, place = line.record, line.place
         doc_id, item = document(sample, place)
@@ -158,17 +144,19 @@ def read_file(
             got = f"doc_id {doc_id!r} again, of another document"
             raise InputError(place, got, "the samples of one task", "Read each task by itself.")
         if digest in digests:
-            copies += 1
+            trials.duplicates += 1
             continue
         digests.append(digest)
-        trial = sample_trial(sample, place, file, choices, rejected)
-        if trial.statement is not None:
-            statements[len(columns["task"])] = trial.statement
-        used = safe_text(sample.get("filter", ""))
-        placed = (file.task, file.model, file.run, used, doc_id, len(digests), item)
-        for name, value in zip((*PLACES, *KEPT), (*placed, *trial[:-1]), strict=True):
-            columns[name].append(value)
-    return copies
+        identity = {
+            "task": file.task,
+            "model": file.model,
+            "run": file.run,
+            "filter": safe_text(sample.get("filter", "")),
+            "doc_id": doc_id,
+            "repeat": len(digests),
+            "item": item,
+        }
+        trials.add(identity, sample_trial(sample, place, file, choices))
 
 
 def filter_samples(file: SampleFile, answer_filter: str | None, limits: Limits) -> Iterator[Line]:
@@ -205,10 +193,7 @@ def check_layout(line: Line) -> None:
 
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
     """Number of the document and a hash that tells documents apart across runs and models."""
-    doc_id = sample["doc_id"]
-    if isinstance(doc_id, bool) or not isinstance(doc_id, int | str):
-        raise InputError(place, f"doc_id {doc_id!r}", "a number or a name")
-    doc_id = doc_id if isinstance(doc_id, int) else safe_text(doc_id)
+    doc_id = sample_name(place, "doc_id", sample["doc_id"])
     item = sample.get("doc_hash")
     if isinstance(item, str):
         return doc_id, safe_text(item)

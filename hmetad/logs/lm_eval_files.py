@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
+from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import LIMITS, Limits
 from hmetad.logs.lines import parse_line
 from hmetad.logs.packed import whole_file
@@ -87,7 +88,8 @@ def sample_paths(path: Path) -> list[Path]:
     allowed = "a file samples_<task>_<time>.jsonl, or a folder of a run"
     if not path.is_dir():
         raise InputError(str(path), "no such file", allowed)
-    files = sorted(file for file in path.rglob("samples_*.jsonl") if file.is_file())
+    found = (file for pattern in READERS["lm-eval"].files for file in path.rglob(pattern))
+    files = sorted(file for file in found if file.is_file())
     if not files:
         step = "lm-evaluation-harness writes samples when it runs with --log_samples."
         raise InputError(str(path), "a folder without samples", allowed, step)

@@ -6,7 +6,6 @@ Source: the layout and the rules of lm-evaluation-harness 0.4.
 
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -15,10 +14,10 @@ import numpy as np
 from hmetad.errors import InputError, nearest
 from hmetad.logs.lm_eval_files import SampleFile
 from hmetad.logs.options import option_lengths, option_probabilities
-from hmetad.logs.statements import Statement, Wording, agree_on, read_statement
-from hmetad.logs.trials import clip_text, verdict
+from hmetad.logs.statements import Wording, agree_on, read_statement
+from hmetad.logs.trials import Trial, clip_text, verdict
 
-__all__ = ["Choices", "Normalise", "Trial", "sample_trial"]
+__all__ = ["Choices", "Normalise", "sample_trial"]
 
 Normalise = Literal["none", "characters", "bytes"]
 
@@ -39,21 +38,8 @@ class Choices(NamedTuple):
     wording: Wording | None
 
 
-class Trial(NamedTuple):
-    """What is kept of a sample; stated confidence waits for the scale of its column."""
-
-    chosen: int | str | None
-    target: int | str | None
-    correct: bool | None
-    confidence: float
-    option_probabilities: list[float] | None
-    statement: Statement | None = None
-
-
-def sample_trial(
-    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
-) -> Trial:
-    """Fields of a trial; what stays missing is counted in `rejected`.
+def sample_trial(sample: dict[str, Any], place: str, file: SampleFile, choices: Choices) -> Trial:
+    """What is kept of a sample.
 
     Parameters
     ----------
@@ -65,8 +51,6 @@ def sample_trial(
         The file, with the configuration of its task.
     choices : Choices
         What the caller chose.
-    rejected : Counter
-        Counts per reason; added to.
 
     Returns
     -------
@@ -83,22 +67,21 @@ def sample_trial(
     >>> from pathlib import Path
     >>> file = SampleFile(Path("samples.jsonl"), "sums", "gpt", "", {})
     >>> sample = {"filtered_resps": ["4"], "resps": [["4"]], "target": "4", "exact_match": 1.0}
-    >>> sample_trial(sample, "line 1", file, Choices(None, "none", None, None), Counter())[:3]
-    ('4', '4', True)
+    >>> trial = sample_trial(sample, "line 1", file, Choices(None, "none", None, None))
+    >>> trial.values["chosen"], trial.values["correct"], trial.reasons
+    ('4', True, ())
     """
     answers = sample["filtered_resps"]
     if not isinstance(answers, list) or not answers:
         raise InputError(place, "'filtered_resps' without an answer", "one or more")
     if all(map(is_scored, answers)):
-        return option_trial(sample, place, file, choices, rejected)
+        return option_trial(sample, place, file, choices)
     if any(map(is_scored, answers)):
         raise InputError(place, "log-likelihoods beside text", "one or the other")
-    return response_trial(sample, place, file, choices, rejected)
+    return response_trial(sample, place, file, choices)
 
 
-def option_trial(
-    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
-) -> Trial:
+def option_trial(sample: dict[str, Any], place: str, file: SampleFile, choices: Choices) -> Trial:
     """Trial of a multiple choice."""
     values = (log_likelihood(pair[0]) for pair in sample["filtered_resps"])
     scored = [value for value in values if value is not None]
@@ -112,10 +95,28 @@ def option_trial(
     correct, unscored = option_verdict(sample, place, chosen, target, choices)
     if not reason and isinstance(target, int) and correct not in (None, chosen == target):
         reason = "log-likelihoods contradict the metric"
-    rejected.update(text for text in (reason, unscored) if text)
-    if reason or probabilities is None or chosen is None:
-        return Trial(None, target, correct, math.nan, None)
-    return Trial(chosen, target, correct, probabilities[chosen], probabilities)
+    if reason or probabilities is None:
+        chosen = probabilities = None
+    confidence = math.nan if probabilities is None or chosen is None else probabilities[chosen]
+    kept = kept_values(chosen, target, correct, confidence, probabilities)
+    return Trial(kept, None, tuple(filter(None, (reason, unscored))))
+
+
+def kept_values(
+    chosen: int | str | None,
+    target: int | str | None,
+    correct: bool | None,
+    confidence: float = math.nan,
+    probabilities: list[float] | None = None,
+) -> dict[str, Any]:
+    """Values of a trial by column."""
+    return {
+        "chosen": chosen,
+        "target": target,
+        "correct": correct,
+        "confidence": confidence,
+        "option_probabilities": probabilities,
+    }
 
 
 def probabilities_of(
@@ -159,9 +160,7 @@ def option_verdict(
     return None, f"no metric {metric!r}"
 
 
-def response_trial(
-    sample: dict[str, Any], place: str, file: SampleFile, choices: Choices, rejected: Counter[str]
-) -> Trial:
+def response_trial(sample: dict[str, Any], place: str, file: SampleFile, choices: Choices) -> Trial:
     """Trial of a generation task."""
     metric = choices.metric or generation_metric(sample, place)
     if metric not in sample:
@@ -178,10 +177,10 @@ def response_trial(
     statement = None
     if choices.wording is not None:
         responses = responses_of(sample["resps"], str(sample.get("filter", "")), file.config)
-        read = [read_statement(said, choices.wording) for said in responses or [None]]
+        read = [read_statement(text, choices.wording) for text in responses or [None]]
         statement = agree_on(read, "several responses to one prompt")
-    rejected.update(text for text in (unscored, several) if text)
-    return Trial(chosen, target, correct, math.nan, None, statement)
+    values = kept_values(chosen, target, correct)
+    return Trial(values, statement, tuple(filter(None, (unscored, several))))
 
 
 def generation_metric(sample: dict[str, Any], place: str) -> str:

@@ -191,9 +191,9 @@ def member_content(archive: ZipFile, info: ZipInfo) -> bytes:
     b'text'
     """
     check_kind(info)
-    most = PACKED_PIECE if info.compress_type == ZIP_ZSTD else DEFLATED_PIECE
+    piece = PACKED_PIECE if info.compress_type == ZIP_ZSTD else DEFLATED_PIECE
     with archive.open(info) as member:
-        return b"".join(iter(lambda: member.read(most), b""))
+        return b"".join(iter(lambda: member.read(piece), b""))
 
 
 def whole_file(path: Path, allowed: str, limits: Limits = LIMITS) -> bytes:
@@ -240,8 +240,8 @@ def whole_file(path: Path, allowed: str, limits: Limits = LIMITS) -> bytes:
 
 def pieces(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Unpacked bytes, some at a time."""
-    most = PACKED_PIECE if path.suffix.lower() == ".zip" else PIECE
-    return iter(lambda: file.read(most), b"")
+    piece = PACKED_PIECE if path.suffix.lower() == ".zip" else PIECE
+    return iter(lambda: file.read(piece), b"")
 
 
 def only_member(path: Path, archive: ZipFile) -> ZipInfo:

@@ -52,7 +52,7 @@ class Chunk:
     is_shared: bool
 
 
-def parquet_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
+def parquet_table(path: Path, limits: Limits) -> pd.DataFrame:
     """Table of a Parquet file, once it is known how much it holds."""
     about = pq.read_metadata(path)
     check_size(path, about.num_columns, about.num_rows * about.num_columns, limits)

@@ -1,44 +1,18 @@
-"""The kinds of logs that can be read, and one call for all of them.
+"""One call for all kinds of logs.
 
 Kind and path → DataFrame of trials.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
-from hmetad.logs.inspect_ai import read_inspect
-from hmetad.logs.lm_eval import read_lm_eval
-from hmetad.logs.wide import read_trials
+from hmetad.logs.kinds import READERS, recognise_kind
 
-__all__ = ["READERS", "Reader", "read_log"]
-
-
-class Reader(NamedTuple):
-    """How a kind of log is read: what it is, and the function."""
-
-    title: str
-    read: Callable[..., pd.DataFrame]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the options, in the order of the function."""
-        return tuple(inspect.signature(self.read).parameters)[1:]
-
-
-READERS: Mapping[str, Reader] = MappingProxyType(
-    {
-        "lm-eval": Reader("sample logs of lm-evaluation-harness (--log_samples)", read_lm_eval),
-        "inspect": Reader("logs of Inspect, .eval or .json", read_inspect),
-        "table": Reader("tables .csv, .tsv, .jsonl or .parquet", read_trials),
-    }
-)
+__all__ = ["read_log"]
 
 
 @check_inputs()
@@ -47,8 +21,9 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    kind : {"lm-eval", "inspect", "table"}
-        As listed in ``READERS``.
+    kind : str
+        ``"lm-eval"``, ``"inspect"``, ``"table"``; or ``"auto"``, which goes by the names of the
+        files.
     path : str or Path
         File or folder.
     **options
@@ -66,7 +41,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the kind or an option is unknown, or the log cannot be read.
+        If the kind or an option is unknown, the names of the files do not say which kind it is,
+        or the log cannot be read.
 
     Examples
     --------
@@ -84,11 +60,13 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     array([[1, 1],
            [1, 1]])
     """
-    if kind not in READERS:
-        raise InputError("kind", repr(kind), "a kind of log", nearest(str(kind), READERS))
+    if kind not in READERS and kind != "auto":
+        kinds = ["auto", *READERS]
+        raise InputError("kind", repr(kind), ", ".join(map(repr, kinds)), nearest(kind, kinds))
+    kind = recognise_kind(Path(path)) if kind == "auto" else kind
     reader = READERS[kind]
     for option in options:
         if option not in reader.options:
-            step = nearest(option, reader.options)
-            raise InputError(option, "an option", f"an option of {kind!r}", step)
+            got, allowed = f"an option that {kind!r} does not have", f"an option of {kind!r}"
+            raise InputError(option, got, allowed, nearest(option, reader.options))
     return reader.read(path, **options)

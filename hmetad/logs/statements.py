@@ -207,16 +207,16 @@ def read_value(value: Any, words: Mapping[str, float]) -> Statement:
 
 def read_text(text: str, words: Mapping[str, float]) -> Statement:
     """Confidence of a text that is a word, a number, a percentage or a fraction."""
-    said = tidy(text)
-    if len(said) > LONGEST_VALUE:
+    bare = tidy(text)
+    if len(bare) > LONGEST_VALUE:
         return unread_statement(text, "not understood")
-    if (word := fold_word(said)) in words:
+    if (word := fold_word(bare)) in words:
         return Statement(words[word], True, show_value(text), "")
-    if PLAIN.fullmatch(said):
-        return Statement(float(said), False, show_value(text), "")
-    if match := PERCENT.fullmatch(said):
+    if PLAIN.fullmatch(bare):
+        return Statement(float(bare), False, show_value(text), "")
+    if match := PERCENT.fullmatch(bare):
         return Statement(float(match[1]) / 100, True, show_value(text), "")
-    if match := FRACTION.fullmatch(said):
+    if match := FRACTION.fullmatch(bare):
         part, whole = float(match[1]), float(match[2])
         # A fraction such as 3/0, or one of infinity, has no value.
         if whole > 0 and math.isfinite(part) and math.isfinite(whole):

@@ -6,8 +6,7 @@ Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 import csv
 import io
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,8 @@ NO_TABLE = (
     pa.ArrowException,
     pd.errors.ParserWarning,
 )
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*SEPARATORS, ".jsonl", ".parquet")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
@@ -75,13 +76,16 @@ def read_table(
         goes beyond a limit.
     """
     path = Path(path)
-    most = as_limits(limits)
-    reader = READERS[table_suffix(path)]
+    within = as_limits(limits)
+    suffix = table_suffix(path)
     try:
         with warnings.catch_warnings():
             # Rows longer than the header would lose their end.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = reader(path, text, most)
+            if suffix in SEPARATORS:
+                table = delimited_table(path, SEPARATORS[suffix], text, within)
+            else:
+                table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
     except InputError:
         raise
     except pd.errors.EmptyDataError as error:
@@ -98,7 +102,7 @@ def read_table(
     return table
 
 
-def delimited_table(path: Path, text: Sequence[str], limits: Limits, *, sep: str) -> pd.DataFrame:
+def delimited_table(path: Path, sep: str, text: Sequence[str], limits: Limits) -> pd.DataFrame:
     """Table of a CSV or TSV, once it is sure that it can be read."""
     size = text_size(path, limits)
     names = header_names(path, sep)
@@ -174,7 +178,7 @@ def is_number(text: str) -> bool:
     return True
 
 
-def json_table(path: Path, text: Sequence[str], limits: Limits) -> pd.DataFrame:  # noqa: ARG001
+def json_table(path: Path, limits: Limits) -> pd.DataFrame:
     """Table of JSON Lines: "001" is no 1, and no date is made of a number."""
     if path.suffix.lower() in PACKED:
         text_size(path, limits)
@@ -198,8 +202,8 @@ def table_suffix(path: Path) -> str:
     if not path.is_file():
         raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
-    if not suffixes or suffixes[-1] not in READERS:
-        allowed = ", ".join(sorted(READERS))
+    if not suffixes or suffixes[-1] not in SUFFIXES:
+        allowed = ", ".join(sorted(SUFFIXES))
         raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
     return suffixes[-1]
 
@@ -208,7 +212,7 @@ def similar_file(path: Path) -> str:
     """Suggestion of the tables that lie in the same folder."""
     if not path.parent.is_dir():
         return f"There is no folder {str(path.parent)!r} either."
-    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in READERS)
+    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in SUFFIXES)
     return f"In that folder: {', '.join(beside[:5])}." if beside else ""
 
 
@@ -221,11 +225,3 @@ def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
             step = "Save it as one of these."
             allowed = "commas in a .csv, tabs in a .tsv"
             raise InputError(str(path), f"columns parted by {name}", allowed, step)
-
-
-READERS: dict[str, Callable[[Path, Sequence[str], Limits], pd.DataFrame]] = {
-    ".csv": partial(delimited_table, sep=","),
-    ".tsv": partial(delimited_table, sep="\t"),
-    ".jsonl": json_table,
-    ".parquet": parquet_table,
-}

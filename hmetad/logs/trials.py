@@ -6,7 +6,7 @@ Values as logs write them → right or wrong, safe text, columns, a DataFrame wi
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,15 @@ from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
 
-__all__ = ["check_threshold", "clip_text", "safe_text", "trial_frame", "verdict"]
+__all__ = [
+    "Trial",
+    "TrialCollector",
+    "check_threshold",
+    "clip_text",
+    "safe_text",
+    "sample_name",
+    "verdict",
+]
 
 Verdict = tuple[bool | None, str]
 
@@ -91,62 +99,145 @@ def safe_text(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def clip_text(value: Any, most: int) -> str:
-    """Safe text of a value, cut after `most` characters, which an ellipsis shows.
+def sample_name(place: str, field: str, value: Any) -> int | str:
+    """Name of a sample, a number or text.
+
+    Parameters
+    ----------
+    place : str
+        File and line or member, for the message.
+    field : str
+        Field of the log that holds the name.
+    value : int or str
+        What it holds.
+
+    Returns
+    -------
+    int or str
+        Text is safe to write.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+
+    Examples
+    --------
+    >>> sample_name("a.jsonl, line 1", "doc_id", 7)
+    7
+    """
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InputError(place, f"{field} {value!r}", "a number or text")
+    return value if isinstance(value, int) else safe_text(value)
+
+
+def clip_text(value: Any, length: int) -> str:
+    """Safe text of a value, cut after `length` characters, which an ellipsis shows.
 
     Examples
     --------
     >>> clip_text("a long answer", 6)
     'a lon…'
     """
-    text = safe_text(value[: most + 1] if isinstance(value, str) else value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = safe_text(value[: length + 1] if isinstance(value, str) else value)
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def trial_frame(
-    columns: Mapping[str, Sequence[Any]],
-    statements: Mapping[int, Statement],
-    record: Mapping[str, Any],
-    *,
-    scale: Scale | None = None,
-) -> pd.DataFrame:
-    """Trials of a log, with what was rejected counted in the attrs.
+class Trial(NamedTuple):
+    """What a reader keeps of one sample.
 
     Parameters
     ----------
-    columns : mapping of str to sequence, each of length trials
-        Values per column; ``confidence`` (probability or NaN) and ``correct`` are among them.
-    statements : mapping of int to Statement
-        Stated confidence by the number of its row.
-    record : mapping
-        Attrs, JSON-able; its ``rejected`` counts rejections by reason.
-    scale : optional
-        Scale of bare numbers, as in `parse_confidence`.
+    values : dict of str to value
+        By column, with ``correct`` and ``confidence`` (probability or NaN) among them; None is
+        missing.
+    statement : Statement, optional
+        Stated confidence, which waits for the scale of its column.
+    reasons : tuple of str, optional
+        Why values are missing.
+    """
 
-    Returns
-    -------
-    DataFrame
-        One row per trial. Attrs: those of `record`, ``scale`` and ``examples`` of stated
-        confidence that was not understood; ``rejected`` has "confidence: ..." for its reasons.
+    values: dict[str, Any]
+    statement: Statement | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class TrialCollector:
+    """Trials of a log, collected sample by sample, and what was left out or could not be read.
+
+    Attributes
+    ----------
+    duplicates : int
+        Samples that the reader left out as copies; it counts them here.
 
     Examples
     --------
-    >>> frame = trial_frame({"correct": [True], "confidence": [0.9]}, {}, {"rejected": {}})
+    >>> trials = TrialCollector()
+    >>> trials.add({"item": "a"}, Trial({"correct": True, "confidence": 0.9}))
+    >>> trials.add({"item": "b"}, Trial({"correct": None, "confidence": 0.4}, None, ("no score",)))
+    >>> frame = trials.frame(files=["a.log"])
     >>> frame["confidence"].tolist(), frame.attrs["rejected"]
-    ([0.9], {})
+    ([0.9, 0.4], {'no score': 1})
     """
-    frame = pd.DataFrame({name: column(values) for name, values in columns.items()})
-    rejected = Counter(record["rejected"])
-    attrs = {**record}
-    if statements:
-        stated = statement_frame(list(statements.values()), scale=scale)
-        confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
-        confidence[list(statements)] = stated["confidence"]
-        frame["confidence"] = confidence
-        rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
-        attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
-    frame.attrs = attrs | {"rejected": dict(rejected)}
-    return frame
+
+    def __init__(self) -> None:
+        self.duplicates = 0
+        self._rows = 0
+        self._columns: dict[str, list[Any]] = {}
+        self._statements: dict[int, Statement] = {}
+        self._rejected: Counter[str] = Counter()
+
+    def add(self, place: Mapping[str, Any], trial: Trial) -> None:
+        """Append a row: the columns that say where the sample stands, then those of the trial.
+
+        Parameters
+        ----------
+        place : mapping of str to value
+            Task, model, item and whatever else identifies the sample; the same columns each time.
+        trial : Trial
+            What is kept of it.
+        """
+        row = {**place, **trial.values}
+        if not self._rows:
+            self._columns = {name: [] for name in row}
+        assert row.keys() == self._columns.keys(), f"other columns: {list(row)}"
+        for name, value in row.items():
+            self._columns[name].append(value)
+        if trial.statement is not None:
+            self._statements[self._rows] = trial.statement
+        if trial.reasons:
+            self._rejected.update(trial.reasons)
+        self._rows += 1
+
+    def frame(self, *, scale: Scale | None = None, **record: Any) -> pd.DataFrame:
+        """Trials as a table.
+
+        Parameters
+        ----------
+        scale : optional
+            Scale of bare numbers, as in `parse_confidence`.
+        **record
+            Further attrs, JSON-able, such as ``files``.
+
+        Returns
+        -------
+        DataFrame
+            One row per trial. Attrs: those of `record`, ``duplicates``, ``rejected`` (values left
+            missing, per reason), and ``scale`` and ``examples`` where confidence was stated;
+            ``rejected`` has "confidence: ..." for the reasons of these.
+        """
+        frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
+        rejected = Counter(self._rejected)
+        attrs = {**record, "duplicates": self.duplicates}
+        if self._statements:
+            stated = statement_frame(list(self._statements.values()), scale=scale)
+            confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
+            confidence[list(self._statements)] = stated["confidence"]
+            frame["confidence"] = confidence
+            rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
+            attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
+        frame.attrs = dict({**attrs, "rejected": dict(rejected)}.items())
+        return frame
 
 
 def column(values: Sequence[Any]) -> pd.Series:

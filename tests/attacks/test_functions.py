@@ -21,6 +21,7 @@ from public_names import PUBLIC_NAMES, named
 from tally import tally, tally_for
 
 import hmetad
+from hmetad.logs.kinds import READERS
 
 # What imports PyMC, builds models or samples: only refusals are tried, by arguments that are none.
 SAMPLING = {
@@ -516,7 +517,7 @@ RIGHT = {
     "z_test.estimates": [Named("sdt")],
     "estimate_table.results": [Named("measures"), Named("fit")],
     "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
-    "read_log.kind": ["lm-eval", "inspect"],
+    "read_log.kind": ["auto", *READERS],
 }
 # What would take long or much memory, were it taken at its word.
 SLOW = {"n", "trials", "debias", "ratings", "bins", "subjects", "ranks"}

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tally import tally, tally_for
 
 from hmetad.errors import InputError
+from hmetad.logs.kinds import READERS
 from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.lines import parse_line
 from hmetad.logs.pairs import option_pairs
@@ -454,6 +455,10 @@ change = st.one_of(
 attacks = st.tuples(
     st.sampled_from(sorted(SOURCES)), st.lists(change, min_size=1, max_size=4), st.integers(0, 2)
 )
+
+
+def test_every_kind_of_log_is_attacked():
+    assert {kind for kind, _ in SOURCES.values()} == OPTIONS.keys() == READERS.keys()
 
 
 def changed(content, change):

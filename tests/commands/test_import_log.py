@@ -1,13 +1,16 @@
 """`hmetad import` writes trials that the other commands read."""
 
+import io
+import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, run
 
-from hmetad.commands.import_log import KINDS
-from hmetad.logs.readers import READERS
+from hmetad.commands.import_log import trials_csv
+from hmetad.logs.kinds import READERS
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 
@@ -68,5 +71,88 @@ def test_what_cannot_be_imported_is_refused(tmp_path, line, says):
     assert says in refused(tmp_path, line)
 
 
-def test_kinds_of_logs_are_those_that_are_read():
-    assert set(KINDS) == set(READERS)
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            "table --runs all",
+            "--runs: got an option that table does not have, allowed is --col",
+        ),
+        (
+            "inspect --metric acc",
+            "allowed is --task, --scorer, --grades, --threshold, --confid",
+        ),
+        (
+            "dataset --limit line=9",
+            "--limit: got an option that dataset does not have",
+        ),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_as_it_was_typed(tmp_path, line, says):
+    kind, option = line.split(" ", 1)
+    assert says in refused(tmp_path, f"import {kind} raw.csv {option} -o out.csv")
+
+
+@pytest.mark.parametrize(
+    ("log", "kind"),
+    [("inspect", "inspect"), ("lm_eval/house__dummy", "lm-eval"), ("t.csv", "table")],
+)
+def test_the_kind_need_not_be_given(tmp_path, log, kind):
+    (tmp_path / "t.csv").write_text("correct,confidence\n1,0.5\n0,0.6\n")
+    path = "t.csv" if log == "t.csv" else LOGS / log
+    option = "--task colours" if kind == "inspect" else ""
+    run(tmp_path, f"import {kind} {path} {option} -o named.csv")
+    run(tmp_path, f"import {path} {option} -o found.csv")
+    run(tmp_path, f"import auto {path} {option} -o auto.csv")
+    texts = {(tmp_path / f"{name}.csv").read_text() for name in ("named", "found", "auto")}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            "notes.txt",
+            "got a file whose name does not say what it is, allowed is a log of one kind",
+        ),
+        ("notes.txt", "Name the kind. Kinds are lm-eval: sample logs of lm-evaluation-harness"),
+        (".", "got a folder with logs of lm-eval and inspect"),
+        ("none.eval", "none.eval: got no such file"),
+        ("lm-eval", "PATH: got none, for kind 'lm-eval'"),
+        ("lm-eval a folder", "[KIND] PATH. Put a path with spaces in quotes."),
+        ("", "LOG"),
+    ],
+)
+def test_what_does_not_say_its_kind_is_refused_with_the_kinds(tmp_path, line, says):
+    for name in ("notes.txt", "a.eval", "samples_a.jsonl"):
+        (tmp_path / name).touch()
+    assert says in refused(tmp_path, f"import {line} -o out.csv")
+
+
+def test_the_help_names_every_kind(tmp_path):
+    text = " ".join(run(tmp_path, "import --help").stdout.split())
+    assert "[KIND] PATH" in text
+    assert f"{', '.join(READERS)}, dataset" in text
+
+
+def test_a_table_without_what_is_judged_says_which_kinds_of_logs_there_are(tmp_path):
+    (tmp_path / "other.jsonl").write_text('{"prompt": "2+2", "meta": {"ok": [true, null]}}\n')
+    done = run(tmp_path, "import table other.jsonl -o out.csv --json")
+    assert "no column 'correct' or 'confidence'" in done.stderr
+    assert "inspect: logs of Inspect" in done.stderr
+    assert done.answer["absent"] == ["correct", "confidence"]
+    (tmp_path / "own.csv").write_text("ok,sure\n1,0.5\n0,0.6\n")
+    for option in ("correct=ok", "confidence=sure"):
+        done = run(tmp_path, f"import table own.csv --columns {option} -o out.csv --json")
+        assert "no column" not in done.stderr
+        assert "absent" not in done.answer
+
+
+def test_values_that_hold_others_are_written_as_json():
+    values = [{"a": ["b"]}, [1, None], (0.5, 2), np.array([1.0, 2.5]), {"a": np.array([1])}, "x"]
+    values += [{"at": pd.Timestamp("2026-01-31")}, None]
+    written = pd.read_csv(io.StringIO(trials_csv(pd.DataFrame({"meta": values}))))["meta"]
+    parsed = [json.loads(text) for text in written.drop(5).dropna()]
+    expected = [{"a": ["b"]}, [1, None], [0.5, 2], [1.0, 2.5], {"a": [1]}]
+    assert parsed == [*expected, {"at": "2026-01-31 00:00:00"}]
+    assert written[5] == "x"

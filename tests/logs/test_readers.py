@@ -1,18 +1,29 @@
 """One call reads every kind of log, and says which kinds and options there are."""
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
+import hmetad
 from hmetad.errors import InputError
-from hmetad.logs.readers import READERS, read_log
+from hmetad.logs.kinds import READERS, recognise_kind
+from hmetad.logs.readers import read_log
+from hmetad.logs.tables import SUFFIXES
 
-STATED = {"field", "pattern", "words", "scale"}
+LOGS = Path(__file__).parent / "data"
+PAGE = Path(__file__).parents[2] / "docs" / "llm.md"
+
+EVERYWHERE = {"field", "pattern", "words", "scale", "limits"}
 
 
-def test_every_reader_takes_a_path_and_knows_stated_confidence():
+def test_every_reader_takes_a_path_limits_and_how_confidence_is_stated():
     for kind, reader in READERS.items():
-        assert set(reader.options) >= STATED, kind
+        assert set(reader.options) >= EVERYWHERE, kind
         assert "path" not in reader.options
         assert reader.title
+        assert reader.files
+        assert reader.function in hmetad.logs.__all__
 
 
 def test_the_registry_cannot_be_changed():
@@ -25,9 +36,70 @@ def test_unknown_kinds_and_options_are_refused(tmp_path):
         read_log("lmeval", tmp_path)
     with pytest.raises(InputError, match="Did you mean 'metric'"):
         read_log("lm-eval", tmp_path, metrics="acc")
+    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'field', 'keep'"
+    with pytest.raises(InputError, match=said):
+        read_log("table", tmp_path / "t.csv", runs="all")
 
 
 @pytest.mark.parametrize("kind", READERS)
 def test_paths_that_are_not_there_are_refused(kind, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_log(kind, tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("samples_a_2026-01-31T10-00-00.1.jsonl", "lm-eval"),
+        ("samples_a.jsonl", "lm-eval"),
+        ("a.eval", "inspect"),
+        ("2026-11-21T19-55-20-00-00_colours_x.json", "inspect"),
+        *((f"answers{suffix}", "table") for suffix in SUFFIXES),
+        ("answers.CSV", "table"),
+        ("answers.csv.gz", "table"),
+    ],
+)
+def test_a_file_is_known_by_its_name(name, kind, tmp_path):
+    (tmp_path / name).touch()
+    assert recognise_kind(tmp_path / name) == kind
+
+
+@pytest.mark.parametrize("name", ["results_2026-01-31T10-00-00.json", "logs.json", "notes.txt"])
+def test_a_name_of_no_kind_is_refused_with_the_kinds(name, tmp_path):
+    (tmp_path / name).touch()
+    for path in (tmp_path / name, tmp_path):
+        with pytest.raises(InputError, match=r"Kinds are lm-eval: .*; inspect: .*; table: "):
+            recognise_kind(path)
+
+
+def test_a_folder_is_of_the_kind_of_its_logs(tmp_path):
+    assert recognise_kind(LOGS / "inspect") == "inspect"
+    assert recognise_kind(LOGS / "lm_eval") == "lm-eval"
+    with pytest.raises(InputError, match="a folder with logs of lm-eval and inspect"):
+        recognise_kind(LOGS)
+    (tmp_path / "answers.csv").touch()
+    with pytest.raises(InputError, match="a folder without logs"):
+        recognise_kind(tmp_path)
+    (tmp_path / "a.eval").touch()
+    assert recognise_kind(tmp_path) == "inspect"
+
+
+def test_the_kind_may_be_left_to_the_names():
+    path, options = LOGS / "inspect", {"task": "colours"}
+    found = read_log("auto", path, **options)
+    pd.testing.assert_frame_equal(found, read_log("inspect", path, **options))
+    with pytest.raises(InputError, match="an option that 'inspect' does not have"):
+        read_log("auto", path, runs="all")
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="no documentation beside the tests")
+@pytest.mark.parametrize(
+    ("kind", "path"), [("lm-eval", "lm_eval/house__dummy"), ("inspect", "inspect")]
+)
+def test_the_columns_of_a_reader_are_those_of_the_documentation(kind, path):
+    lines = [line.strip("|").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 5]
+    place = rows[0].index(kind)
+    described = {name for row in rows[2:] if row[place] for name in row[0].split(", ")}
+    trials = read_log(kind, LOGS / path, task="colours")
+    assert described == {f"`{name}`" for name in trials.columns}

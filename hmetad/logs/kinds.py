@@ -1,0 +1,139 @@
+"""The kinds of logs that can be read: their names, their files, and the functions that read them.
+
+Path → the kind of log that it is. The command line reads this too, so nothing heavy is imported.
+"""
+
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from hmetad.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["READERS", "Reader", "known_kinds", "recognise_kind"]
+
+
+class Reader(NamedTuple):
+    """How a kind of log is read.
+
+    Parameters
+    ----------
+    title : str
+        What it is, for a list of the kinds.
+    function : str
+        Public name in `hmetad.logs` of the function that reads it.
+    files : tuple of str
+        Patterns of the names of its files.
+    has_folders : bool, optional
+        Whether a folder of such files is read too.
+    """
+
+    title: str
+    function: str
+    files: tuple[str, ...]
+    has_folders: bool = True
+
+    @property
+    def read(self) -> "Callable[..., pd.DataFrame]":
+        """The function, imported when it is first used."""
+        read: Callable[..., pd.DataFrame] = getattr(import_module("hmetad.logs"), self.function)
+        return read
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options, in the order of the function."""
+        return tuple(signature(self.read).parameters)[1:]
+
+
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "lm-eval": Reader(
+            "sample logs of lm-evaluation-harness (--log_samples)",
+            "read_lm_eval",
+            ("samples_*.jsonl",),
+        ),
+        "inspect": Reader(
+            "logs of Inspect, .eval or .json",
+            "read_inspect",
+            # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
+            ("*.eval", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*.json"),
+        ),
+        "table": Reader(
+            "tables .csv, .tsv, .jsonl or .parquet",
+            "read_trials",
+            ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.*", "*.tsv.*", "*.jsonl.*"),
+            has_folders=False,
+        ),
+    }
+)
+
+
+def known_kinds() -> str:
+    """The kinds as a sentence for a message.
+
+    Examples
+    --------
+    >>> known_kinds()[:72]
+    'Kinds are lm-eval: sample logs of lm-evaluation-harness (--log_samples);'
+    """
+    return f"Kinds are {'; '.join(f'{kind}: {one.title}' for kind, one in READERS.items())}."
+
+
+def recognise_kind(path: Path) -> str:
+    """Kind of a log by the name of the file, or of the files in a folder.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder with logs at any depth.
+
+    Returns
+    -------
+    str
+        A name of ``READERS``. Where patterns of several kinds fit a name, the longest counts.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, no kind has files of that name, or a folder holds several kinds.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("samples_sums_2026-01-31T10-00-00.jsonl", "results.json"):
+    ...         Path(folder, name).touch()
+    ...     recognise_kind(Path(folder))
+    'lm-eval'
+    """
+    if path.is_dir():
+        kinds = {kind_of_name(file.name) for file in path.rglob("*") if file.is_file()}
+        found = [kind for kind, one in READERS.items() if kind in kinds and one.has_folders]
+        got = f"a folder with logs of {' and '.join(found)}" if found else "a folder without logs"
+    elif path.is_file():
+        kind = kind_of_name(path.name)
+        found = [kind] if kind else []
+        got = "a file whose name does not say what it is"
+    else:
+        found, got = [], "no such file"
+    if len(found) != 1:
+        step = "" if got == "no such file" else f"Name the kind. {known_kinds()}"
+        raise InputError(str(path), got, "a log of one kind", step)
+    return found[0]
+
+
+def kind_of_name(name: str) -> str | None:
+    """Kind whose pattern fits the name of a file, the longest if several fit; else None."""
+    fitting = [
+        (len(pattern), kind)
+        for kind, reader in READERS.items()
+        for pattern in reader.files
+        if fnmatchcase(name.lower(), pattern.lower())
+    ]
+    return max(fitting)[1] if fitting else None
