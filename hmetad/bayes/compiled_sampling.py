@@ -6,6 +6,7 @@ variables are computed from the draws.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from nutpie.compiled_pyfunc import from_pyfunc
 
+from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import log_density
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, covers, write_program
 
-__all__ = ["sample_compiled", "takes"]
+__all__ = ["can_sample", "sample_compiled"]
 
 type Floats = NDArray[np.float64]
 
@@ -39,11 +41,17 @@ OPTIONS = {
 JITTER = 1.0
 
 
-def takes(problem: Problem, options: Mapping[str, Any]) -> bool:
+def can_sample(problem: Problem, options: Mapping[str, Any]) -> bool:
     """Whether a problem can be sampled here with these options of `pymc.sample`."""
-    whole = all(isinstance(options[name], int) for name in ("draws", "tune", "chains"))
-    seed = isinstance(options["random_seed"], int)
-    return covers(problem) and set(options) <= OPTIONS and whole and seed
+    numbers = [options[name] for name in ("draws", "chains", "cores", "random_seed", "tune")]
+    are_whole = all(isinstance(number, Integral) for number in numbers)
+    return (
+        covers(problem)
+        and set(options) <= OPTIONS
+        and are_whole
+        and min(numbers[:3]) > 0
+        and min(numbers) >= 0
+    )
 
 
 def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree:
@@ -66,6 +74,7 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
         If sampling was interrupted before its first draw.
     """
     program = write_program(problem)
+    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
     density = log_density(program, problem.likelihood.density)
     model = from_pyfunc(
         program.size,
@@ -79,12 +88,12 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     drawn = nutpie.sample(
         model,
-        draws=options["draws"],
+        draws=int(options["draws"]),
         # nutpie cannot do without.
-        tune=max(options["tune"], 1),
-        chains=options["chains"],
-        cores=options["cores"],
-        seed=options["random_seed"],
+        tune=max(int(options["tune"]), 1),
+        chains=int(options["chains"]),
+        cores=int(options["cores"]),
+        seed=int(options["random_seed"]),
         progress_bar=bool(options.get("progressbar", True)) and not options.get("quiet", False),
         save_warmup=False,
         **tuning,

@@ -4,28 +4,25 @@ Count table and model card → DataTree with labelled cells, checked.
 """
 
 import json
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.arguments import check_inputs
+from hmetad.bayes.compiled_sampling import can_sample, sample_compiled
 from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
-from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, state_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
-from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import CARRIED_ATTRS, notices, with_notices
@@ -117,19 +114,17 @@ def fit(
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
-    refuse_draws(counts, spec.record, options)
     problem = state_problem(counts, spec)
-    bayesian_model = pymc_model(problem)
-    refuse_same_names(counts.coords, bayesian_model.named_vars)
-    start = initial_values(problem, bayesian_model)
+    refuse_draws(counts, spec.record, options)
     options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
-    if store is None:
-        with bayesian_model, remarks_hidden(options.get("progressbar") is False):
-            tree = pm.sample(**{"initvals": start, **options})
+    if store is None and can_sample(problem, options):
+        tree = sample_compiled(problem, options)
     else:
-        tree = sample_to_folder(bayesian_model, start, counts, store, attrs, options)
+        # PyMC takes seconds to import.
+        sampling = import_module("hmetad.bayes.pymc_sampling")
+        tree = sampling.sample_pymc(problem, options, counts, store, attrs)
     refuse_truncated(tree, spec.record.results, options["draws"])
     return finish_fit(tree, counts, attrs)
 
@@ -151,19 +146,6 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
     return with_posterior_notices(with_notices(tree, found))
-
-
-@contextmanager
-def remarks_hidden(is_hidden: bool) -> Iterator[None]:
-    """PyMC says no more than its warnings: who wants no progress wants no list of variables."""
-    log = logging.getLogger("pymc")
-    level = log.level
-    if is_hidden:
-        log.setLevel(max(level, logging.WARNING))
-    try:
-        yield
-    finally:
-        log.setLevel(level)
 
 
 def recorded_seed(given: Any) -> Any:

@@ -201,6 +201,16 @@ class Program:
         """Number of free values."""
         return len(self.links)
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the variables of the posterior, but for the results of the likelihood."""
+        variables: list[FreeVariable | Output | Correlation] = [
+            *self.free,
+            *self.outputs,
+            *self.correlations,
+        ]
+        return [one.name for one in variables]
+
 
 def covers(problem: Problem) -> bool:
     """Whether the likelihood of a problem is compiled, so that there is a program of it."""

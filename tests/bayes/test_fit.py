@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad.bayes.fit import fit, refuse_truncated, remarks_hidden
+from hmetad.bayes.fit import fit, refuse_truncated
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
 from hmetad.bayes.prior_predictive import draw_prior
+from hmetad.bayes.pymc_sampling import without_remarks
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
@@ -229,7 +230,7 @@ def test_a_second_subject_is_that_of_jags_too(shared):
 def test_without_progress_a_fit_is_silent_but_for_warnings(caplog):
     log = logging.getLogger("pymc")
     before = log.level
-    with caplog.at_level(logging.INFO), remarks_hidden(True):
+    with caplog.at_level(logging.INFO), without_remarks(True):
         logging.getLogger("pymc.sampling.mcmc").info("NUTS[nutpie]: [d]")
         logging.getLogger("pymc.sampling.mcmc").warning("Only 5 samples per chain.")
     assert caplog.messages == ["Only 5 samples per chain."]
