@@ -5,7 +5,7 @@ formulas, sampling, prediction, cross-validation and reports read the record, an
 a model.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
@@ -208,6 +208,14 @@ class Likelihood:
         """Dims beside the cell of a parameter or quantity."""
         found: list[Parameter | Quantity] = [*self.parameters, *self.quantities]
         return next(one.dims for one in found if one.name == name)
+
+    def following(self, names: Iterable[str]) -> set[str]:
+        """Names of what is known, and of all quantities that follow from it."""
+        known = {*names}
+        for quantity in self.quantities:
+            if quantity.compute is not None and known.issuperset(quantity.needs):
+                known.add(quantity.name)
+        return known
 
     def derived(self, known: Values, xp: Arrays = NUMPY) -> dict[str, Array]:
         """Values known, and all quantities that follow from them.
