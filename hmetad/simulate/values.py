@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.checks import sums_other_than_one
 from hmetad.likelihood.records import Likelihood
 
 __all__ = ["design_values", "log_outcomes", "meta_d_values"]
@@ -17,7 +18,6 @@ __all__ = ["design_values", "log_outcomes", "meta_d_values"]
 type Floats = NDArray[np.float64]
 
 POSITIVE = ("gaps", "s")
-SUM_ERROR = 1e-6
 SIZES = {"response": "2", "criterion": "K - 1"}
 
 
@@ -133,8 +133,7 @@ def log_outcomes(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats
     # What is out of its range is answered below.
     with np.errstate(all="ignore"):
         log_p = np.asarray(likelihood.outcomes(values))
-        total = np.exp(log_p).sum((-2, -1))
-    wrong = total[~(np.abs(total - 1) < SUM_ERROR)]
+    wrong = sums_other_than_one(log_p)
     if wrong.size:
         got = f"values whose probabilities sum to {wrong[0]:g}"
         raise InputError("values", got, "a sum of 1 for each stimulus", "Is each in its range?")

@@ -11,6 +11,7 @@ import pytest
 
 import hmetad
 from hmetad.errors import InputError
+from hmetad.likelihood.records import Quantity
 from hmetad.likelihood.registry import REGISTERED, likelihood_names, load_likelihood, register
 
 PAGE = Path(__file__).parents[2] / "docs" / "likelihoods.md"
@@ -68,10 +69,75 @@ def test_a_fit_of_a_likelihood_that_is_not_registered_says_so(own):
 def test_what_cannot_be_registered_is_refused(own):
     with pytest.raises(InputError, match="a Likelihood"):
         register("mine")
-    with pytest.raises(InputError, match="name: got 'meta-d'"):
+    with pytest.raises(
+        InputError, match="name: got 'meta-d', allowed is a name other than those of"
+    ):
         register(replace(own, name="meta-d"))
     with pytest.raises(InputError, match="arguments: got 'noise'"):
         register(replace(own, arguments=("dprime", "c", "gaps", "noise")))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("focus", "dprim"),
+        ("main", "dprim"),
+        ("judged", "dprim"),
+        ("shown", ("c", "dprim")),
+        ("arguments", ("dprim", "c", "gaps")),
+    ],
+)
+def test_names_in_a_likelihood_are_looked_up_when_it_is_registered(own, field, value):
+    with pytest.raises(InputError, match=f"{field}: got 'dprim', .* Did you mean 'dprime'"):
+        register(replace(own, **{field: value}))
+
+
+def test_a_likelihood_whose_probabilities_do_not_sum_to_one_is_refused(own):
+    def shifted(*values, xp):
+        return own.log_probabilities(*values, xp=xp) + 0.1
+
+    with pytest.raises(InputError, match=r"log_probabilities: got .* sum to 1\.10517"):
+        register(replace(own, log_probabilities=shifted))
+    with pytest.raises(InputError, match="sum to nan"):
+        register(replace(own, log_probabilities=lambda *v, xp: shifted(*v, xp=xp) * np.nan))
+
+
+def test_a_likelihood_that_is_wrong_for_several_cells_is_refused(own):
+    def one_cell(d, c, gaps, xp):
+        return own.log_probabilities(d, c, gaps, xp=xp) + 0 * d
+
+    def without_ratings(d, c, gaps, xp):
+        return own.log_probabilities(d, c, gaps, xp=xp)[..., 0]
+
+    with pytest.raises(InputError, match="log_probabilities: got ValueError: operands could not"):
+        register(replace(own, log_probabilities=one_cell))
+    with pytest.raises(
+        InputError, match=r"got shape \(5, 2, 2\) where .*, allowed is shape \(5, 2, 2, 4"
+    ):
+        register(replace(own, log_probabilities=without_ratings))
+
+
+@pytest.mark.parametrize(
+    ("compute", "message"),
+    [
+        (lambda v, _: v["log_gap"], r"quantity extra: got shape \(5, 2, 3\) .* shape \(5,\)"),
+        (lambda v, xp: xp.log(-abs(v["dprime"])), "quantity extra: got a value that is not finite"),
+        (lambda v, _: v["absent"], "quantities: got KeyError: 'absent'"),
+    ],
+)
+def test_quantities_of_another_shape_than_they_say_are_refused(own, compute, message):
+    extra = Quantity("extra", needs=("dprime", "log_gap"), compute=compute)
+    with pytest.raises(InputError, match=message):
+        register(replace(own, quantities=(*own.quantities, extra)))
+
+
+@pytest.mark.parametrize("name", likelihood_names())
+@pytest.mark.parametrize("scale", ["log_m", "m", "meta_d"])
+@pytest.mark.parametrize("criteria", ["log_gap", "group_sorted_normal"])
+def test_those_of_the_package_with_any_choices_could_be_registered(own, name, scale, criteria):
+    choices = {"scale": scale, "criteria": criteria, "type1": "plug_in"}
+    likelihood = load_likelihood(name, **(choices if load_likelihood(name).choices else {}))
+    assert register(replace(likelihood, name=own.name)).name == "mine"
 
 
 def test_choices_are_those_of_the_likelihood():
