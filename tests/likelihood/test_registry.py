@@ -77,6 +77,13 @@ def test_what_cannot_be_registered_is_refused(own):
         register(replace(own, arguments=("dprime", "c", "gaps", "noise")))
 
 
+def test_the_name_of_a_likelihood_in_the_place_of_a_card_is_told_apart(own):
+    register(own)
+    step = r"'mine' is a likelihood: ModelSpec\('mine', likelihood='mine'\)"
+    with pytest.raises(InputError, match=step):
+        hmetad.load_model("mine")
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

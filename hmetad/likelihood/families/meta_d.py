@@ -69,7 +69,7 @@ def meta_d(
         symbol="M",
         main="m_ratio",
         judged="log_m",
-        shown=("dprime", "c", "meta_d", "m_ratio", "log_m"),
+        shown=("dprime", "c", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS,
         reference=(1.0, "at 1 confidence has all that the responses had"),

@@ -34,11 +34,11 @@ def estimate_table(
     -------
     DataFrame
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
-        shows, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of the same name
-        and _lower and _upper; NaN where a draw is undefined. Where each response has an M of its
-        own there is a row for each. Of measures a column per number: ``auroc2``; where a variable
-        has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
-        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
+        the same name and _lower and _upper; NaN where a draw is undefined. Where each response has
+        an M of its own there is a row for each. Of measures a column per number: ``auroc2``; where
+        a variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
+        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
@@ -62,7 +62,9 @@ def estimate_table(
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     """Posterior means and intervals, one row per cell."""
     sampled = fit["posterior"].to_dataset()
-    names = [name for name in spec_of(fit).record.shown if name in sampled]
+    record = spec_of(fit).record
+    wanted = dict.fromkeys((*record.shown, record.main, record.judged))
+    names = [name for name in wanted if name in sampled]
     posterior = sampled[names]
     bounds = az.eti(posterior, prob=ci_prob)
     summary = posterior.mean(["chain", "draw"], skipna=False)
