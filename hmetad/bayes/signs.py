@@ -43,7 +43,7 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     spec = spec_of(fit)
     if "meta_d" not in spec.record.results:
         return []
-    pooled, scale = pooled_over(spec), spec.record.focus
+    pooled, scale = pooled_over(spec), spec.record.parameter_of_interest
     # The few trials of an item with an observer show no sign of their own.
     # Nor may a grouping column be called like what is looked at.
     counts = items_together(counts).reset_coords(drop=True)

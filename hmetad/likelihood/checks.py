@@ -30,25 +30,25 @@ FROM_COUNTS = {"dprime", "c"}
 
 def refuse_unknown_names(likelihood: Likelihood) -> None:
     """Raise where a field names no parameter, or no quantity that follows from parameters."""
-    refuse_names("given", likelihood.given, FROM_COUNTS)
-    known = {*likelihood.given}
+    refuse_names("from_counts", likelihood.from_counts, FROM_COUNTS)
+    known = {*likelihood.from_counts}
     for parameter in likelihood.parameters:
         before = likelihood.following(known)
-        refuse_names(f"around of {parameter.name}", [parameter.around], before)
-        refuse_names(f"beyond of {parameter.name}", [parameter.beyond], before)
+        refuse_names(f"prior_centre of {parameter.name}", [parameter.prior_centre], before)
+        refuse_names(f"truncated_at of {parameter.name}", [parameter.truncated_at], before)
         known.add(parameter.variable)
     known = likelihood.following(known)
     parameters = {p.name for p in likelihood.parameters}
-    in_fits = known & {*likelihood.results, *likelihood.given} | parameters
+    in_fits = known & {*likelihood.results, *likelihood.from_counts} | parameters
     refuse_names("arguments", likelihood.arguments, known)
-    refuse_names("focus", [likelihood.focus], parameters)
-    refuse_names("main", [likelihood.main], in_fits)
-    refuse_names("judged", [likelihood.judged], in_fits)
-    refuse_names("shown", likelihood.shown, in_fits)
+    refuse_names("parameter_of_interest", [likelihood.parameter_of_interest], parameters)
+    refuse_names("plotted", [likelihood.plotted], in_fits)
+    refuse_names("compared", [likelihood.compared], in_fits)
+    refuse_names("tabulated", likelihood.tabulated, in_fits)
     for quantity in likelihood.quantities:
-        own = parameters | {*likelihood.given}
+        own = parameters | {*likelihood.from_counts}
         refuse_names(f"parameter of {quantity.name}", [quantity.parameter], own)
-        refuse_names(f"same_as of {quantity.name}", quantity.same_as, in_fits)
+        refuse_names(f"convergence_of of {quantity.name}", quantity.convergence_of, in_fits)
 
 
 def refuse_names(field: str, names: Iterable[str], legal: set[str]) -> None:
@@ -90,8 +90,8 @@ def refuse_wrong_quantities(
         if name in values and np.shape(values[name]) != expected:
             got = f"shape {np.shape(values[name])} where leading dims are {leading}"
             raise InputError(f"quantity {name}", got, f"shape {expected}, by its dims")
-        if name in values and quantity.is_defined and not np.isfinite(values[name]).all():
-            allowed = "finite numbers, unless is_defined is False"
+        if name in values and quantity.always_finite and not np.isfinite(values[name]).all():
+            allowed = "finite numbers, unless always_finite is False"
             raise InputError(f"quantity {name}", "a value that is not finite", allowed)
 
 
@@ -110,12 +110,12 @@ def outcome_of(
 def values_near_centres(likelihood: Likelihood, leading: tuple[int, ...]) -> dict[str, Floats]:
     """Values of all parameters, the same at each call."""
     rng = np.random.default_rng(0)
-    values = {name: rng.uniform(0.5, 1.5, leading) for name in likelihood.given}
+    values = {name: rng.uniform(0.5, 1.5, leading) for name in likelihood.from_counts}
     for parameter in likelihood.parameters:
         steps = rng.uniform(-1, 1, (*leading, *parameter.shape(RATINGS)))
-        value = near_centre(LOG_GAP.prior if parameter.beyond else parameter.prior, steps)
-        if parameter.around:
-            centre = np.asarray(likelihood.derived(values)[parameter.around])
+        value = near_centre(LOG_GAP.prior if parameter.truncated_at else parameter.prior, steps)
+        if parameter.prior_centre:
+            centre = np.asarray(likelihood.derived(values)[parameter.prior_centre])
             value = value + centre.reshape(*centre.shape, *[1] * (value.ndim - centre.ndim))
         values[parameter.variable] = value
     return values

@@ -87,10 +87,10 @@ def test_the_name_of_a_likelihood_in_the_place_of_a_card_is_told_apart(own):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("focus", "dprim"),
-        ("main", "dprim"),
-        ("judged", "dprim"),
-        ("shown", ("c", "dprim")),
+        ("parameter_of_interest", "dprim"),
+        ("plotted", "dprim"),
+        ("compared", "dprim"),
+        ("tabulated", ("c", "dprim")),
         ("arguments", ("dprim", "c", "gaps")),
     ],
 )

@@ -263,7 +263,7 @@ def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
 def own_likelihood():
     """A likelihood with mathematics in its method, forgotten afterwards."""
     own = load_likelihood("signal-detection")
-    yield register(replace(own, name="mine", shown=("c",), method=r"$\frac{1}{2}$ evidence."))
+    yield register(replace(own, name="mine", tabulated=("c",), method=r"$\frac{1}{2}$ evidence."))
     REGISTERED.pop("mine")
 
 

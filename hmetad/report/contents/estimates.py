@@ -63,7 +63,7 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     """Posterior means and intervals, one row per cell."""
     sampled = fit["posterior"].to_dataset()
     record = spec_of(fit).record
-    wanted = dict.fromkeys((*record.shown, record.main, record.judged))
+    wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
     names = [name for name in wanted if name in sampled]
     posterior = sampled[names]
     bounds = az.eti(posterior, prob=ci_prob)
@@ -119,7 +119,7 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     likelihood = spec_of(fit).record
     sampled = sampled_variables(fit)
     rhat = az.rhat(sampled, method="rank").to_array().max()
-    posterior = fit["posterior"].to_dataset()[likelihood.main]
+    posterior = fit["posterior"].to_dataset()[likelihood.plotted]
     bulk, tail = (az.ess(posterior, method=kind).min() for kind in ("bulk", "tail"))
     return {
         "draws": sampled.sizes["chain"] * sampled.sizes["draw"],

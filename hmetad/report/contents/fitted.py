@@ -61,7 +61,7 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
     frame = estimate_table(fit)
     columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
     record = spec_of(fit).record
-    for name in record.shown:
+    for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
         Prose("Estimates", ("Posterior means with 95 % equal-tailed intervals.",)),
@@ -69,7 +69,7 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
     ]
     if 1 < len(frame) <= FOREST_ROWS:
         names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
-        main, quantity = record.main, symbol(record.main)
+        main, quantity = record.plotted, symbol(record.plotted)
         sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
         forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
         value, meaning = record.reference or (None, "")

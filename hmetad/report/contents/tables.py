@@ -120,7 +120,7 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, fit in fits.items():
         rows.append((name, *convergence_record(fit).values()))
-    main = ", ".join(dict.fromkeys(symbol(spec_of(fit).record.main) for fit in fits.values()))
+    main = ", ".join(dict.fromkeys(symbol(spec_of(fit).record.plotted) for fit in fits.values()))
     headings = ("Model", "Draws", "Largest R̂", f"Least bulk ESS of {main}",
                 f"Least tail ESS of {main}", "Divergences")  # fmt: skip
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
