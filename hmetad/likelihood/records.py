@@ -97,6 +97,9 @@ class Quantity:
         False: it may be infinite or missing at some values of the parameters, as log M is.
     in_posterior : bool, optional
         False: it is intermediate, and not stored in fits.
+    symbol : str, optional
+        What tables and axes call it, once the likelihood is registered. Names that the package has
+        in its own table of results keep their symbols.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Quantity:
     convergence_of: tuple[str, ...] = ()
     always_finite: bool = True
     in_posterior: bool = True
+    symbol: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from hmetad.errors import InputError, nearest
 from hmetad.likelihood import families
 from hmetad.likelihood.checks import refuse_improper_probabilities, refuse_unknown_names
 from hmetad.likelihood.records import Likelihood
+from hmetad.results import REGISTERED as RESULTS
+from hmetad.results import Result
 
 __all__ = ["likelihood_names", "load_likelihood", "register"]
 
@@ -50,6 +52,10 @@ def register(likelihood: Likelihood) -> Likelihood:
         raise InputError("name", repr(likelihood.name), allowed)
     refuse_unknown_names(likelihood)
     refuse_improper_probabilities(likelihood)
+    for one in likelihood.quantities:
+        if one.symbol:
+            result = Result("", one.name, one.description, "", one.unit, symbol=one.symbol)
+            RESULTS[one.name] = result
     REGISTERED[likelihood.name] = likelihood
     return likelihood
 

@@ -13,6 +13,7 @@ import hmetad
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Quantity
 from hmetad.likelihood.registry import REGISTERED, likelihood_names, load_likelihood, register
+from hmetad.text.names import axis_name, heading, symbol
 
 PAGE = Path(__file__).parents[2] / "docs" / "likelihoods.md"
 QUIET = {"draws": 300, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 1}
@@ -88,6 +89,18 @@ def test_the_name_of_a_likelihood_in_the_place_of_a_card_is_told_apart(own):
     step = r"'mine' is a likelihood: ModelSpec\('mine', likelihood='mine'\)"
     with pytest.raises(InputError, match=step):
         hmetad.load_model("mine")
+
+
+def test_tables_and_axes_know_the_symbols_of_a_registered_likelihood(own, monkeypatch):
+    monkeypatch.setattr("hmetad.results.REGISTERED", known := {})
+    monkeypatch.setattr("hmetad.likelihood.registry.RESULTS", known)
+    share = Quantity(
+        "lapse", "share of lapses", "trials", needs=("c",), compute=lambda v, _: v["c"], symbol="λ"
+    )
+    again = Quantity("c", "criterion c", parameter="c", symbol="C")
+    register(replace(own, quantities=(own.quantities[0], again, *own.quantities[2:], share)))
+    assert (symbol("lapse"), heading("lapse"), axis_name("lapse")) == ("λ", "λ", "λ (trials)")
+    assert symbol("c") == "c"
 
 
 @pytest.mark.parametrize(
