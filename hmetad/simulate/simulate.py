@@ -99,18 +99,20 @@ def simulate_counts(
     """
     totals = trials_per_stimulus(trials)
     usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5}
-    came = {"c": c, "m_ratio": m_ratio, "s": s, "gaps": 0.5 if gaps is None else gaps}
+    came = {"c": c, "m_ratio": m_ratio, "s": s}
+    others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
+    others |= {} if gaps is None else {"gaps": gaps}
+    asked = {"dprime": dprime, **others, **values}
     if likelihood == "meta-d":
         if values:
             raise InputError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
         # With an M for each response, of which both may be the same.
         record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
-        given = meta_d_values({"dprime": dprime, **came}, ratings)
+        given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
     else:
         own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
         record = load_likelihood(likelihood, **own_rule)
-        asked = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
-        given = design_values(record, {"dprime": dprime, **asked, **values}, usual, ratings)
+        given = design_values(record, asked, usual, ratings)
     own = {
         name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
         for name, value in given.items()

@@ -163,7 +163,7 @@ def test_another_likelihood_follows_the_rule_and_the_values_that_were_asked_for(
         ("meta-d", {"log_m": 0.0}, "values: got 'log_m', allowed is m_ratio and s, of meta-d′"),
         (
             "signal-detection",
-            {"gaps": 0.4, "log_gap": 0.1},
+            {"gaps": 0.5, "log_gap": 0.1},
             "gaps: got a value beside those of dprime, log_gap, c, from which it follows",
         ),
         (
