@@ -29,6 +29,9 @@ TABLE = Path(__file__).with_name("results.toml")
 OF_NAME = ("means", "symbol", "heading", "column", "about")
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
+# Results of likelihoods that a user registered, by name.
+REGISTERED: dict[str, "Result"] = {}
+
 
 @dataclass(frozen=True)
 class Result:
@@ -87,7 +90,7 @@ def find_result(name: str, section: str = "") -> Result | None:
     True
     """
     of_name = by_name().get(name, {})
-    return of_name.get(section) if section else next(iter(of_name.values()), None)
+    return of_name.get(section) if section else next(iter(of_name.values()), REGISTERED.get(name))
 
 
 def attrs_of(name: str, section: str = "", /, **values: object) -> dict[str, str]:

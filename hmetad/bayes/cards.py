@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hmetad.bayes.spec import ModelSpec, as_priors
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.registry import REGISTERED
 
 __all__ = ["card_names", "card_path", "models_folder", "read_card"]
 
@@ -65,11 +66,13 @@ def card_path(name_or_path: str | Path) -> Path:
         if path.is_file():
             return path
         raise InputError("model", f"{str(path)!r}, which is no file", "a card's name, or its path")
-    names = card_names()
-    if str(name_or_path) not in names:
-        hint = nearest(str(name_or_path), names)
-        raise InputError("model", repr(str(name_or_path)), "a card's name, or its path", hint)
-    return models_folder() / f"{name_or_path}.toml"
+    name, names = str(name_or_path), card_names()
+    if name not in names:
+        hint = nearest(name, names)
+        if name in REGISTERED:
+            hint = f"{name!r} is a likelihood: ModelSpec('mine', likelihood={name!r})."
+        raise InputError("model", repr(name), "a card's name, or its path", hint)
+    return models_folder() / f"{name}.toml"
 
 
 def models_folder() -> Path:

@@ -120,7 +120,7 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
         )
     check_cells(posterior, counts)
-    for name in (name for name, quantity in results.items() if quantity.is_defined):
+    for name in (name for name, quantity in results.items() if quantity.always_finite):
         if not np.isfinite(posterior[name].values).all():
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
 

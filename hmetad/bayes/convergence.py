@@ -60,7 +60,8 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
     twice = {"log_gap"} | {
         name
         for name, quantity in likelihood.results.items()
-        if quantity.same_as and all(is_whole.get(other, False) for other in quantity.same_as)
+        if quantity.convergence_of
+        and all(is_whole.get(other, False) for other in quantity.convergence_of)
     }
     kept = [
         name

@@ -169,7 +169,7 @@ def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
 def refuse_truncated(tree: xr.DataTree, results: Mapping[str, Quantity], draws: int) -> None:
     """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
     sampled = tree["posterior"].to_dataset()
-    always = [name for name, one in results.items() if one.is_defined]
+    always = [name for name, one in results.items() if one.always_finite]
     is_whole = bool(sampled[always].notnull().all().to_array().all())
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")

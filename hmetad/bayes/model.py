@@ -137,17 +137,17 @@ def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> Tens
         # The criteria of a fit contain the gaps.
         is_kept = parameter.name != "log_gap"
         return pm.Deterministic(spec.named(parameter.name), value, dims=dims) if is_kept else value
-    if parameter.beyond:
-        edge = known[parameter.beyond]
-        if parameter.estimated:
+    if parameter.truncated_at:
+        edge = known[parameter.truncated_at]
+        if parameter.hyperpriors:
             mu, sigma = (
-                draw(spec.named(name), problem.prior(name), ()) for name in parameter.estimated
+                draw(spec.named(name), problem.prior(name), ()) for name in parameter.hyperpriors
             )
             return sorted_normal(parameter.variable, edge, mu, sigma, dims)
         own = problem.prior(parameter.name).parameters
         return sorted_normal(parameter.variable, edge, own["mu"], own["sigma"], dims)
     centre: TensorVariable | float = 0.0
-    if parameter.around:
-        centre = known[parameter.around]
+    if parameter.prior_centre:
+        centre = known[parameter.prior_centre]
         centre = pt.shape_padright(centre, len(dims) - centre.ndim)
     return draw(spec.named(parameter.name), problem.prior(parameter.name), dims, centre)

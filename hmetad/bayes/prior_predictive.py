@@ -71,7 +71,7 @@ def draw_prior(
     """
     number = whole_number("draws", draws, 1)
     spec = as_model(model)
-    if spec.record.given:
+    if spec.record.from_counts:
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
     bayesian_model = build_model(design, spec)

@@ -92,10 +92,10 @@ def state_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
     designs = designs_of(counts, spec)
     spec = replace(spec, priors=priors_of(spec, designs))
     given: dict[str, Floats] = {}
-    if spec.record.given:
+    if spec.record.from_counts:
         # HMeta-d adds 1/(2K) to every count.
         estimates = sdt(counts, correction="cell")
-        given = {name: estimates[name].to_numpy() for name in spec.record.given}
+        given = {name: estimates[name].to_numpy() for name in spec.record.from_counts}
     return Problem(counts, spec, designs, given, starting_point(counts, spec, designs, given))
 
 

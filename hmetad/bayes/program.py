@@ -366,12 +366,12 @@ class Writer:
     def add_free(self, parameter: Parameter) -> None:
         """A parameter that each cell has of its own."""
         name, dims = parameter.variable, ("cell", *parameter.dims)
-        if parameter.beyond:
+        if parameter.truncated_at:
             places = self.sample(name, dims)
             self.rows.add(self.place(name), places, 1.0)
             self.add_criteria_moments(parameter)
             return
-        if parameter.around:
+        if parameter.prior_centre:
             places = self.sample(self.spec.named(name), dims)
             self.add_around(parameter, places)
         else:
@@ -381,7 +381,7 @@ class Writer:
     def add_around(self, parameter: Parameter, places: Integers) -> None:
         """Normal prior around another parameter of the cell."""
         own = self.problem.prior(parameter.name).parameters
-        centre = self.place(parameter.around)
+        centre = self.place(parameter.prior_centre)
         centre = centre.reshape(-1, *[1] * (places.ndim - centre.ndim), *centre.shape[1:])
         rows = self.centred_count + np.arange(places.size)
         self.centred.append(
@@ -393,7 +393,7 @@ class Writer:
             )
         )
         self.centred_count += places.size
-        source = np.broadcast_to(self.free_of(parameter.around), places.shape)
+        source = np.broadcast_to(self.free_of(parameter.prior_centre), places.shape)
         self.centred_rows.add(rows, source.ravel(), 1.0)
 
     def free_of(self, name: str) -> Integers:
@@ -402,8 +402,8 @@ class Writer:
 
     def add_criteria_moments(self, parameter: Parameter) -> None:
         """Mean and SD of sorted criteria: hyperparameters, or numbers."""
-        if parameter.estimated:
-            for column, name in zip(self.module.MOMENTS, parameter.estimated, strict=True):
+        if parameter.hyperpriors:
+            for column, name in zip(self.module.MOMENTS, parameter.hyperpriors, strict=True):
                 places = self.sample_prior(name, ())
                 self.rows.add(self.place(column), places, 1.0)
         else:

@@ -113,7 +113,9 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     }
     for width, factor in WIDTHS.items():
         priors = {
-            name: widen(prior, factor) if spec.parameter_of(name) == record.focus else prior
+            name: widen(prior, factor)
+            if spec.parameter_of(name) == record.parameter_of_interest
+            else prior
             for name, prior in spec.priors.items()
         }
         models[f"priors of {record.symbol} {width}"] = replace(spec, priors=priors)

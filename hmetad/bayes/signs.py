@@ -44,7 +44,7 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     spec = spec_of(fit)
     if "meta_d" not in spec.record.results:
         return []
-    pooled, scale = pooled_over(spec), spec.record.focus
+    pooled, scale = pooled_over(spec), spec.record.parameter_of_interest
     dprime_step = sentence("keep-and-say" if "dprime" in pooled else "by-itself")
     # One observer has too few trials of one item to show a sign.
     # Grouping columns are dropped, since one may have the name of an estimate.

@@ -145,7 +145,11 @@ class ModelSpec:
             refuse_bad_name(variable, name, self.record.results)
         for own in self.record.parameters:
             prior = self.priors.get(own.name)
-            if (own.around or own.beyond) and prior is not None and prior.dist != "Normal":
+            if (
+                (own.prior_centre or own.truncated_at)
+                and prior is not None
+                and prior.dist != "Normal"
+            ):
                 allowed = "Normal, as HMeta-d has it"
                 raise InputError(f"prior of {own.name}", prior.dist, allowed)
 
@@ -176,7 +180,7 @@ class ModelSpec:
         """Parameter that a variable of the posterior belongs to."""
         plain = next((own for own, other in self.names.items() if other == name), name)
         for parameter in self.record.parameters:
-            if plain in parameter.estimated:
+            if plain in parameter.hyperpriors:
                 return parameter.name
         fitting = [p for p in self.parameters if plain == p or plain.startswith(f"{p}_")]
         return max(fitting, key=len, default=name)
@@ -232,7 +236,9 @@ def with_changes(
         legal = {choice.name for choice in load_likelihood(fields_to_set["likelihood"]).choices}
         kept_choices = {name: x for name, x in spec.choices.items() if name in legal}
     bare = replace(spec, **{"choices": kept_choices, "formula": {}, "priors": {}} | fields_to_set)
-    new_formulas = {bare.record.focus: formula} if isinstance(formula, str) else formula or {}
+    if isinstance(formula, str):
+        formula = {bare.record.parameter_of_interest: formula}
+    new_formulas = formula or {}
     refuse_wrong_kinds({"formula": new_formulas})
     old_formulas = {n: f for n, f in spec.formula.items() if n in bare.formula_parameters}
     changed = replace(bare, formula={**old_formulas, **new_formulas})
@@ -278,7 +284,7 @@ def spec_of(fit: xr.DataTree) -> ModelSpec:
 def free_priors(spec: ModelSpec, parameter: str) -> Mapping[str, Prior]:
     """Default priors of a parameter that has no formula, by variable."""
     record = spec.record.parameter(parameter)
-    return record.estimated or {parameter: record.prior}
+    return record.hyperpriors or {parameter: record.prior}
 
 
 def free_variables(spec: ModelSpec) -> list[str]:

@@ -87,9 +87,9 @@ def starting_point(
             mixed = mixed_start(designs[parameter.name], estimates, modes.variances[name])
             values |= mixed.values
             parametrisations |= mixed.parametrisations
-        elif parameter.beyond:
+        elif parameter.truncated_at:
             values[name] = np.maximum(estimates, np.log(SMALLEST_GAP))
-            values |= dict(zip(parameter.estimated, CRITERIA_MOMENTS, strict=False))
+            values |= dict(zip(parameter.hyperpriors, CRITERIA_MOMENTS, strict=False))
         else:
             values[name] = estimates
     return Start({spec.named(n): v for n, v in values.items()}, parametrisations)

@@ -114,11 +114,10 @@ def fit(
     refuse_full_disk(path, counts, spec, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
-    main = spec.record.main
-    title = f"{spec.title}: posterior means, 95 % intervals of {symbol(main)}"
-    shown = [name for name in spec.record.shown if name == main or name != spec.record.judged]
-    headings = {"cell": "cell", **{name: symbol(name) for name in shown}}
-    headings |= {f"{main}_lower": "lower", f"{main}_upper": "upper"}
+    main = spec.record.plotted
+    title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
+    headings = {"cell": "cell", **{name: symbol(name) for name in spec.record.tabulated}}
+    headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
     answer = Answer(
         (Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),),
         hmetad.notices(result),

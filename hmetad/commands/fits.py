@@ -59,7 +59,7 @@ def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
 
 def judged_quantity(fits: Fits) -> str:
     """Quantity that the likelihood of fits is about: that of the first."""
-    return hmetad.bayes.spec_of(next(iter(fits.values()))).record.judged
+    return hmetad.bayes.spec_of(next(iter(fits.values()))).record.compared
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:

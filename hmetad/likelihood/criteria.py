@@ -49,14 +49,14 @@ def criteria_quantities(
             dims=CRITERION,
             needs=("log_gap",),
             compute=lambda v, xp: xp.exp(v["log_gap"]),
-            is_result=False,
+            in_posterior=False,
         ),
         Quantity(
             "gaps",
             dims=CRITERION,
             needs=(edge, "criteria"),
             compute=lambda v, xp: criteria_gaps(inner_edge(v), v["criteria"], xp),
-            is_result=False,
+            in_posterior=False,
         ),
         Quantity(
             "criteria",

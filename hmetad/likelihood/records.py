@@ -5,7 +5,7 @@ formulas, sampling, prediction, cross-validation and reports read the record, an
 a model.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
@@ -38,14 +38,14 @@ class Parameter:
         Default priors of differences and slopes, and of standard deviations between groups.
     has_formula : bool, optional
         Whether it may have a formula.
-    around : str, optional
-        A parameter before it, about whose value the prior lies.
-    beyond : str, optional
-        A quantity beyond which its values are criteria, sorted draws of a normal distribution
-        that is cut off there, as HMeta-d has them. Its variable is then ``log_gap``.
-    estimated : mapping of str to Prior, optional
-        With `beyond`: priors of that distribution's mean and SD, by name, where they are
-        estimated; else they are those of `prior`.
+    prior_centre : str, optional
+        A parameter or quantity before it, whose value is added to the mean of the prior.
+    truncated_at : str, optional
+        HMeta-d only: criteria are sorted draws of a normal distribution that is truncated at this
+        quantity. The variable of the parameter is then ``log_gap``.
+    hyperpriors : mapping of str to Prior, optional
+        HMeta-d only, with `truncated_at`: priors of the mean and the SD of that distribution, by
+        name, where they are estimated. Without them `prior` says mean and SD.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Parameter:
     slope: Prior = SLOPE
     sigma: Prior = SIGMA
     has_formula: bool = True
-    around: str = ""
-    beyond: str = ""
-    estimated: Mapping[str, Prior] = field(default_factory=dict)
+    prior_centre: str = ""
+    truncated_at: str = ""
+    hyperpriors: Mapping[str, Prior] = field(default_factory=dict)
 
     @property
     def variable(self) -> str:
         """Name of the variable that is sampled where there is no formula."""
-        return "log_gap" if self.beyond else self.name
+        return "log_gap" if self.truncated_at else self.name
 
     def shape(self, ratings: int) -> tuple[int, ...]:
         """Shape of its values in a cell, at K ratings."""
@@ -77,24 +77,29 @@ class Quantity:
     Parameters
     ----------
     name : str
+        The variable in fits, and the key in the values that `compute` gets.
     description, unit : str, optional
         In a few words; ``"1"`` where there is no unit.
     dims : tuple of str, optional
-        Dims beside the cell.
+        Dims beside the cell: ``"response"``, ``"criterion"``.
     needs : tuple of str, optional
         Names of the parameters and quantities that it is computed from.
     compute : callable, optional
         Values by name, and a namespace of array functions → the quantity. None where it is a
-        parameter, or given.
+        parameter, or set from the counts.
     parameter : str, optional
-        The parameter that it is a value of: what is shrunk with it.
-    same_as : tuple of str, optional
-        Quantities that say the same. Where they are defined, the convergence of its draws is
-        theirs, and is not judged again.
-    is_defined : bool, optional
-        Whether it is a finite number whatever the parameters.
-    is_result : bool, optional
-        Whether fits have it; else it only leads from parameters to probabilities.
+        The parameter whose formula pools this quantity: where that has groups, notices say that
+        values of cells are shrunken.
+    convergence_of : tuple of str, optional
+        Quantities that are checked for convergence in the place of this one, wherever they are
+        finite in all draws. For what is a function of them.
+    always_finite : bool, optional
+        False: it may be infinite or missing at some values of the parameters, as log M is.
+    in_posterior : bool, optional
+        False: it is intermediate, and not stored in fits.
+    symbol : str, optional
+        What tables and axes call it, once the likelihood is registered. Names that the package has
+        in its own table of results keep their symbols.
     """
 
     name: str
@@ -104,9 +109,10 @@ class Quantity:
     needs: tuple[str, ...] = ()
     compute: Formula | None = None
     parameter: str = ""
-    same_as: tuple[str, ...] = ()
-    is_defined: bool = True
-    is_result: bool = True
+    convergence_of: tuple[str, ...] = ()
+    always_finite: bool = True
+    in_posterior: bool = True
+    symbol: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,23 +151,31 @@ class Likelihood:
         Values of the arguments, in their order, and a namespace ``xp`` → log P(response, rating |
         stimulus), shape (..., stimulus, response, rating). Arrays have leading dims in common,
         then the dims of the argument.
-    focus, symbol : str
-        The parameter that the model is used to learn of, and what texts call it.
-    main, judged : str
-        The quantity that figures show, and the one that is compared unless another is named.
-    shown : tuple of str
-        Quantities in tables of estimates.
-    method, limits : str, optional
-        How counts are modelled, and what the estimates do not say, for the method section of a
-        report. In braces, what was chosen: ``{meta_criterion}``.
+    parameter_of_interest : str
+        The parameter that the model is used to learn of. A formula that is given as a text alone
+        is its formula, and `sensitivity` widens and narrows its priors.
+    symbol : str
+        What `sensitivity` and the fit check of a report call it: ``"M"``.
+    plotted : str
+        The quantity in the forest of a report, and whose effective sample sizes are told.
+    compared : str
+        The quantity that ``hmetad compare`` takes unless another is named.
+    tabulated : tuple of str
+        Quantities in the tables of estimates of a report and of ``hmetad fit``.
+    method : str, optional
+        How counts are modelled, after "Counts were modelled by ...:" in the method section of a
+        report. ``{meta_criterion}`` stands for what was chosen; other braces stay.
+    limits : str, optional
+        What the estimates do not say, a paragraph of the method section.
     reference : tuple of float and str, optional
-        A value of `main` to compare with, and what it means.
-    given : tuple of str, optional
-        Quantities that are no parameters but are set to their values from the counts
-        (``dprime``, ``c``).
+        A value of `plotted` that is drawn as a line, and what it means.
+    from_counts : tuple of str, optional
+        Quantities that are set to their values from the counts, and so are neither parameters nor
+        computed: ``dprime``, ``c``.
     choices : tuple of Choice, optional
+        What a card can choose.
     chosen : mapping of str to str, optional
-        What was chosen, by name of the choice.
+        What this record has chosen, by name of the choice.
     choose : callable, optional
         Choices by name → Likelihood. Needed where there are choices.
     alternatives : mapping of str to mapping, optional
@@ -184,15 +198,15 @@ class Likelihood:
     quantities: tuple[Quantity, ...]
     arguments: tuple[str, ...]
     log_probabilities: Callable[..., Array]
-    focus: str
+    parameter_of_interest: str
     symbol: str
-    main: str
-    judged: str
-    shown: tuple[str, ...]
+    plotted: str
+    compared: str
+    tabulated: tuple[str, ...]
     method: str = ""
     limits: str = ""
     reference: tuple[float, str] | None = None
-    given: tuple[str, ...] = ()
+    from_counts: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
     choose: Callable[..., "Likelihood"] | None = None
@@ -203,7 +217,7 @@ class Likelihood:
     @property
     def results(self) -> dict[str, Quantity]:
         """Quantities that fits have, by name."""
-        return {q.name: q for q in self.quantities if q.is_result}
+        return {q.name: q for q in self.quantities if q.in_posterior}
 
     def parameter(self, name: str) -> Parameter:
         """Parameter of this name."""
@@ -213,6 +227,14 @@ class Likelihood:
         """Dims beside the cell of a parameter or quantity."""
         found: list[Parameter | Quantity] = [*self.parameters, *self.quantities]
         return next(one.dims for one in found if one.name == name)
+
+    def following(self, names: Iterable[str]) -> set[str]:
+        """Names of what is known, and of all quantities that follow from it."""
+        known = {*names}
+        for quantity in self.quantities:
+            if quantity.compute is not None and known.issuperset(quantity.needs):
+                known.add(quantity.name)
+        return known
 
     def derived(self, known: Values, xp: Arrays = NUMPY) -> dict[str, Array]:
         """Values known, and all quantities that follow from them.

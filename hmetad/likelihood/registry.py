@@ -9,7 +9,10 @@ from pkgutil import iter_modules
 
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood import families
+from hmetad.likelihood.checks import refuse_improper_probabilities, refuse_unknown_names
 from hmetad.likelihood.records import Likelihood
+from hmetad.results import REGISTERED as RESULTS
+from hmetad.results import Result
 
 __all__ = ["likelihood_names", "load_likelihood", "register"]
 
@@ -32,8 +35,10 @@ def register(likelihood: Likelihood) -> Likelihood:
     Raises
     ------
     InputError
-        If it is no Likelihood, has the name of one of the package's, or depends on what neither is
-        a parameter nor follows from parameters.
+        If it is no Likelihood, or has the name of one of the package's; if a field names what is
+        no parameter or quantity; if, at a few values near the centres of its priors, a quantity or
+        the probabilities are not of their shapes, or probabilities do not sum to 1 for each
+        stimulus.
 
     Notes
     -----
@@ -43,15 +48,14 @@ def register(likelihood: Likelihood) -> Likelihood:
     if not isinstance(likelihood, Likelihood):
         raise InputError("likelihood", type(likelihood).__name__, "a Likelihood")
     if likelihood.name in own_likelihoods():
-        raise InputError("name", repr(likelihood.name), "a name that no likelihood here has")
-    known = {*likelihood.given, *(p.variable for p in likelihood.parameters)}
-    for quantity in likelihood.quantities:
-        if quantity.compute is not None and set(quantity.needs) <= known:
-            known.add(quantity.name)
-    for name in likelihood.arguments:
-        if name not in known:
-            allowed = "parameters, and quantities that follow from them"
-            raise InputError("arguments", repr(name), allowed, nearest(name, known))
+        allowed = f"a name other than those of the package, {', '.join(own_likelihoods())}"
+        raise InputError("name", repr(likelihood.name), allowed)
+    refuse_unknown_names(likelihood)
+    refuse_improper_probabilities(likelihood)
+    for one in likelihood.quantities:
+        if one.symbol:
+            result = Result("", one.name, one.description, "", one.unit, symbol=one.symbol)
+            RESULTS[one.name] = result
     REGISTERED[likelihood.name] = likelihood
     return likelihood
 
@@ -62,7 +66,8 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
     Parameters
     ----------
     name : str
-        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, or a registered one.
+        ``"meta-d"``, ``"response-conditional"``, ``"unequal-variance"``, ``"signal-detection"``, or
+        that of one that was registered.
     **choices : str
         By name of the choice: ``meta_criterion="absolute"``.
 

@@ -101,9 +101,9 @@ class CellLikelihood:
         """Values of all parameters; a vector has those around another as distances from it."""
         values = {**self.given, **self.split(vectors)}
         for parameter in self.likelihood.parameters:
-            if parameter.around:
+            if parameter.prior_centre:
                 own = values[parameter.variable]
-                centre = values[parameter.around].reshape(-1, *[1] * (own.ndim - 1))
+                centre = values[parameter.prior_centre].reshape(-1, *[1] * (own.ndim - 1))
                 values[parameter.variable] = own + centre
         return values
 
@@ -167,7 +167,9 @@ def penalised_modes(
     >>> modes.values["dprime"].round(1), bool(modes.is_converged.all())
     (array([2.1]), True)
     """
-    penalty = {p.variable: LOG_GAP.prior if p.beyond else p.prior for p in likelihood.parameters}
+    penalty = {
+        p.variable: LOG_GAP.prior if p.truncated_at else p.prior for p in likelihood.parameters
+    }
     counts = np.ascontiguousarray(counts, dtype=float)
     problem = CellLikelihood(likelihood, counts, given or {}, penalty)
     middle, precision = problem.moment("mu", 0.0), problem.moment("sigma", 1.0) ** -2.0

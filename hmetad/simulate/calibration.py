@@ -207,7 +207,7 @@ def fits_of(
     tables: xr.DataArray, spec: ModelSpec, seeds: Sequence[int], options: dict[str, Any]
 ) -> Iterator[xr.DataTree]:
     """Posterior and data of every table (draw, cell, ...), with the cells of the design."""
-    if spec.formula or any(p.estimated for p in spec.record.parameters):
+    if spec.formula or any(p.hyperpriors for p in spec.record.parameters):
         for i, seed in enumerate(seeds):
             yield fit(tables.isel(draw=i, drop=True), spec, random_seed=seed, **options)
         return

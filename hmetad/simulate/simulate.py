@@ -14,16 +14,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.checks import plain_array, whole_number
+from hmetad.counts.checks import plain_array
 from hmetad.counts.names import column_names
 from hmetad.counts.table import cell_values, from_nr
-from hmetad.errors import InputError, nearest
-from hmetad.likelihood.records import Likelihood
+from hmetad.errors import InputError
 from hmetad.likelihood.registry import load_likelihood
+from hmetad.simulate.values import design_values, log_outcomes, meta_d_values
 
 __all__ = ["simulate_counts", "simulate_trials"]
-
-type Floats = NDArray[np.float64]
 
 
 @check_inputs(
@@ -68,6 +66,7 @@ def simulate_counts(
         κ = M·c or κ = c.
     likelihood : str, optional
         Name of another likelihood, which takes d′, c, gaps and its own quantities or parameters.
+        What it lacks, and what follows from values given, is not set to a default.
     coords : mapping of str to sequence, optional
         Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
     covariates : mapping of str to sequence, optional
@@ -76,7 +75,8 @@ def simulate_counts(
     seed : int or Generator, optional
         The same seed gives the same table.
     **values : float or array, shape (cells,)
-        Quantities or parameters of the likelihood, by name.
+        Quantities or parameters of the likelihood, by name; with their own dims last, where they
+        have some.
 
     Returns
     -------
@@ -88,7 +88,8 @@ def simulate_counts(
     InputError
         If a parameter is no finite number, s or a gap is not positive, K < 1, trials are negative
         or not whole, or their sizes differ; if a coordinate or covariate has the wrong length, or
-        a name that is taken; if the likelihood is unknown, or has other quantities.
+        a name that is taken; if the likelihood is unknown, or has other quantities; if a value
+        follows from others, or probabilities do not sum to 1.
 
     Examples
     --------
@@ -96,34 +97,33 @@ def simulate_counts(
     >>> counts.sum("rating").values.tolist()
     [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
     """
-    gaps = default_gaps(ratings) if gaps is None else given_gaps(gaps)
     totals = trials_per_stimulus(trials)
-    given = {"dprime": per_cell("dprime", dprime), "c": per_cell("c", c)}
-    given |= {name: per_cell(name, value) for name, value in values.items()}
+    usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5}
+    came = {"c": c, "m_ratio": m_ratio, "s": s}
+    others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
+    others |= {} if gaps is None else {"gaps": gaps}
+    asked = {"dprime": dprime, **others, **values}
     if likelihood == "meta-d":
+        if values:
+            raise InputError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
         # With an M for each response, of which both may be the same.
         record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
-        given["s"] = per_cell("s", s, above=0)
-        ratio = per_cell("m_ratio", m_ratio, most_dims=2)
-        ratio = ratio if ratio.ndim == 2 else ratio[..., None]
+        given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
     else:
-        record = load_likelihood(likelihood)
-        ratio = np.ones((1, 1))
-        refuse_others(record, {"m_ratio": (m_ratio, 1.0), "s": (s, 1.0)})
-    known = {*record.results, *(p.name for p in record.parameters)}
-    known = set() if likelihood == "meta-d" else known
-    for name in values:
-        if name not in known:
-            allowed = ", ".join(sorted(known)) or "m_ratio and s, of meta-d′"
-            raise InputError("values", repr(name), allowed, nearest(name, known))
-    sizes = {"m_ratio": ratio[..., 0], "trials": totals[:, 0], "gaps": np.zeros(gaps.shape[:-2])}
-    cells = same_cells({**given, **sizes})
-    by_cell = {name: np.broadcast_to(array, cells) for name, array in given.items()}
-    if likelihood == "meta-d":
-        by_cell["m_ratio"] = np.broadcast_to(ratio, (*cells, 2))
-    by_cell["gaps"] = np.broadcast_to(gaps, (*cells, *gaps.shape[-2:]))
-    log_p = outcome_probabilities(record, by_cell)
-    outcomes = log_p.reshape(*log_p.shape[:-2], -1)
+        own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
+        record = load_likelihood(likelihood, **own_rule)
+        given = design_values(record, asked, usual, ratings)
+    own = {
+        name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
+        for name, value in given.items()
+    }
+    cells = same_cells({**own, "trials": totals.shape[:1]})
+    by_cell = {
+        name: np.broadcast_to(value, (*cells, *value.shape[len(own[name]) :]))
+        for name, value in given.items()
+    }
+    outcomes = log_outcomes(record, by_cell)
+    outcomes = outcomes.reshape(*outcomes.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
     counts = from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
     return with_covariates(counts, dict(covariates or {}))
@@ -192,64 +192,12 @@ def with_covariates(counts: xr.DataArray, covariates: Mapping[str, Sequence[Any]
     return counts.assign_coords(added).assign_attrs(covariates=json.dumps(names))
 
 
-def default_gaps(ratings: int) -> Floats:
-    """Gaps of one half standard deviation."""
-    return np.full((2, whole_number("ratings", ratings, 1) - 1), 0.5)
-
-
-def given_gaps(gaps: ArrayLike) -> Floats:
-    """Gaps as they were given, if they are gaps."""
-    array = finite("gaps", gaps, above=0)
-    if array.ndim < 2 or array.shape[-2] != 2:
-        raise InputError("gaps", f"shape {array.shape}", "shape (..., 2, K - 1)")
-    return array
-
-
-def per_cell(name: str, values: ArrayLike, *, above: float = -np.inf, most_dims: int = 1) -> Floats:
-    """Values of a parameter: one, or one a cell; with two dims, one a cell and response."""
-    array = finite(name, values, above=above)
-    if not array.size or array.ndim > most_dims or (array.ndim == 2 and array.shape[1] > 2):
-        raise InputError(name, f"shape {array.shape}", "one number, or one for each cell")
-    return array
-
-
-def finite(name: str, values: ArrayLike, *, above: float) -> Floats:
-    """Values as an array, if they are finite numbers above a bound."""
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(name, repr(values), "numbers") from error
-    wrong = array[~(np.isfinite(array) & (array > above))]
-    if wrong.size:
-        allowed = "finite numbers" + (f" above {above:g}" if np.isfinite(above) else "")
-        raise InputError(name, ", ".join(f"{value:g}" for value in wrong[:5]), allowed)
-    return array
-
-
-def refuse_others(likelihood: Likelihood, given: Mapping[str, tuple[ArrayLike, float]]) -> None:
-    """Raise where a quantity that a likelihood lacks is other than its default."""
-    for name, (value, usual) in given.items():
-        if name not in likelihood.results and not np.array_equal(value, usual):
-            raise InputError(name, repr(value), f"none: {likelihood.name!r} has no {name}")
-
-
-def outcome_probabilities(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats:
-    """log P of every outcome, or an error that names what is still needed."""
-    known = likelihood.derived(values)
-    missing = [name for name in likelihood.arguments if name not in known]
-    if missing:
-        needed = [p.name for p in likelihood.parameters if p.name not in known]
-        got = f"no {missing[0]}, nor what it follows from"
-        raise InputError("values", got, f"values of {', '.join(needed)}")
-    return np.asarray(likelihood.outcomes(values))
-
-
-def same_cells(given: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
+def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Shape (cells,) that all that is given by cell broadcasts to."""
     try:
-        return np.broadcast_shapes(*(array.shape for array in given.values()))
+        return np.broadcast_shapes(*shapes.values())
     except ValueError as error:
-        got = ", ".join(f"{array.size} {name}" for name, array in given.items() if array.size != 1)
+        got = ", ".join(f"{shape[0]} {name}" for name, shape in shapes.items() if shape > (1,))
         allowed = "one of each, or one for each cell"
         raise InputError("parameters of the cells", got, allowed) from error
 

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from markdown_it import MarkdownIt
 import hmetad
 from hmetad import InputError, plots
 from hmetad.bayes import predicted_counts
+from hmetad.likelihood import load_likelihood, register
+from hmetad.likelihood.registry import REGISTERED
 from hmetad.plots.fits import describe_fit
 from hmetad.report import combine_reports, fit_report
 
@@ -254,3 +257,28 @@ def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
     page = fit_report(fit, hmetad.decide(drawn, rope=(-0.1, 0.1))).markdown()
     assert "Log ratio of M-ratio" in page
     assert "m_ratio" not in page.partition("## Notices")[0]
+
+
+@pytest.fixture
+def own_likelihood():
+    """A likelihood with mathematics in its method, forgotten afterwards."""
+    own = load_likelihood("signal-detection")
+    yield register(replace(own, name="mine", tabulated=("c",), method=r"$\frac{1}{2}$ evidence."))
+    REGISTERED.pop("mine")
+
+
+def test_a_model_of_a_name_and_a_likelihood_alone_is_reported_without_gaps(own_likelihood):
+    model = hmetad.ModelSpec("bare", likelihood=own_likelihood.name)
+    fit = hmetad.fit(hmetad.simulate_counts([1.5, 2.0], seed=1), model, **QUIET)
+    report = fit_report(fit)
+    page = report.markdown()
+    assert page.startswith("# bare\n")
+    assert "## Question" not in page
+    assert "card 'bare' of hmetad" in page
+    assert "Reference" not in page
+    assert r"$\frac{1}{2}$ evidence." in report.html()
+    # What the likelihood shows, and no more; its forest is that of d′ all the same.
+    assert "| Cell | c | lower | upper |" in page
+    assert "d′ of every cell" in page
+    assert "Least bulk ESS of d′" in page
+    assert "R̂ (rank-normalised, of all parameters and population values)" in page

@@ -1,5 +1,7 @@
 """Simulated counts and trials follow the model they are drawn from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,6 +9,8 @@ from scipy.stats import chisquare
 
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
+from hmetad.likelihood.records import Quantity
+from hmetad.likelihood.registry import REGISTERED, load_likelihood
 from hmetad.likelihood.theory import log_joint_probabilities
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
@@ -124,3 +128,84 @@ def test_trials_have_no_second_column_of_confidence():
         simulate_trials([1.0, 2.0], trials=10, coords={"confidence": ["a", "b"]})
     trials = simulate_trials([1.0, 2.0], trials=10, coords={"trials": ["a", "b"]}, seed=1)
     assert trials["trials"].value_counts().to_dict() == {"a": 10, "b": 10}
+
+
+@pytest.mark.parametrize("likelihood", ["signal-detection", "unequal-variance"])
+def test_gaps_may_be_said_by_their_logarithms(likelihood):
+    gaps = np.array([[0.4, 0.6], [0.3, 0.9]])
+    design = {"c": 0.3, "likelihood": likelihood, "seed": 1}
+    expected = simulate_counts([1.0, 2.0], gaps=gaps, **design)
+    counts = simulate_counts([1.0, 2.0], log_gap=np.log(gaps), **design)
+    np.testing.assert_array_equal(counts, expected)
+    one = simulate_counts(1.0, gaps=0.3, ratings=3, **design)
+    np.testing.assert_array_equal(
+        simulate_counts(1.0, log_gap=np.log(0.3), ratings=3, **design), one
+    )
+
+
+def test_another_likelihood_follows_the_rule_and_the_values_that_were_asked_for():
+    asked = {"m_ratio": 0.6, "s": 0.8, "meta_criterion": "absolute", "seed": 1}
+    expected = simulate_counts(1.5, 0.4, **asked)
+    counts = simulate_counts(1.5, 0.4, likelihood="unequal-variance", **asked)
+    np.testing.assert_array_equal(counts, expected)
+    asked = {"m_ratio": [[0.6, 0.9], [0.5, 1.0]], "seed": 1}
+    counts = simulate_counts(1.5, likelihood="response-conditional", **asked)
+    np.testing.assert_array_equal(counts, simulate_counts(1.5, **asked))
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "given", "message"),
+    [
+        ("signal-detection", {"criteria": [9.0]}, "criteria: got type-2 criteria.* Use gaps="),
+        ("signal-detection", {"log_gap": [0.1]}, r"log_gap: got shape \(1,\), allowed is one"),
+        ("signal-detection", {"m_ratio": 0.8}, "values: got 'm_ratio', allowed is c, dprime"),
+        ("signal-detection", {"meta_criterion": "absolute"}, "has no choices"),
+        ("meta-d", {"log_m": 0.0}, "values: got 'log_m', allowed is m_ratio and s, of meta-d′"),
+        (
+            "signal-detection",
+            {"gaps": 0.5, "log_gap": 0.1},
+            "gaps: got a value beside those of dprime, log_gap, c, from which it follows",
+        ),
+        (
+            "unequal-variance",
+            {"m_ratio": 0.5, "log_m": 0.1},
+            "m_ratio: got a value beside those of .*log_m",
+        ),
+        (
+            "signal-detection",
+            {"gaps": np.ones((2, 3)), "log_gap": np.ones((2, 2))},
+            "numbers of ratings: got 4 of gaps, 3 of log_gap",
+        ),
+    ],
+)
+def test_values_that_are_not_one_for_one_thing_are_refused(likelihood, given, message):
+    with pytest.raises(InputError, match=message):
+        simulate_counts(1.5, trials=10, likelihood=likelihood, **given)
+
+
+def test_what_is_missing_is_named_with_the_parameters_it_follows_from(monkeypatch):
+    own = load_likelihood("unequal-variance")
+    width = Quantity("width", needs=("log_s", "dprime"), compute=lambda v, _: v["log_s"])
+    changed = replace(own, choose=None, quantities=(width,), arguments=("dprime", "width"))
+    monkeypatch.setitem(REGISTERED, "mine", changed)
+    with pytest.raises(InputError, match=r"got no width, nor .*, allowed is width, or log_s\."):
+        simulate_counts(1.5, likelihood="mine")
+
+
+def test_values_at_which_there_are_no_probabilities_are_refused(monkeypatch):
+    own = load_likelihood("signal-detection")
+    share = Quantity("share", needs=("log_share",))
+
+    def shares(d, c, gaps, share, xp):
+        return own.log_probabilities(d, c, gaps, xp=xp) + xp.log(share)[..., None, None, None]
+
+    changed = replace(
+        own,
+        quantities=(*own.quantities, share),
+        arguments=(*own.arguments, "share"),
+        log_probabilities=shares,
+    )
+    monkeypatch.setitem(REGISTERED, "mine", changed)
+    for value, total in ((0.5, "0.5"), (-1.0, "nan")):
+        with pytest.raises(InputError, match=f"values: got values .* sum to {total}, allowed is a"):
+            simulate_counts(1.5, likelihood="mine", share=value)

@@ -65,15 +65,15 @@ def meta_d(
         quantities=quantities(scale, meta_criterion, own, has_s=name == "unequal-variance"),
         arguments=("dprime", "c", "meta_d_by_response", "meta_c_by_response", "gaps", "s"),
         log_probabilities=log_joint_probabilities,
-        focus=scale,
+        parameter_of_interest=scale,
         symbol="M",
-        main="m_ratio",
-        judged="log_m",
-        shown=("dprime", "c", "meta_d", "m_ratio", "log_m"),
+        plotted="m_ratio",
+        compared="log_m",
+        tabulated=("dprime", "c", "meta_d", "m_ratio"),
         method=METHOD,
         limits=LIMITS,
         reference=(1.0, "at 1 confidence has all that the responses had"),
-        given=() if type1 == "joint" else ("dprime", "c"),
+        from_counts=() if type1 == "joint" else ("dprime", "c"),
         choices=CHOICES,
         chosen={**chosen, "type1": type1},
         choose=partial(meta_d, name),
@@ -97,7 +97,7 @@ def scale_parameter(scale: str, dims: tuple[str, ...]) -> Parameter:
     if scale == "m":
         return Parameter("m", "M = meta-d′/d′", Prior("Normal", mu=1, sigma=1), dims)
     prior = Prior("Normal", mu=0, sigma=math.sqrt(2))
-    return Parameter("meta_d", "meta-d′", prior, dims, has_formula=False, around="dprime")
+    return Parameter("meta_d", "meta-d′", prior, dims, has_formula=False, prior_centre="dprime")
 
 
 def criteria_parameter(criteria: str) -> Parameter:
@@ -110,8 +110,8 @@ def criteria_parameter(criteria: str) -> Parameter:
         Prior("Normal", mu=0, sigma=math.sqrt(0.5)),
         dims=CRITERION,
         has_formula=False,
-        beyond="meta_c",
-        estimated=HYPERPRIORS if criteria == "group_sorted_normal" else {},
+        truncated_at="meta_c",
+        hyperpriors=HYPERPRIORS if criteria == "group_sorted_normal" else {},
     )
 
 
@@ -129,7 +129,7 @@ def quantities(
             "ratio of SDs of the evidence, σ_S1/σ_S2",
             needs=("log_s",) if has_s else ("dprime",),
             compute=lambda v, xp: xp.exp(v["log_s"]) if has_s else xp.ones_like(v["dprime"]),
-            is_result=has_s,
+            in_posterior=has_s,
         ),
     )
 
@@ -154,8 +154,8 @@ def efficiency(scale: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
             needs=of_scale[scale][0],
             compute=of_scale[scale][1],
             parameter=scale,
-            same_as=("log_m",),
-            is_defined=False,
+            convergence_of=("log_m",),
+            always_finite=False,
         ),
         Quantity(
             "meta_d",
@@ -165,7 +165,7 @@ def efficiency(scale: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
             needs=("m_ratio", "dprime"),
             compute=lambda v, _: v["m_ratio"] * beside(v["dprime"], own),
             parameter=scale,
-            same_as=("dprime",),
+            convergence_of=("dprime",),
         ),
         Quantity(
             "log_m",
@@ -174,7 +174,7 @@ def efficiency(scale: str, own: tuple[str, ...]) -> tuple[Quantity, ...]:
             needs=("m_ratio",),
             compute=lambda v, xp: xp.log(xp.where(v["m_ratio"] > 0, v["m_ratio"], xp.nan)),
             parameter=scale,
-            is_defined=False,
+            always_finite=False,
         ),
     )
 
@@ -200,8 +200,8 @@ def meta_level(meta_criterion: str, own: tuple[str, ...]) -> tuple[Quantity, ...
             own,
             needs=("m_ratio", "c"),
             compute=kappa,
-            same_as=("c",),
-            is_defined=False,
+            convergence_of=("c",),
+            always_finite=False,
         ),
         *criteria_quantities("meta_c", inner_edge),
         Quantity(
@@ -209,14 +209,14 @@ def meta_level(meta_criterion: str, own: tuple[str, ...]) -> tuple[Quantity, ...
             dims=("response",),
             needs=("meta_d",),
             compute=lambda v, xp: by_response(v["meta_d"], xp),
-            is_result=False,
+            in_posterior=False,
         ),
         Quantity(
             "meta_c_by_response",
             dims=("response",),
             needs=("meta_c",),
             compute=lambda v, xp: by_response(v["meta_c"], xp),
-            is_result=False,
+            in_posterior=False,
         ),
     )
 

@@ -34,11 +34,11 @@ def estimate_table(
     -------
     DataFrame
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
-        shows, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of the same name
-        and _lower and _upper; NaN where a draw is undefined. Where each response has an M of its
-        own there is a row for each. Of measures a column per number: ``auroc2``; where a variable
-        has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an interval
-        ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
+        the same name and _lower and _upper; NaN where a draw is undefined. Where each response has
+        an M of its own there is a row for each. Of measures a column per number: ``auroc2``; where
+        a variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
+        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
@@ -62,7 +62,9 @@ def estimate_table(
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     """Posterior means and intervals, one row per cell."""
     sampled = fit["posterior"].to_dataset()
-    names = [name for name in spec_of(fit).record.shown if name in sampled]
+    record = spec_of(fit).record
+    wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
+    names = [name for name in wanted if name in sampled]
     posterior = sampled[names]
     bounds = az.eti(posterior, prob=ci_prob)
     summary = posterior.mean(["chain", "draw"], skipna=False)
@@ -117,7 +119,7 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     likelihood = spec_of(fit).record
     sampled = sampled_variables(fit)
     rhat = az.rhat(sampled, method="rank").to_array().max()
-    posterior = fit["posterior"].to_dataset()[likelihood.main]
+    posterior = fit["posterior"].to_dataset()[likelihood.plotted]
     bulk, tail = (az.ess(posterior, method=kind).min() for kind in ("bulk", "tail"))
     return {
         "draws": sampled.sizes["chain"] * sampled.sizes["draw"],

@@ -91,13 +91,13 @@ def fit_report(
     by_name = named_fits(fits)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
     first = next(iter(by_name.values()))
+    spec = spec_of(first)
     is_one = len(by_name) == 1
-    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec_of(first).title
+    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec.title or spec.name
     judged_fits = first if is_one else by_name
+    asked = question or (question_of(made[0]) if made else spec.question)
     blocks: list[Block] = [
-        Prose(
-            "Question", (question or (question_of(made[0]) if made else spec_of(first).question),)
-        ),
+        *([Prose("Question", (asked,))] if asked else []),
         *(b for one in made for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
         *changed_verdicts(made, sensitivity or {}),
     ]

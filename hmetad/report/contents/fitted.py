@@ -24,7 +24,7 @@ __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
 METHOD = (
-    "Counts were modelled by the card {name!r} ({title}) of hmetad: {method} {draws} draws of "
+    "Counts were modelled by the card {card} of hmetad: {method} {draws} draws of "
     "{chains} chains were sampled by {sampler} (seed {seed}) and checked by rank-normalised R̂ and "
     "effective sample sizes (Vehtari et al., 2021). Cells of one fit are compared draw by draw; "
     "verdicts follow Kruschke (2018)."
@@ -61,16 +61,15 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
     frame = estimate_table(fit)
     columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
     record = spec_of(fit).record
-    for name in record.shown:
-        if name != record.judged or name == record.main:
-            columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
+    for name in record.tabulated:
+        columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
         Prose("Estimates", ("Posterior means with 95 % equal-tailed intervals.",)),
         table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
     ]
     if 1 < len(frame) <= FOREST_ROWS:
         names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
-        main, quantity = record.main, symbol(record.main)
+        main, quantity = record.plotted, symbol(record.plotted)
         sides = {side: frame[f"{main}_{side}"] for side in ("lower", "upper")}
         forest = pd.DataFrame({"label": names, "mean": frame[main], **sides})
         value, meaning = record.reference or (None, "")
@@ -107,9 +106,8 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block
     posterior = fit["posterior"]
     said = METHOD.format(
         **{k: fit.attrs[k] for k in ("sampler", "seed")},
-        name=spec.name,
-        title=spec.title,
-        method=spec.record.method.format(**spec.choices),
+        card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
+        method=method_of(spec),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
         chains=posterior.sizes["chain"],
     )
@@ -126,12 +124,20 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block
     ]
 
 
+def method_of(spec: ModelSpec) -> str:
+    """How counts are modelled, with what was chosen; other braces may be those of LaTeX."""
+    said = spec.record.method
+    for name, value in spec.choices.items():
+        said = said.replace(f"{{{name}}}", value)
+    return said
+
+
 def model_table(spec: ModelSpec) -> Table:
     """Choices of the model card, and its formulas."""
     rows = [("Likelihood", spec.likelihood)]
     rows += [(choice.description, spec.choices[choice.name]) for choice in spec.record.choices]
     rows += [(f"Formula of {symbol(name)}", text) for name, text in spec.formula.items()]
-    rows.append(("Reference", spec.reference))
+    rows += [("Reference", spec.reference)] if spec.reference else []
     caption = f"Model card {spec.name}."
     return Table(caption, ("Choice", "Value"), tuple(rows), name="model")
 

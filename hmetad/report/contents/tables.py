@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import xarray as xr
 
+from hmetad.bayes.spec import spec_of
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
@@ -119,10 +120,14 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, fit in fits.items():
         rows.append((name, *convergence_record(fit).values()))
-    headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS of M", "Least tail ESS of M",
-                "Divergences")  # fmt: skip
+    main = ", ".join(dict.fromkeys(symbol(spec_of(fit).record.plotted) for fit in fits.values()))
+    headings = ("Model", "Draws", "Largest R̂", f"Least bulk ESS of {main}",
+                f"Least tail ESS of {main}", "Divergences")  # fmt: skip
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
-    caption = f"Convergence. R̂ (rank-normalised, of d′, c and M) should be ≤ {limit('rhat')}."
+    caption = (
+        "Convergence. R̂ (rank-normalised, of all parameters and population values) should be ≤ "
+        f"{limit('rhat')}."
+    )
     formats = ((headings[2], ".4f"), *whole)
     return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
 
