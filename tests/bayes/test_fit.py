@@ -63,11 +63,12 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
 def test_few_groups_call_for_a_higher_acceptance(monkeypatch, card, subjects, given, expected):
     asked = {}
 
-    def sample(**options):
+    def sample(*_, **options):
         asked.update(options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pymc.sample", sample)
+    monkeypatch.setattr("nutpie.sample", sample)
     counts = from_nr(*zip(*[A] * subjects, strict=True), subject=[f"{i}" for i in range(subjects)])
     with pytest.raises(KeyboardInterrupt):
         fit(counts, card, **given)
