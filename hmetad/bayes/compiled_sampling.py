@@ -19,7 +19,8 @@ from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import log_density
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.problem import Problem
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, covers, write_program
+from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.bayes.program_writer import covers, write_program
 
 __all__ = ["can_sample", "sample_compiled"]
 

@@ -9,11 +9,13 @@ from scipy.special import exp1
 
 from hmetad.bayes.cards import card_names
 from hmetad.bayes.density import log_density, log_exponential_integral
+from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.problem import state_problem
-from hmetad.bayes.program import covers, write_program
+from hmetad.bayes.program_writer import covers, write_program
+from hmetad.bayes.spec import ModelSpec
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 
@@ -107,9 +109,31 @@ def assert_equal(problem, seed=1):
     assert values[1] - values[0] == pytest.approx(expected[1] - expected[0], rel=1e-9, abs=1e-9)
 
 
+def assert_same_variables(problem, seed=2):
+    """All variables of the posterior at a point, as PyMC computes them."""
+    program, model = write_program(problem), pymc_model(problem)
+    x = np.random.default_rng(seed).normal(0, 0.3, program.size)
+    ours = posterior_of(problem, program, x[None, None])
+    named = {v.name + ENDINGS[v.link]: x[v.elements] for v in program.free}
+    variables = model.unobserved_value_vars
+    values = model.compile_fn(variables, mode=MODE, on_unused_input="ignore")(named)
+    theirs = {v.name: value for v, value in zip(variables, values, strict=True)}
+    assert {*ours.data_vars} == {name for name in theirs if not name.endswith("__")}
+    for name, own in ours.items():
+        assert own.dims[2:] == tuple(model.named_vars_to_dims.get(name, ()))
+        np.testing.assert_allclose(own.values[0, 0], theirs[name], rtol=1e-9, atol=1e-12)
+    for dim in {*ours.dims} - {"chain", "draw"}:
+        assert [*ours[dim].values] == [*model.coords[dim]]
+
+
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
     assert_equal(state_problem(table(name), load_model(name)))
+
+
+@pytest.mark.parametrize("name", [*CARDS[:-1], "within_subject"])
+def test_draws_have_the_variables_of_the_pymc_model(name):
+    assert_same_variables(state_problem(table(name), load_model(name)))
 
 
 @pytest.mark.parametrize("priors", PRIORS)
@@ -131,13 +155,27 @@ def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, is_ce
     )
     problem = with_centring(state_problem(people_in_tasks(), model), choose)
     assert_equal(problem)
+    assert_same_variables(problem)
 
 
 @pytest.mark.parametrize("scale", ["m", "meta_d", "log_m"])
 @pytest.mark.parametrize("rule", ["relative", "absolute"])
 def test_it_is_pymcs_density_on_every_scale(scale, rule):
-    model = load_model("individual", formula={}, scale=scale, meta_criterion=rule)
-    assert_equal(state_problem(table("individual"), model))
+    for type1 in ("joint", "plug_in"):
+        model = load_model("individual", formula={}, scale=scale, meta_criterion=rule, type1=type1)
+        problem = state_problem(table("individual"), model)
+        assert_equal(problem)
+        assert_same_variables(problem)
+
+
+def test_responses_may_have_a_meta_d_each_around_dprime():
+    model = ModelSpec("mine", likelihood="response-conditional", scale="meta_d")
+    assert_equal(state_problem(table("response_conditional"), model))
+
+
+def test_a_prior_around_a_parameter_with_a_formula_is_left_to_pymc():
+    model = load_model("individual", formula={"dprime": "1 + (1|subject)"}, scale="meta_d")
+    assert not covers(state_problem(people_in_tasks(), model))
 
 
 def test_the_exponential_integral_is_scipys():

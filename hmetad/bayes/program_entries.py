@@ -1,0 +1,234 @@
+"""A program while it is written: free variables, priors, and entries of its matrices.
+
+Variables and places of values → Program.
+"""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.special import gammaln
+
+from hmetad.bayes.dims import choose_dim
+from hmetad.bayes.problem import Problem
+from hmetad.bayes.program import (
+    LINK_EXP,
+    LINK_IDENTITY,
+    PRIOR_CODES,
+    Correlation,
+    FreeVariable,
+    Output,
+    Program,
+    Rows,
+)
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.ratings import LOG_SQRT_2PI
+
+__all__ = ["COEFFICIENT", "PRODUCT", "Entries", "Writer"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+type Labels = NDArray[np.str_] | None
+
+# Order of the parameters of a prior in a program.
+PRIOR_PARAMETERS = {
+    "Normal": ("mu", "sigma"),
+    "StudentT": ("mu", "sigma", "nu"),
+    "HalfNormal": ("sigma",),
+    "Exponential": ("lam",),
+    "Gamma": ("alpha", "beta"),
+    "LogNormal": ("mu", "sigma"),
+    "UniformTimesHalfNormal": ("sigma",),
+}
+# While a program is written, the number of products is not known: places of products and of
+# coefficients begin far above those of y.
+PRODUCT, COEFFICIENT = 1 << 40, 1 << 41
+
+
+@dataclass
+class Entries:
+    """Entries of a sparse matrix while it is written."""
+
+    row: list[Integers] = field(default_factory=list)
+    column: list[Integers] = field(default_factory=list)
+    weight: list[Floats] = field(default_factory=list)
+
+    def add(self, row: Integers, column: Integers, weight: Floats | float) -> None:
+        """Add entries; arrays that broadcast, of which those with weight 0 are left out."""
+        r, c, w = np.broadcast_arrays(row, column, weight)
+        used = w != 0
+        self.row.append(r[used].astype(np.int64))
+        self.column.append(c[used].astype(np.int64))
+        self.weight.append(w[used].astype(float))
+
+    def rows(self, count: int) -> Rows:
+        """The matrix by rows; entries of one place are added up."""
+        if not self.row:
+            return Rows(np.zeros(count + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        row, column = np.concatenate(self.row), np.concatenate(self.column)
+        weight, width = np.concatenate(self.weight), int(column.max(initial=0)) + 1
+        matrix = coo_array((weight, (row, column)), shape=(count, width)).tocsr()
+        matrix.sum_duplicates()
+        return Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+
+
+class Writer:
+    """A program while it is written."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.spec = problem, problem.spec
+        self.module = import_module(problem.likelihood.density)
+        self.free: list[FreeVariable] = []
+        self.size = self.product_count = self.coefficient_count = 0
+        self.products: list[Integers] = []
+        self.averages: list[Integers] = []
+        self.priors: list[tuple[Integers, int, tuple[float, ...]]] = []
+        self.centred: list[tuple[Integers, Integers, Floats, Floats]] = []
+        self.centred_count = self.block_row_count = 0
+        self.blocks: list[tuple[int, ...]] = []
+        self.average_weights, self.centred_rows = Entries(), Entries()
+        self.block_rows, self.rows, self.output_rows = Entries(), Entries(), Entries()
+        self.outputs: list[Output] = []
+        self.correlations: list[Correlation] = []
+        self.output_count = 0
+        counts = problem.counts
+        self.coords: dict[str, list[object]] = {
+            str(dim): list(counts[dim].values) for dim in counts.dims
+        }
+        self.coords["criterion"] = list(range(1, counts.sizes["rating"]))
+        self.constant = 0.0
+        self.cells, ratings = problem.counts.sizes["cell"], problem.counts.sizes["rating"]
+        self.ratings = ratings
+        self.columns: dict[str, Integers] = {}
+        start = 0
+        for name, shape in self.module.parameter_shapes(problem.likelihood, ratings).items():
+            size = int(np.prod(shape, dtype=int))
+            self.columns[name] = start + np.arange(size).reshape(shape)
+            start += size
+        self.width = start
+        self.offsets = np.zeros((self.cells, start))
+        for name, values in problem.given.items():
+            self.offsets[:, self.columns[name]] = values
+
+    def sample(self, name: str, dims: tuple[str, ...], link: int = LINK_IDENTITY) -> Integers:
+        """Add a free variable; places of its elements."""
+        shape = tuple(len(self.coords[dim]) for dim in dims)
+        variable = FreeVariable(name, self.size, dims, shape, link)
+        self.free.append(variable)
+        self.size += variable.elements.size
+        return variable.elements
+
+    def sample_prior(self, plain: str, dims: tuple[str, ...]) -> Integers:
+        """Add a free variable with its prior; places of its elements."""
+        prior = self.problem.prior(plain)
+        link = LINK_EXP if prior.is_positive else LINK_IDENTITY
+        places = self.sample(self.spec.named(plain), dims, link)
+        self.add_prior(places, prior)
+        return places
+
+    def add_prior(self, places: Integers, prior: Prior) -> None:
+        """Prior of values."""
+        values = tuple(prior.parameters[name] for name in PRIOR_PARAMETERS[prior.dist])
+        self.priors.append((places.ravel(), PRIOR_CODES[prior.dist], values))
+        self.constant += places.size * log_constant(prior)
+
+    def label_dim(self, parameter: str, dim: str, labels: Labels) -> tuple[str, ...]:
+        """Dim with these labels; none where there are no labels."""
+        if labels is None:
+            return ()
+        own = [str(label) for label in labels]
+        name = choose_dim(self.coords, parameter, dim, own)
+        self.coords[name] = [*own]
+        return (name,)
+
+    def give(self, plain: str, dims: tuple[str, ...]) -> Integers:
+        """Add a variable of the posterior that is no free one; its rows, of its shape."""
+        shape = tuple(len(self.coords[dim]) for dim in dims)
+        rows = self.output_count + np.arange(np.prod(shape, dtype=int)).reshape(shape)
+        self.outputs.append(Output(self.spec.named(plain), self.output_count, dims, shape))
+        self.output_count += rows.size
+        return rows
+
+    def place(self, variable: str) -> Integers:
+        """Rows of the cells' parameters that a variable fills, (cells, *its shape)."""
+        columns = self.columns[variable]
+        own = np.arange(self.cells).reshape(-1, *[1] * columns.ndim) * self.width
+        return own + columns
+
+    def free_of(self, name: str) -> Integers:
+        """Places of a parameter that each cell has of its own."""
+        return next(v.elements for v in self.free if v.name == self.spec.named(name))
+
+    def finish(self) -> Program:
+        """The program, with places of all values in one row."""
+        cells = self.problem.counts.values.astype(float)
+        links = np.concatenate([np.full(v.elements.size, v.link) for v in self.free])
+        centred = [np.concatenate([np.zeros(0), *part]) for part in zip(*self.centred, strict=True)]
+        centred = centred or [np.zeros(0)] * 4
+        sizes = [len(places) for places, _, _ in self.priors]
+        parameters = np.zeros((sum(sizes), 3))
+        codes = np.repeat([code for _, code, _ in self.priors], sizes)
+        start = 0
+        for size, (_, _, values) in zip(sizes, self.priors, strict=True):
+            parameters[start : start + size, : len(values)] = values
+            start += size
+        return Program(
+            free=tuple(self.free),
+            links=links.astype(np.int64),
+            products=np.concatenate([np.zeros((0, 2), np.int64), *self.products]),
+            averages=np.concatenate([np.zeros(0, np.int64), *self.averages]),
+            average_weights=self.settle(self.average_weights.rows(self.coefficient_count)),
+            prior_places=self.value_places(np.concatenate([p for p, _, _ in self.priors])),
+            prior_codes=codes.astype(np.int64),
+            prior_parameters=parameters,
+            centred=np.stack(centred[:2], axis=1).astype(np.int64),
+            centred_sd=centred[2],
+            centred_mean=centred[3],
+            centred_rows=self.settle(self.centred_rows.rows(self.centred_count)),
+            blocks=np.array(self.blocks, np.int64).reshape(-1, 7),
+            block_rows=self.settle(self.block_rows.rows(self.block_row_count)),
+            offsets=self.offsets.ravel(),
+            rows=self.settle(self.rows.rows(self.cells * self.width)),
+            counts=cells,
+            choices=np.array(self.module.choices(self.problem.likelihood), np.int64),
+            outputs=tuple(self.outputs),
+            output_rows=self.settle(self.output_rows.rows(self.output_count)),
+            correlations=tuple(self.correlations),
+            columns=self.columns,
+            coords=self.coords,
+            constant=self.constant
+            - self.centred_count * LOG_SQRT_2PI
+            - self.block_row_count * LOG_SQRT_2PI,
+        )
+
+    def value_places(self, places: Integers) -> Integers:
+        """Places in the row of all values."""
+        places = np.where(
+            places >= COEFFICIENT,
+            places - COEFFICIENT + self.size + self.product_count,
+            places,
+        )
+        return np.where(places >= PRODUCT, places - PRODUCT + self.size, places)
+
+    def settle(self, rows: Rows) -> Rows:
+        """Matrix whose columns are places in the row of all values."""
+        return rows._replace(column=self.value_places(rows.column))
+
+
+def log_constant(prior: Prior) -> float:
+    """Log density of a prior less its part that depends on the value."""
+    own = prior.parameters
+    if prior.dist == "Exponential":
+        return float(np.log(own["lam"]))
+    if prior.dist == "Gamma":
+        return float(own["alpha"] * np.log(own["beta"]) - gammaln(own["alpha"]))
+    scale = float(np.log(own["sigma"]))
+    if prior.dist == "HalfNormal":
+        return float(0.5 * np.log(2 / np.pi)) - scale
+    if prior.dist == "StudentT":
+        nu = own["nu"]
+        return float(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)) - scale
+    # Normal, log-normal, and half a normal times a uniform variable.
+    return -float(LOG_SQRT_2PI) - scale
