@@ -77,18 +77,19 @@ def fit(
         A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
         whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
-        Passed on to `pymc.sample`: draws, tune, chains, random_seed, target_accept,
-        progressbar, nuts_sampler (nutpie unless named), and so on; target_accept is .9 where a
-        factor has fewer than 20 groups, else PyMC's .8. ``"numpyro"`` and ``"blackjax"`` need
-        ``pip install "hmetad[jax]"``. ``progressbar=False`` is silent but for warnings;
-        ``quiet=True`` silences PyMC altogether. Notices are raised all the same.
+        draws, tune, chains, cores, random_seed, target_accept, progressbar, quiet. target_accept
+        is .9 where a factor has fewer than 20 groups, else .8. With any other option of
+        `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
+        ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
+        ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
+        notices.
 
     Returns
     -------
     DataTree
         Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
         log_m, meta_c and criteria, with the cells' coordinates. attrs: spec, versions, seed,
-        sampler and notices, read with `notices`.
+        sampler, density and notices, read with `notices`.
 
     Raises
     ------
@@ -97,6 +98,13 @@ def fit(
         into memory, or the sampler is not installed.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
+
+    Notes
+    -----
+    nutpie samples a log density that is compiled once for all models, and compiles nothing for a
+    fit (``attrs["density"] == "compiled"``). PyMC's model, as `hmetad.build_model` returns it,
+    defines the same density; it is sampled with `store`, with likelihoods that have no compiled
+    density, such as registered ones, and with options of PyMC (``"pymc"``).
 
     Examples
     --------
@@ -119,7 +127,9 @@ def fit(
     options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
-    if store is None and can_sample(problem, options):
+    is_compiled = store is None and can_sample(problem, options)
+    attrs["density"] = "compiled" if is_compiled else "pymc"
+    if is_compiled:
         tree = sample_compiled(problem, options)
     else:
         # PyMC takes seconds to import.

@@ -284,7 +284,7 @@ def test_grouping_columns_called_like_an_estimate_are_refused(name):
 
 def test_a_type2_table_is_refused_and_told_what_applies():
     table = xr.DataArray(np.ones((1, 2, 4)), dims=["cell", "correct", "rating"])
-    with pytest.raises(InputError, match=r"a type-2 table .*sdt needs the stimulus.*type-2 ROC"):
+    with pytest.raises(InputError, match=r"a type-2 table .*sdt needs the stimulus.*auroc2"):
         sdt(table)
 
 
