@@ -37,8 +37,14 @@ VALUES += [
         ('[names]\ndprime = ""', "name of dprime: got ''"),
         ('[names]\ndprime = "x\\u0000y"', "name of dprime: got"),
         ('[names]\ndprime = "m_ratio"', "name of dprime: got 'm_ratio'"),
-        ('[names]\ndprime = "x"\nc = "x"', "'x' for two variables"),
-        ('[names]\ndprime = "log_gap"', "'log_gap' for two variables"),
+        (
+            '[formula]\nlog_m = "1"\nc = "1"\n[names]\nlog_m_Intercept = "x"\nc_Intercept = "x"',
+            "'x' for two variables",
+        ),
+        (
+            '[formula]\nlog_m = "1"\n[names]\nlog_m_Intercept = "log_gap"',
+            "'log_gap' for two variables",
+        ),
     ],
 )
 def test_what_no_model_may_say_is_named(tmp_path, text, message):
@@ -50,7 +56,7 @@ def test_what_no_model_may_say_is_named(tmp_path, text, message):
 
 def test_a_name_that_is_a_column_of_the_cells_is_refused():
     counts = hmetad.simulate_counts([1.5, 2.0], trials=100, coords={"model": ["a", "b"]}, seed=1)
-    named = hmetad.load_model("individual", names={"dprime": "model"})
+    named = hmetad.load_model("individual", formula="1", names={"log_m_Intercept": "model"})
     with pytest.raises(InputError, match="'model', which is a coordinate of the cells"):
         hmetad.build_model(counts, named)
 
