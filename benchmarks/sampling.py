@@ -17,14 +17,14 @@ from nutpie.sample import CompiledModel
 
 import hmetad
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.problem import state_problem
+from hmetad.bayes.problem import build_problem
 
 __all__ = ["bulk_ess", "compiled_model", "group_counts", "timed_draws"]
 
 
 def compiled_model(counts: xr.DataArray, spec: hmetad.ModelSpec) -> CompiledModel:
     """Model of a count table, ready to sample."""
-    problem = state_problem(counts, spec)
+    problem = build_problem(counts, spec)
     model = pymc_model(problem)
     return nutpie.compile_pymc_model(model, initial_points=initial_values(problem, model))
 

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats import ess, rhat
 
+from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.spec import spec_of
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
@@ -57,7 +58,7 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
     likelihood = spec_of(fit).record
     posterior = fit["posterior"].to_dataset()
     is_whole = posterior.notnull().all()
-    twice = {"log_gap"} | {
+    twice = {p.variable for p in likelihood.parameters if not p.in_posterior} | {
         name
         for name, quantity in likelihood.results.items()
         if quantity.convergence_of
@@ -68,7 +69,7 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
         for name, values in posterior.items()
         if name not in twice
         and (names is None or name in names)
-        and not any(str(dim).endswith("__factor_dim") for dim in values.dims)
+        and not any(str(dim).endswith(FACTOR_DIM) for dim in values.dims)
         and bool(is_whole[name])
         and bool(varies(values).any())
     ]

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block
 
-__all__ = ["choose_dim", "effect_labels", "is_single"]
+__all__ = ["FACTOR_DIM", "choose_dim", "effect_labels", "is_single"]
+
+# End of the name of the dim of the groups of a factor.
+FACTOR_DIM = "__factor_dim"
 
 
 def choose_dim(

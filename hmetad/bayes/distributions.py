@@ -18,7 +18,13 @@ from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_SQRT_2PI
 from hmetad.likelihood.tensors import log_ndtr
 
-__all__ = ["LOCATION_FAMILIES", "draw", "lkj_cholesky", "log_exponential_integral", "sorted_normal"]
+__all__ = [
+    "LOCATION_FAMILIES",
+    "add_variable",
+    "lkj_cholesky",
+    "log_exponential_integral",
+    "sorted_normal",
+]
 
 LOCATION_FAMILIES = ("Normal", "StudentT")
 OUTWARD = np.array([-1.0, 1.0])[:, None]
@@ -29,7 +35,7 @@ SERIES = -((-1) ** POWERS) / (POWERS * factorial(POWERS))
 NODES, WEIGHTS = roots_laguerre(60)
 
 
-def draw(
+def add_variable(
     name: str, prior: Prior, dims: tuple[str, ...], centre: TensorVariable | float = 0.0
 ) -> TensorVariable:
     """Free variable with a prior, moved to a centre if it is of a location family."""

@@ -82,8 +82,7 @@ def cell_variables(
     for name in problem.given:
         yield name, (("cell",), known[name])
     for p in likelihood.parameters:
-        # The criteria of a fit contain the gaps.
-        if p.name in problem.designs and p.name != "log_gap":
+        if p.name in problem.designs and p.in_posterior:
             yield spec.named(p.name), (("cell", *p.dims), known[p.variable])
     for name, value in likelihood.derived(known).items():
         if name not in known and name in likelihood.results:

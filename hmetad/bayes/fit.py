@@ -19,7 +19,7 @@ from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.problem import Problem, state_problem
+from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
@@ -122,7 +122,7 @@ def fit(
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
-    problem = state_problem(counts, spec)
+    problem = build_problem(counts, spec)
     refuse_draws(counts, spec.record, options)
     options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))

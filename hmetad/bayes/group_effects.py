@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Block
-from hmetad.bayes.dims import choose_dim, effect_labels, is_single
-from hmetad.bayes.distributions import draw, lkj_cholesky
+from hmetad.bayes.dims import FACTOR_DIM, choose_dim, effect_labels, is_single
+from hmetad.bayes.distributions import add_variable, lkj_cholesky
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.likelihood.priors import Prior
 
@@ -192,7 +192,7 @@ def block_sigmas(
     for term in block.terms:
         name = f"{parameter}_{term.name}|{block.factor}_sigma"
         expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
-        sigma = draw(named(name), prior_of(name), (*expression, *extra))
+        sigma = add_variable(named(name), prior_of(name), (*expression, *extra))
         sigmas.append(sigma if expression else sigma[None])
     return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
 
@@ -217,7 +217,7 @@ def gather_effects(block: Block, effects: TensorVariable) -> TensorVariable:
 
 def factor_dim(parameter: str, block: Block) -> tuple[str, ...]:
     """Dim of the groups of a block."""
-    return label_dim(parameter, f"{block.factor}__factor_dim", block.groups)
+    return label_dim(parameter, f"{block.factor}{FACTOR_DIM}", block.groups)
 
 
 def label_dim(parameter: str, dim: str, labels: NDArray[np.str_] | None) -> tuple[str, ...]:

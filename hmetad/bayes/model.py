@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.arguments import check_inputs, with_posterior
-from hmetad.bayes.distributions import draw, sorted_normal
+from hmetad.bayes.distributions import add_variable, sorted_normal
 from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
-from hmetad.bayes.problem import Problem, state_problem
+from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.likelihood.arrays import Arrays, tensor_arrays
 from hmetad.likelihood.records import Parameter
@@ -58,7 +58,7 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
     >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
-    return pymc_model(state_problem(counts, spec))
+    return pymc_model(build_problem(counts, spec))
 
 
 @check_inputs(fit=with_posterior)
@@ -134,14 +134,15 @@ def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> Tens
     if parameter.name in problem.designs:
         parametrisation = problem.start.parametrisations[parameter.name]
         value = linear_predictor(parametrisation, parameter.dims, problem.prior, spec.named)
-        # The criteria of a fit contain the gaps.
-        is_kept = parameter.name != "log_gap"
-        return pm.Deterministic(spec.named(parameter.name), value, dims=dims) if is_kept else value
+        if not parameter.in_posterior:
+            return value
+        return pm.Deterministic(spec.named(parameter.name), value, dims=dims)
     if parameter.truncated_at:
         edge = known[parameter.truncated_at]
         if parameter.hyperpriors:
             mu, sigma = (
-                draw(spec.named(name), problem.prior(name), ()) for name in parameter.hyperpriors
+                add_variable(spec.named(name), problem.prior(name), ())
+                for name in parameter.hyperpriors
             )
             return sorted_normal(parameter.variable, edge, mu, sigma, dims)
         own = problem.prior(parameter.name).parameters
@@ -150,4 +151,4 @@ def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> Tens
     if parameter.prior_centre:
         centre = known[parameter.prior_centre]
         centre = pt.shape_padright(centre, len(dims) - centre.ndim)
-    return draw(spec.named(parameter.name), problem.prior(parameter.name), dims, centre)
+    return add_variable(spec.named(parameter.name), problem.prior(parameter.name), dims, centre)

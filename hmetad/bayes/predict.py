@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.design import Design, cell_table, parse_design
+from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
@@ -175,7 +176,7 @@ def linear_predictor(
             for term in block.terms:
                 effects = posterior[spec.named(f"{design.parameter}_{term.name}|{block.factor}")]
                 # The name alone is ambiguous: "lab:subject" ends like "subject".
-                dim = next(d for d in map(str, effects.dims) if d.endswith("__factor_dim"))
+                dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
                 own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
                 total = total + weighted_sum(term.columns, own.drop_vars(dim), known | {"cell"})
     return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
@@ -197,9 +198,10 @@ def derived_results(
     """Parameters with a formula that are results, and all results that follow from them."""
     found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
     coords = {name: own for value in values.values() for name, own in value.coords.items()}
+    left_out = {p.variable for p in likelihood.parameters if not p.in_posterior}
     result = {}
     for name in [*values, *likelihood.results]:
-        if name in found and name != "log_gap":
+        if name in found and name not in left_out:
             dims = ("chain", "draw", "cell", *likelihood.dims(name))
             own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
             result[name] = xr.DataArray(found[name], own, dims)

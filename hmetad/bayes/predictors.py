@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.bayes.design import Design, Term
-from hmetad.bayes.distributions import LOCATION_FAMILIES, draw
+from hmetad.bayes.distributions import LOCATION_FAMILIES, add_variable
 from hmetad.bayes.group_effects import (
     GroupEffects,
     NameOf,
@@ -98,11 +98,11 @@ def common_term(
     name, prior = named(plain), prior_of(plain)
     dims = (*label_dim(parameter, f"{term.name}_dim", term.labels), *extra)
     if shift is None or prior.dist not in LOCATION_FAMILIES:
-        values = draw(name, prior, dims)
+        values = add_variable(name, prior, dims)
     else:
         shift = shift if term.labels is not None else shift[0]
         # average = coefficient + shift: its prior is the coefficient's, moved by the shift.
-        average = draw(f"{plain}_average", prior, dims, centre=shift)
+        average = add_variable(f"{plain}_average", prior, dims, centre=shift)
         values = pm.Deterministic(name, average - shift, dims=dims or None)
     return values if term.labels is not None else values[None]
 

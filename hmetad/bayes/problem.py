@@ -20,7 +20,7 @@ from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.likelihood.records import Likelihood, Parameter
 from hmetad.measures.sdt import sdt
 
-__all__ = ["Problem", "state_problem"]
+__all__ = ["Problem", "build_problem"]
 
 type Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Problem:
         return min(sizes, default=None)
 
 
-def state_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
+def build_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
     """Work out everything that the model of a count table needs.
 
     Parameters

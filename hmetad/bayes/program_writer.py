@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from hmetad.bayes.design import Term
-from hmetad.bayes.dims import effect_labels, is_single
+from hmetad.bayes.dims import FACTOR_DIM, effect_labels, is_single
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_LOGISTIC, PRIOR_CODES, Correlation, Program
@@ -215,7 +215,7 @@ def sample_block(writer: Writer, parameter: Parameter, part: BlockParametrisatio
 
 def factor_dim(writer: Writer, parameter: Parameter, part: BlockParametrisation) -> tuple[str, ...]:
     """Dim of the groups of a block."""
-    return writer.label_dim(parameter.name, f"{part.block.factor}__factor_dim", part.block.groups)
+    return writer.label_dim(parameter.name, f"{part.block.factor}{FACTOR_DIM}", part.block.groups)
 
 
 def expression_dim(writer: Writer, parameter: Parameter, term: Term) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ LOG_GAP = Parameter(
     dims=CRITERION,
     slope=Prior("Normal", mu=0, sigma=0.5),
     sigma=Prior("HalfNormal", sigma=0.5),
+    # The criteria contain the gaps.
+    in_posterior=False,
 )
 
 

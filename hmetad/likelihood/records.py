@@ -46,6 +46,9 @@ class Parameter:
     hyperpriors : mapping of str to Prior, optional
         HMeta-d only, with `truncated_at`: priors of the mean and the SD of that distribution, by
         name, where they are estimated. Without them `prior` says mean and SD.
+    in_posterior : bool, optional
+        Whether fits keep its values in the cells where it has a formula. False where a quantity
+        that they keep contains them.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Parameter:
     prior_centre: str = ""
     truncated_at: str = ""
     hyperpriors: Mapping[str, Prior] = field(default_factory=dict)
+    in_posterior: bool = True
 
     @property
     def variable(self) -> str:

@@ -13,7 +13,7 @@ from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.parametrisation import parametrise
-from hmetad.bayes.problem import state_problem
+from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program_writer import covers, write_program
 from hmetad.bayes.spec import ModelSpec
 from hmetad.likelihood.priors import Prior
@@ -128,18 +128,18 @@ def assert_same_variables(problem, seed=2):
 
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
-    assert_equal(state_problem(table(name), load_model(name)))
+    assert_equal(build_problem(table(name), load_model(name)))
 
 
 @pytest.mark.parametrize("name", [*CARDS[:-1], "within_subject"])
 def test_draws_have_the_variables_of_the_pymc_model(name):
-    assert_same_variables(state_problem(table(name), load_model(name)))
+    assert_same_variables(build_problem(table(name), load_model(name)))
 
 
 @pytest.mark.parametrize("priors", PRIORS)
 def test_it_is_pymcs_density_with_every_prior(priors):
     model = load_model("group", priors=PRIORS[priors])
-    assert_equal(state_problem(table("group"), model))
+    assert_equal(build_problem(table("group"), model))
 
 
 @pytest.mark.parametrize("is_centred", [True, False, None], ids=["centred", "not", "mixed"])
@@ -153,7 +153,7 @@ def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, is_ce
     model = load_model(
         "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
     )
-    problem = with_centring(state_problem(people_in_tasks(), model), choose)
+    problem = with_centring(build_problem(people_in_tasks(), model), choose)
     assert_equal(problem)
     assert_same_variables(problem)
 
@@ -163,19 +163,19 @@ def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, is_ce
 def test_it_is_pymcs_density_on_every_scale(scale, rule):
     for type1 in ("joint", "plug_in"):
         model = load_model("individual", formula={}, scale=scale, meta_criterion=rule, type1=type1)
-        problem = state_problem(table("individual"), model)
+        problem = build_problem(table("individual"), model)
         assert_equal(problem)
         assert_same_variables(problem)
 
 
 def test_responses_may_have_a_meta_d_each_around_dprime():
     model = ModelSpec("mine", likelihood="response-conditional", scale="meta_d")
-    assert_equal(state_problem(table("response_conditional"), model))
+    assert_equal(build_problem(table("response_conditional"), model))
 
 
 def test_a_prior_around_a_parameter_with_a_formula_is_left_to_pymc():
     model = load_model("individual", formula={"dprime": "1 + (1|subject)"}, scale="meta_d")
-    assert not covers(state_problem(people_in_tasks(), model))
+    assert not covers(build_problem(people_in_tasks(), model))
 
 
 def test_the_exponential_integral_is_scipys():
@@ -186,6 +186,6 @@ def test_the_exponential_integral_is_scipys():
 
 
 def test_likelihoods_without_a_compiled_density_are_not_covered():
-    problem = state_problem(table("individual"), load_model("signal_detection"))
+    problem = build_problem(table("individual"), load_model("signal_detection"))
     assert not covers(problem)
-    assert covers(state_problem(table("individual"), load_model("individual")))
+    assert covers(build_problem(table("individual"), load_model("individual")))

@@ -10,7 +10,7 @@ from scipy.special import exp1
 from scipy.stats import beta, kstest, norm
 
 from hmetad.bayes.distributions import (
-    draw,
+    add_variable,
     lkj_cholesky,
     log_exponential_integral,
     sorted_normal,
@@ -45,7 +45,7 @@ def test_the_normal_cdf_and_its_gradient_are_those_of_scipy(mode):
 @pytest.fixture(scope="module")
 def group_sd():
     with pm.Model() as model:
-        variable = draw("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
+        variable = add_variable("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
     return model, variable
 
 
@@ -98,5 +98,5 @@ def test_correlations_have_the_marginals_of_lkj():
 
 def test_the_prior_of_a_group_sd_starts_where_it_has_a_density():
     with pm.Model() as model:
-        draw("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
+        add_variable("sd", Prior("UniformTimesHalfNormal", sigma=1.5), ())
     assert np.isfinite(model.compile_logp()(model.initial_point()))

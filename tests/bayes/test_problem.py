@@ -7,7 +7,7 @@ import pytest
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.problem import state_problem
+from hmetad.bayes.problem import build_problem
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
@@ -26,15 +26,15 @@ def test_a_standard_deviation_has_no_prior_of_either_sign(counts, dist):
     parameters = {"mu": 0, "sigma": 1} | ({"nu": 4} if dist == "StudentT" else {})
     model = load_model("group", priors={SD: Prior(dist, **parameters)})
     with pytest.raises(InputError, match="a standard deviation is positive"):
-        state_problem(counts, model)
+        build_problem(counts, model)
     renamed = load_model("hmetad_group", priors={"sigma_c2": Prior(dist, **parameters)})
     with pytest.raises(InputError, match="a standard deviation is positive"):
-        state_problem(counts, renamed)
+        build_problem(counts, renamed)
 
 
 def test_other_priors_may_be_of_positive_numbers(counts):
     prior = Prior("HalfNormal", sigma=1)
-    problem = state_problem(counts, load_model("group", priors={"log_m_Intercept": prior}))
+    problem = build_problem(counts, load_model("group", priors={"log_m_Intercept": prior}))
     assert problem.prior("log_m_Intercept") == prior
 
 
@@ -47,7 +47,7 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
     card = load_model("hmetad_group")
     priors = {name: prior for name, prior in card.priors.items() if name != "mu_c2"}
     names = {**card.names, "mu_c2": "middle"}
-    problem = state_problem(counts, replace(card, names=names, priors=priors))
+    problem = build_problem(counts, replace(card, names=names, priors=priors))
     model = pymc_model(problem)
     assert "middle" in model.named_vars
     assert "middle" in initial_values(problem, model)
@@ -57,7 +57,7 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
     "name", ["individual", "group", "hmetad_group", "hmetad_single", "unequal_variance", "dmc"]
 )
 def test_every_variable_but_correlations_has_a_start(counts, name):
-    problem = state_problem(counts, load_model(name))
+    problem = build_problem(counts, load_model(name))
     model = pymc_model(problem)
     assert {v.name for v in model.free_RVs} == {*initial_values(problem, model)}
 

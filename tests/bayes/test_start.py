@@ -9,7 +9,7 @@ from scipy.stats import norm
 from hmetad.bayes.design import parse_design
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.problem import state_problem
+from hmetad.bayes.problem import build_problem
 from hmetad.bayes.start import fit_mixed
 from hmetad.simulate.simulate import simulate_counts
 
@@ -20,7 +20,7 @@ def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
     counts = simulate_counts(
         [3.2, 1.2], [0.3, 0.5], 0.8, trials=20_000, coords={"subject": ["a", "b"]}, seed=1
     )
-    problem = state_problem(counts, load_model(card))
+    problem = build_problem(counts, load_model(card))
     model = pymc_model(problem)
     start = initial_values(problem, model)
     log_p = model.compile_logp()
@@ -49,7 +49,7 @@ def subjects_and_tasks(subjects, sd, trials, seed=1):
 def test_effects_are_centred_where_their_variance_is_clear(subjects, sd, trials, expected):
     spec = load_model("individual", formula={"log_m": "1 + (1|subject)"})
     counts = subjects_and_tasks(subjects, sd, trials)
-    (block,) = state_problem(counts, spec).start.parametrisations["log_m"].blocks
+    (block,) = build_problem(counts, spec).start.parametrisations["log_m"].blocks
     assert block.is_centred.tolist() == [expected]
 
 
@@ -71,7 +71,7 @@ def test_clarity_is_the_likelihood_lost_where_groups_do_not_differ(groups, ratio
 def test_the_start_of_a_formula_is_near_its_truth():
     counts = subjects_and_tasks(100, 0.4, 2000)
     spec = load_model("individual", formula={"log_m": "1 + task + (1|subject)"})
-    problem = state_problem(counts, spec)
+    problem = build_problem(counts, spec)
     values = problem.start.values
     assert float(values["log_m_Intercept"]) == pytest.approx(-0.3, abs=0.1)
     assert float(values["log_m_task"][0]) == pytest.approx(0, abs=0.1)
@@ -83,6 +83,6 @@ def test_the_start_of_a_formula_is_near_its_truth():
 def test_ratings_that_nobody_used_have_a_start():
     counts = simulate_counts([2.0], trials=500, ratings=5, seed=1)
     counts[..., 2] = 0
-    values = state_problem(counts, load_model("individual")).start.values
+    values = build_problem(counts, load_model("individual")).start.values
     assert all(np.isfinite(v).all() for v in values.values())
     assert values["log_gap"].shape == (1, 2, 4)
