@@ -1,8 +1,9 @@
 """Effective draws per CPU-second of the group model, and the time from nothing to a result.
 
 For groups of 20, 100 and 500 subjects, with the cards `group` (κ = c) and `hmetad_group`: 4 chains
-of 1000 draws after 1000 of tuning by nutpie. CPU seconds are those of sampling, tuning included,
-over all threads; building and compiling are a column of their own. ESS is the lower bulk ESS of
+of 1000 draws after 1000 of tuning by nutpie, of the density that is compiled once and of PyMC's, in
+turn. CPU seconds are those of sampling, tuning and the variables of the posterior included, over
+all threads; building and compiling are a column of their own. ESS is the lower bulk ESS of
 the mean and the SD of log M in the population. The last column, ESS in the CPU time of one
 calibrating loop, can be compared between machines.
 
@@ -28,7 +29,7 @@ from pathlib import Path
 
 import xarray as xr
 from machine import CpuClock, calibrating_loop, describe_machine, print_table
-from sampling import bulk_ess, compiled_model, group_counts, timed_draws
+from sampling import DENSITIES, bulk_ess, compiled_model, group_counts, timed_draws
 
 import hmetad
 
@@ -45,10 +46,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, metavar="FOLDER")
     parser.add_argument("--subjects", type=int, nargs="+", default=[20, 100, 500])
     parser.add_argument("--skip-fresh", action="store_true", help="no runs in a fresh process")
-    parser.add_argument("--once", metavar="CARD", help=argparse.SUPPRESS)
+    parser.add_argument("--once", nargs=2, metavar=("CARD", "DENSITY"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.once:
-        print(json.dumps(stages(asked.once, asked.data)))
+        print(json.dumps(stages(*asked.once, asked.data)))
         return
     print(describe_machine())
     loop = calibrating_loop()
@@ -63,6 +64,7 @@ def print_sampling(sizes: list[int], folder: Path | None, loop: float) -> None:
     header = (
         "subjects",
         "card",
+        "density",
         "compile s",
         "wall s",
         "CPU s",
@@ -76,18 +78,21 @@ def print_sampling(sizes: list[int], folder: Path | None, loop: float) -> None:
     for subjects in sizes:
         counts = group_counts(subjects, folder)
         for card in CARDS:
-            rows.append((str(subjects), card, *sampling_figures(counts, card, loop)))
+            for density in DENSITIES:
+                figures = sampling_figures(counts, card, density, loop)
+                rows.append((str(subjects), card, density, *figures))
     print_table(header, rows)
 
 
-def sampling_figures(counts: xr.DataArray, card: str, loop: float) -> tuple[object, ...]:
+def sampling_figures(
+    counts: xr.DataArray, card: str, density: str, loop: float
+) -> tuple[object, ...]:
     """Compile, wall and CPU seconds, divergences and effective draws of one fit."""
     with CpuClock() as compiling:
-        compiled = compiled_model(counts, spec_of(card))
-    tree, sampling = timed_draws(compiled)
+        compiled = compiled_model(counts, spec_of(card), density)
+    draws, divergences, sampling = timed_draws(compiled)
     _, names = CARDS[card]
-    mean, sd = (bulk_ess(tree["posterior"].to_dataset(), name) for name in names)
-    divergences = int(tree["sample_stats"]["diverging"].sum())
+    mean, sd = (bulk_ess(draws, name) for name in names)
     rate = min(mean, sd) / sampling.cpu
     return compiling.wall, sampling.wall, sampling.cpu, divergences, mean, sd, rate, rate * loop
 
@@ -103,16 +108,17 @@ def print_fresh(folder: Path | None) -> None:
     print("\n20 subjects in a fresh process, wall seconds:\n")
     rows = []
     for card in CARDS:
-        with tempfile.TemporaryDirectory() as caches:
-            for state in ("cold", "warm"):
-                seconds = fresh_process(card, folder, Path(caches))
-                rows.append((card, state, *seconds.values()))
-    print_table((*("card", "caches"), *seconds), rows)
+        for density in DENSITIES:
+            with tempfile.TemporaryDirectory() as caches:
+                for state in ("cold", "warm"):
+                    seconds = fresh_process((card, density), folder, Path(caches))
+                    rows.append((card, density, state, *seconds.values()))
+    print_table((*("card", "density", "caches"), *seconds), rows)
 
 
-def fresh_process(card: str, folder: Path | None, caches: Path) -> dict[str, float]:
+def fresh_process(asked: tuple[str, str], folder: Path | None, caches: Path) -> dict[str, float]:
     """Seconds of each stage and of the whole, with the compile caches in a folder."""
-    command = [sys.executable, __file__, "--once", card]
+    command = [sys.executable, __file__, "--once", *asked]
     if folder is not None:
         command += ["--data", str(folder)]
     flags = f"{os.environ.get('PYTENSOR_FLAGS', '')},base_compiledir={caches / 'pytensor'}"
@@ -128,12 +134,12 @@ def fresh_process(card: str, folder: Path | None, caches: Path) -> dict[str, flo
     return {"import": total - sum(later.values()), **later, "total": total}
 
 
-def stages(card: str, folder: Path | None) -> dict[str, float]:
+def stages(card: str, density: str, folder: Path | None) -> dict[str, float]:
     """Wall seconds of build and compile, and of sampling, in this process."""
     counts = group_counts(20, folder)
     with CpuClock() as compiling:
-        compiled = compiled_model(counts, spec_of(card))
-    _, sampling = timed_draws(compiled)
+        compiled = compiled_model(counts, spec_of(card), density)
+    *_, sampling = timed_draws(compiled)
     return {"compile": compiling.wall, "sample": sampling.wall}
 
 

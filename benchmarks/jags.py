@@ -79,8 +79,8 @@ def has_rjags() -> bool:
 def run_hmetad(counts: xr.DataArray) -> Run:
     """The card `hmetad_group`: 4 chains of 1000 draws after 1000 of tuning."""
     spec = hmetad.load_model("hmetad_group", type1="plug_in")
-    tree, sampling = timed_draws(compiled_model(counts, spec))
-    return Run(tree["posterior"].to_dataset()[list(NAMES)], sampling.cpu)
+    drawn, _, sampling = timed_draws(compiled_model(counts, spec, "compiled"))
+    return Run(drawn[list(NAMES)], sampling.cpu)
 
 
 def run_jags(counts: xr.DataArray, burn_in: int, draws: int) -> Run:

@@ -5,7 +5,9 @@ timed by themselves.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import nutpie
@@ -16,24 +18,44 @@ from machine import CpuClock
 from nutpie.sample import CompiledModel
 
 import hmetad
+from hmetad.bayes.compiled_sampling import nutpie_model
+from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program_writer import write_program
 
-__all__ = ["bulk_ess", "compiled_model", "group_counts", "timed_draws"]
+__all__ = ["DENSITIES", "Compiled", "bulk_ess", "compiled_model", "group_counts", "timed_draws"]
+
+DENSITIES = ("compiled", "pymc")
 
 
-def compiled_model(counts: xr.DataArray, spec: hmetad.ModelSpec) -> CompiledModel:
-    """Model of a count table, ready to sample."""
+class Compiled(NamedTuple):
+    """A model that is ready to sample, and what makes its variables of the draws."""
+
+    model: CompiledModel
+    finish: Callable[[xr.DataTree], xr.Dataset]
+
+
+def compiled_model(counts: xr.DataArray, spec: hmetad.ModelSpec, density: str) -> Compiled:
+    """Model of a count table, ready to sample, with one of `DENSITIES`."""
     problem = build_problem(counts, spec)
-    model = pymc_model(problem)
-    return nutpie.compile_pymc_model(model, initial_points=initial_values(problem, model))
+    if density == "pymc":
+        model = pymc_model(problem)
+        initial = initial_values(problem, model)
+        compiled = nutpie.compile_pymc_model(model, initial_points=initial)
+        return Compiled(compiled, lambda tree: tree["posterior"].to_dataset())
+    program = write_program(problem)
+    return Compiled(
+        nutpie_model(problem, program),
+        lambda tree: posterior_of(problem, program, tree["posterior"]["x"].to_numpy()),
+    )
 
 
-def timed_draws(compiled: CompiledModel, seed: int = 1) -> tuple[xr.DataTree, CpuClock]:
-    """4 chains of 1000 draws after 1000 of tuning, and the time they took."""
+def timed_draws(compiled: Compiled, seed: int = 1) -> tuple[xr.Dataset, int, CpuClock]:
+    """4 chains of 1000 draws after 1000 of tuning, their divergences, and the time they took."""
     with CpuClock() as clock:
         tree = nutpie.sample(
-            compiled,
+            compiled.model,
             draws=1000,
             tune=1000,
             chains=4,
@@ -41,7 +63,8 @@ def timed_draws(compiled: CompiledModel, seed: int = 1) -> tuple[xr.DataTree, Cp
             seed=seed,
             progress_bar=False,
         )
-    return tree, clock
+        draws = compiled.finish(tree)
+    return draws, int(tree["sample_stats"]["diverging"].sum()), clock
 
 
 def bulk_ess(draws: xr.Dataset, name: str) -> float:

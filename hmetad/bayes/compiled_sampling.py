@@ -13,7 +13,7 @@ import numpy as np
 import nutpie
 import xarray as xr
 from numpy.typing import NDArray
-from nutpie.compiled_pyfunc import from_pyfunc
+from nutpie.compiled_pyfunc import PyFuncModel, from_pyfunc
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import log_density
@@ -22,7 +22,7 @@ from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
 from hmetad.bayes.program_writer import covers, write_program
 
-__all__ = ["can_sample", "sample_compiled"]
+__all__ = ["can_sample", "nutpie_model", "sample_compiled"]
 
 type Floats = NDArray[np.float64]
 
@@ -76,19 +76,9 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     """
     program = write_program(problem)
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
-    density = log_density(program, problem.likelihood.density)
-    model = from_pyfunc(
-        program.size,
-        lambda: density,
-        lambda *_: expand,
-        [np.dtype("float64")],
-        [(program.size,)],
-        ["x"],
-        make_initial_point_fn=initial_points(problem, program),
-    )
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     drawn = nutpie.sample(
-        model,
+        nutpie_model(problem, program),
         draws=int(options["draws"]),
         # nutpie cannot do without.
         tune=max(int(options["tune"]), 1),
@@ -116,6 +106,20 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
             "sample_stats": drawn["sample_stats"].to_dataset(),
             "observed_data": observed,
         }
+    )
+
+
+def nutpie_model(problem: Problem, program: Program) -> PyFuncModel:
+    """Model that nutpie samples: its one variable is x, the free values of the program."""
+    density = log_density(program, problem.likelihood.density)
+    return from_pyfunc(
+        program.size,
+        lambda: density,
+        lambda *_: expand,
+        [np.dtype("float64")],
+        [(program.size,)],
+        ["x"],
+        make_initial_point_fn=initial_points(problem, program),
     )
 
 
