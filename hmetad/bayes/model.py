@@ -115,7 +115,7 @@ def pymc_model(problem: Problem) -> pm.Model:
 def initial_values(problem: Problem, model: pm.Model) -> dict[str, NDArray[np.float64]]:
     """Where the chains of a problem's PyMC model begin, by free variable."""
     values = problem.start.values
-    return {v.name: values[v.name] for v in model.free_RVs if v.name in values}
+    return {v.name: values[v.name] for v in model.free_RVs}
 
 
 def with_derived(known: Known, problem: Problem, xp: Arrays) -> Known:

@@ -169,7 +169,8 @@ class Writer:
         centred = centred or [np.zeros(0)] * 4
         sizes = [len(places) for places, _, _ in self.priors]
         parameters = np.zeros((sum(sizes), 3))
-        codes = np.repeat([code for _, code, _ in self.priors], sizes)
+        codes = np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes)
+        places = np.concatenate([np.zeros(0, np.int64), *(place for place, _, _ in self.priors)])
         start = 0
         for size, (_, _, values) in zip(sizes, self.priors, strict=True):
             parameters[start : start + size, : len(values)] = values
@@ -180,8 +181,8 @@ class Writer:
             products=np.concatenate([np.zeros((0, 2), np.int64), *self.products]),
             averages=np.concatenate([np.zeros(0, np.int64), *self.averages]),
             average_weights=self.settle(self.average_weights.rows(self.coefficient_count)),
-            prior_places=self.value_places(np.concatenate([p for p, _, _ in self.priors])),
-            prior_codes=codes.astype(np.int64),
+            prior_places=self.value_places(places),
+            prior_codes=codes,
             prior_parameters=parameters,
             centred=np.stack(centred[:2], axis=1).astype(np.int64),
             centred_sd=centred[2],

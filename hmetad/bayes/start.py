@@ -220,6 +220,10 @@ def block_values(
         pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
         start += term.columns.shape[1]
         values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflatten(sigmas[pick], extra)
+    if block.is_correlated:
+        # No correlation.
+        size = len(sigmas)
+        values[f"{parameter}_{block.name}_partial"] = np.full(size * (size - 1) // 2, 0.5)
     offsets = effects / sigmas
     elements = np.broadcast_to(part.elements, (len(sigmas), *extra)).reshape(sigmas.shape)
     for end, kept, chosen in (

@@ -168,6 +168,13 @@ def test_it_is_pymcs_density_on_every_scale(scale, rule):
         assert_same_variables(problem)
 
 
+@pytest.mark.parametrize("name", ["hmetad_single", "hmetad_group"])
+def test_it_is_pymcs_density_where_dprime_and_c_are_plugged_in(name):
+    problem = build_problem(table(name), load_model(name, type1="plug_in"))
+    assert_equal(problem)
+    assert_same_variables(problem)
+
+
 def test_responses_may_have_a_meta_d_each_around_dprime():
     model = ModelSpec("mine", likelihood="response-conditional", scale="meta_d")
     assert_equal(build_problem(table("response_conditional"), model))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hmetad.bayes.fit import fit
@@ -54,12 +55,24 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
 
 
 @pytest.mark.parametrize(
-    "name", ["individual", "group", "hmetad_group", "hmetad_single", "unequal_variance", "dmc"]
+    ("name", "formula"),
+    [
+        ("individual", None),
+        ("individual", "1 + age + (1 + age | subject)"),
+        ("group", None),
+        ("hmetad_group", None),
+        ("hmetad_single", None),
+        ("unequal_variance", None),
+    ],
 )
-def test_every_variable_but_correlations_has_a_start(counts, name):
-    problem = build_problem(counts, load_model(name))
+def test_every_variable_has_a_start_of_its_shape(counts, name, formula):
+    counts = counts.assign_coords(age=("cell", np.arange(6.0)))
+    problem = build_problem(counts, load_model(name, formula=formula))
     model = pymc_model(problem)
-    assert {v.name for v in model.free_RVs} == {*initial_values(problem, model)}
+    own = model.eval_rv_shapes()
+    shapes = {v.name: own[v.name] for v in model.free_RVs}
+    start = initial_values(problem, model)
+    assert {n: np.broadcast_shapes(v.shape, shapes[n]) for n, v in start.items()} == shapes
 
 
 def test_options_that_a_store_cannot_use_are_refused(counts, tmp_path):
