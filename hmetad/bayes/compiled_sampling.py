@@ -6,6 +6,7 @@ variables are computed from the draws.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from numbers import Integral
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 import nutpie
 import xarray as xr
 from numpy.typing import NDArray
-from nutpie.compiled_pyfunc import PyFuncModel, from_pyfunc
+from nutpie.compile_pymc import CompiledPyMCModel
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import log_density
+from hmetad.bayes.density import MODULES, pack
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
@@ -47,7 +48,8 @@ def can_sample(problem: Problem, options: Mapping[str, Any]) -> bool:
     numbers = [options[name] for name in ("draws", "chains", "cores", "random_seed", "tune")]
     are_whole = all(isinstance(number, Integral) for number in numbers)
     return (
-        covers(problem)
+        problem.likelihood.density in MODULES
+        and covers(problem)
         and set(options) <= OPTIONS
         and are_whole
         and min(numbers[:3]) > 0
@@ -109,23 +111,29 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     )
 
 
-def nutpie_model(problem: Problem, program: Program) -> PyFuncModel:
+def nutpie_model(problem: Problem, program: Program) -> CompiledPyMCModel:
     """Model that nutpie samples: its one variable is x, the free values of the program."""
-    density = log_density(program, problem.likelihood.density)
-    return from_pyfunc(
-        program.size,
-        lambda: density,
-        lambda *_: expand,
-        [np.dtype("float64")],
-        [(program.size,)],
-        ["x"],
-        make_initial_point_fn=initial_points(problem, program),
+    size, packed = program.size, pack(program)
+    # They are compiled when they are imported.
+    callbacks = import_module("hmetad.bayes.callbacks")
+    return CompiledPyMCModel(
+        dims={},
+        reparameterized_names=(),
+        compiled_logp_func=callbacks.evaluate_at,
+        compiled_expand_func=callbacks.copy_draw,
+        initial_point_func=initial_points(problem, program),
+        shared_data={},
+        shared_var_keys={},
+        # Its memory is read while chains run: the model holds it.
+        user_data=packed,
+        n_expanded=size,
+        shape_info=(["x"], [slice(0, size)], [(size,)]),
+        logp_func=None,
+        expand_func=None,
+        _n_dim=size,
+        _shapes={"x": (size,)},
+        _coords={},
     )
-
-
-def expand(x: Floats) -> dict[str, Floats]:
-    """Draws as they are kept while sampling."""
-    return {"x": x}
 
 
 def initial_points(problem: Problem, program: Program) -> Callable[[int], Floats]:

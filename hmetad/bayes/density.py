@@ -6,15 +6,15 @@ Program and free values → log posterior density and its gradient, with respect
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.likelihood.meta_d_density import value_and_gradient as meta_d
 from hmetad.likelihood.tails import compiled
 
-__all__ = ["Density", "log_density"]
+__all__ = ["HEAD", "LENGTH", "MODULES", "Density", "evaluate", "log_density", "pack"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -27,119 +27,91 @@ LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
 
 
-# Arrays of a program in one row of integers and one of numbers: a call of a compiled function takes
-# longer for every array that it is given. Row k of the integers begins at the k-th of them; rows of
-# numbers follow in the same list.
-INTEGERS = (
-    "links",
-    "offset_places",
-    "scale_places",
-    "averages",
-    "average_first",
-    "average_column",
-    "prior_places",
-    "prior_codes",
-    "centred_places",
-    "centred_sd_places",
-    "centred_first",
-    "centred_column",
-    "blocks",
-    "block_first",
-    "block_column",
-    "first",
-    "column",
-)
-NUMBERS = (
-    "average_weight",
-    "prior_parameters",
-    "centred_sd",
-    "centred_mean",
-    "centred_weight",
-    "block_weight",
-    "offsets",
-    "weight",
-)
-(
+# Where likelihoods are compiled; `evaluate` calls each.
+MODULES = ("hmetad.likelihood.meta_d_density",)
+# A packed program is one row of integers: its length, place of the likelihood in `MODULES`, cells,
+# ratings, where each of these arrays begins and where the last ends, and the arrays, those of
+# numbers as their bits. One array is handed to compiled code faster than thirty.
+ARRAYS = (
     LINKS, OFFSET_PLACES, SCALE_PLACES, AVERAGES, AVERAGE_FIRST, AVERAGE_COLUMN, PRIOR_PLACES,
     PRIOR_CODES, CENTRED_PLACES, CENTRED_SD_PLACES, CENTRED_FIRST, CENTRED_COLUMN, BLOCKS,
-    BLOCK_FIRST, BLOCK_COLUMN, FIRST, COLUMN,
-) = range(len(INTEGERS))  # fmt: skip
-(
-    AVERAGE_WEIGHT, PRIOR_PARAMETERS, CENTRED_SD, CENTRED_MEAN, CENTRED_WEIGHT, BLOCK_WEIGHT,
-    OFFSETS, WEIGHT,
-) = range(len(NUMBERS))  # fmt: skip
-INTEGER_ROWS = len(INTEGERS)
+    BLOCK_FIRST, BLOCK_COLUMN, FIRST, COLUMN, CHOICES, AVERAGE_WEIGHT, PRIOR_PARAMETERS,
+    CENTRED_SD, CENTRED_MEAN, CENTRED_WEIGHT, BLOCK_WEIGHT, OFFSETS, WEIGHT, COUNTS, CONSTANT,
+) = range(28)  # fmt: skip
+LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 BLOCK_FIELDS = 7
 
 
-def log_density(program: Program, module: str) -> Density:
+def log_density(program: Program) -> Density:
     """Log posterior density of a program and its gradient.
 
     Parameters
     ----------
     program : Program
-    module : str
-        Where the likelihood is compiled.
 
     Returns
     -------
     callable
         Free values, shape (free,) → log density, and its gradient, shape (free,).
     """
-    likelihood = import_module(module).value_and_gradient
-    integers, numbers = pack(program)
-    counts, choices, constant = program.counts, program.choices, program.constant
+    packed = pack(program)
 
     def density(x: Floats) -> tuple[float, Floats]:
-        jacobian, values, parameters = forward(x, integers, numbers, len(counts))
-        by_parameters = np.zeros_like(parameters)
-        value = likelihood(parameters, counts, choices, by_parameters)
-        prior, gradient = backward(values, by_parameters, integers, numbers)
-        return value + jacobian + prior + constant, gradient
+        gradient = np.empty(len(x))
+        return evaluate(x, packed, gradient), gradient
 
     return density
 
 
-def pack(program: Program) -> tuple[Integers, Floats]:
-    """Arrays of a program, in one row of integers and one of numbers."""
+def pack(program: Program) -> Integers:
+    """Program in one row of integers, as compiled code reads it."""
     p = program
-    integers = [
+    arrays = [
         p.links, p.products[:, 0], p.products[:, 1], p.averages, p.average_weights.first,
         p.average_weights.column, p.prior_places, p.prior_codes, p.centred[:, 0], p.centred[:, 1],
         p.centred_rows.first, p.centred_rows.column, p.blocks, p.block_rows.first,
-        p.block_rows.column, p.rows.first, p.rows.column,
+        p.block_rows.column, p.rows.first, p.rows.column, p.choices, p.average_weights.weight,
+        p.prior_parameters, p.centred_sd, p.centred_mean, p.centred_rows.weight,
+        p.block_rows.weight, p.offsets, p.rows.weight, p.counts, np.array([p.constant]),
     ]  # fmt: skip
-    numbers = [
-        p.average_weights.weight, p.prior_parameters, p.centred_sd, p.centred_mean,
-        p.centred_rows.weight, p.block_rows.weight, p.offsets, p.rows.weight,
-    ]  # fmt: skip
-    head = len(integers) + 1 + len(numbers) + 1
-    first = np.cumsum([head, *(part.size for part in integers)])
-    first_number = np.cumsum([0, *(part.size for part in numbers)])
-    row = np.concatenate([first, first_number, *(part.ravel() for part in integers)])
-    return row.astype(np.int64), np.concatenate([part.ravel() for part in numbers]).astype(float)
+    rows = [
+        (row.astype(float).view(np.int64) if k >= AVERAGE_WEIGHT else row.astype(np.int64))
+        for k, row in enumerate(np.ascontiguousarray(array).ravel() for array in arrays)
+    ]
+    first = np.cumsum([HEAD + len(rows) + 1, *(len(row) for row in rows)])
+    head = [first[-1], MODULES.index(p.density), len(p.counts), p.counts.shape[-1]]
+    return np.concatenate([np.array(head), first, *rows]).astype(np.int64)
 
 
 @compiled
-def whole(integers: Integers, k: int) -> Integers:
-    """The k-th array of integers."""
-    return integers[integers[k] : integers[k + 1]]
+def whole(packed: Integers, k: int) -> Integers:
+    """The k-th array, of integers."""
+    return packed[packed[HEAD + k] : packed[HEAD + k + 1]]
 
 
 @compiled
-def real(integers: Integers, numbers: Floats, k: int) -> Floats:
-    """The k-th array of numbers."""
-    at = INTEGER_ROWS + 1 + k
-    return numbers[integers[at] : integers[at + 1]]
+def real(packed: Integers, k: int) -> Floats:
+    """The k-th array, of numbers."""
+    return packed[packed[HEAD + k] : packed[HEAD + k + 1]].view(np.float64)
 
 
 @compiled
-def forward(
-    x: Floats, integers: Integers, numbers: Floats, cells: int
-) -> tuple[float, Floats, Floats]:
+def evaluate(x: Floats, packed: Integers, gradient: Floats) -> float:
+    """Log posterior density; its gradient is written into `gradient`."""
+    cells, ratings = packed[CELLS], packed[RATINGS]
+    value, values, parameters = forward(x, packed)
+    by_parameters = np.zeros_like(parameters)
+    counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
+    if packed[LIKELIHOOD] == 0:
+        value += meta_d(parameters, counts, whole(packed, CHOICES), by_parameters)
+    return value + backward(values, by_parameters, packed, gradient) + real(packed, CONSTANT)[0]
+
+
+@compiled
+def forward(x: Floats, packed: Integers) -> tuple[float, Floats, Floats]:
     """Log Jacobian of the links, all values, and the parameters of the cells."""
-    links, averages = whole(integers, LINKS), whole(integers, AVERAGES)
-    offset_places, scale_places = whole(integers, OFFSET_PLACES), whole(integers, SCALE_PLACES)
+    links, averages = whole(packed, LINKS), whole(packed, AVERAGES)
+    offset_places, scale_places = whole(packed, OFFSET_PLACES), whole(packed, SCALE_PLACES)
     n, m, q = len(links), len(offset_places), len(averages)
     values = np.empty(n + m + q)
     jacobian = 0.0
@@ -155,23 +127,23 @@ def forward(
     for i in range(m):
         if offset_places[i] >= 0:
             values[n + i] = values[offset_places[i]] * values[scale_places[i]]
-    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks)):
         if blocks[b, 6] == 0:
             fill_deviations(blocks[b], values, n)
-    first, column = whole(integers, AVERAGE_FIRST), whole(integers, AVERAGE_COLUMN)
-    weight = real(integers, numbers, AVERAGE_WEIGHT)
+    first, column = whole(packed, AVERAGE_FIRST), whole(packed, AVERAGE_COLUMN)
+    weight = real(packed, AVERAGE_WEIGHT)
     for i in range(q):
         shift = 0.0
         for j in range(first[i], first[i + 1]):
             shift += weight[j] * values[column[j]]
         values[n + m + i] = values[averages[i]] - shift
-    parameters = real(integers, numbers, OFFSETS).copy()
+    parameters = real(packed, OFFSETS).copy()
     add_products(
-        whole(integers, FIRST), whole(integers, COLUMN), real(integers, numbers, WEIGHT),
+        whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT),
         values, parameters,
     )  # fmt: skip
-    return jacobian, values, parameters.reshape(cells, -1)
+    return jacobian, values, parameters.reshape(packed[CELLS], -1)
 
 
 @compiled
@@ -197,23 +169,21 @@ def add_transposed(
 
 
 @compiled
-def backward(
-    values: Floats, by_parameters: Floats, integers: Integers, numbers: Floats
-) -> tuple[float, Floats]:
-    """Log density of the priors, and the gradient of the whole by the free values."""
-    links, averages = whole(integers, LINKS), whole(integers, AVERAGES)
-    offset_places, scale_places = whole(integers, OFFSET_PLACES), whole(integers, SCALE_PLACES)
+def backward(values: Floats, by_parameters: Floats, packed: Integers, gradient: Floats) -> float:
+    """Log density of the priors; the slopes of the whole by the free values are written."""
+    links, averages = whole(packed, LINKS), whole(packed, AVERAGES)
+    offset_places, scale_places = whole(packed, OFFSET_PLACES), whole(packed, SCALE_PLACES)
     n, m, q = len(links), len(offset_places), len(averages)
     slopes = np.zeros(n + m + q)
     add_transposed(
-        whole(integers, FIRST), whole(integers, COLUMN), real(integers, numbers, WEIGHT),
+        whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT),
         by_parameters.ravel(), slopes,
     )  # fmt: skip
-    total = add_priors(values, integers, numbers, slopes)
-    total += add_centred_priors(values, integers, numbers, slopes)
-    total += add_correlated_priors(values, integers, numbers, slopes)
-    first, column = whole(integers, AVERAGE_FIRST), whole(integers, AVERAGE_COLUMN)
-    weight = real(integers, numbers, AVERAGE_WEIGHT)
+    total = add_priors(values, packed, slopes)
+    total += add_centred_priors(values, packed, slopes)
+    total += add_correlated_priors(values, packed, slopes)
+    first, column = whole(packed, AVERAGE_FIRST), whole(packed, AVERAGE_COLUMN)
+    weight = real(packed, AVERAGE_WEIGHT)
     for i in range(q):
         slope = slopes[n + m + i]
         slopes[averages[i]] += slope
@@ -223,24 +193,24 @@ def backward(
         if offset_places[i] >= 0:
             slopes[offset_places[i]] += slopes[n + i] * values[scale_places[i]]
             slopes[scale_places[i]] += slopes[n + i] * values[offset_places[i]]
-    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks)):
         if blocks[b, 6] == 0:
             add_deviation_slopes(blocks[b], values, slopes, n)
-    gradient = slopes[:n].copy()
     for i in range(n):
+        gradient[i] = slopes[i]
         if links[i] == LINK_EXP:
-            gradient[i] = gradient[i] * values[i] + 1
+            gradient[i] = slopes[i] * values[i] + 1
         elif links[i] == LINK_LOGISTIC:
-            gradient[i] = gradient[i] * values[i] * (1 - values[i]) + 1 - 2 * values[i]
-    return total, gradient
+            gradient[i] = slopes[i] * values[i] * (1 - values[i]) + 1 - 2 * values[i]
+    return total
 
 
 @compiled
-def add_priors(values: Floats, integers: Integers, numbers: Floats, slopes: Floats) -> float:
+def add_priors(values: Floats, packed: Integers, slopes: Floats) -> float:
     """Log density of the priors of single values; slopes are added."""
-    places, codes = whole(integers, PRIOR_PLACES), whole(integers, PRIOR_CODES)
-    own = real(integers, numbers, PRIOR_PARAMETERS)
+    places, codes = whole(packed, PRIOR_PLACES), whole(packed, PRIOR_CODES)
+    own = real(packed, PRIOR_PARAMETERS)
     total = 0.0
     for i in range(len(places)):
         v, a, b, nu = values[places[i]], own[3 * i], own[3 * i + 1], own[3 * i + 2]
@@ -251,15 +221,13 @@ def add_priors(values: Floats, integers: Integers, numbers: Floats, slopes: Floa
 
 
 @compiled
-def add_centred_priors(
-    values: Floats, integers: Integers, numbers: Floats, slopes: Floats
-) -> float:
+def add_centred_priors(values: Floats, packed: Integers, slopes: Floats) -> float:
     """Log density of centred effects around their means; slopes are added."""
-    places, at_sd = whole(integers, CENTRED_PLACES), whole(integers, CENTRED_SD_PLACES)
-    fixed_sd = real(integers, numbers, CENTRED_SD)
-    first, column = whole(integers, CENTRED_FIRST), whole(integers, CENTRED_COLUMN)
-    weight = real(integers, numbers, CENTRED_WEIGHT)
-    means = real(integers, numbers, CENTRED_MEAN).copy()
+    places, at_sd = whole(packed, CENTRED_PLACES), whole(packed, CENTRED_SD_PLACES)
+    fixed_sd = real(packed, CENTRED_SD)
+    first, column = whole(packed, CENTRED_FIRST), whole(packed, CENTRED_COLUMN)
+    weight = real(packed, CENTRED_WEIGHT)
+    means = real(packed, CENTRED_MEAN).copy()
     add_products(first, column, weight, values, means)
     by_means = np.empty(len(means))
     total = 0.0
@@ -276,17 +244,15 @@ def add_centred_priors(
 
 
 @compiled
-def add_correlated_priors(
-    values: Floats, integers: Integers, numbers: Floats, slopes: Floats
-) -> float:
+def add_correlated_priors(values: Floats, packed: Integers, slopes: Floats) -> float:
     """Log density of correlated centred effects around their means; slopes are added."""
-    first, column = whole(integers, BLOCK_FIRST), whole(integers, BLOCK_COLUMN)
-    weight = real(integers, numbers, BLOCK_WEIGHT)
+    first, column = whole(packed, BLOCK_FIRST), whole(packed, BLOCK_COLUMN)
+    weight = real(packed, BLOCK_WEIGHT)
     means = np.zeros(len(first) - 1)
     add_products(first, column, weight, values, means)
     by_means = np.zeros(len(means))
     total = 0.0
-    blocks = whole(integers, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks)):
         if blocks[b, 6] == 1:
             total += add_multivariate_normal(blocks[b], values, means, slopes, by_means)

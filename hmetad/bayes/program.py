@@ -145,6 +145,8 @@ class Program:
         `block_rows` where the block is centred (last column 1).
     offsets : array, shape (cells * columns,)
         Constant part of the cells' parameters; the rest is `rows` (cells * columns, values).
+    density : str
+        Module where the likelihood is compiled.
     counts : array, shape (cells, 2, 2, K)
     choices : array of int
         Codes of the choices of the likelihood.
@@ -175,6 +177,7 @@ class Program:
     block_rows: Rows
     offsets: Floats
     rows: Rows
+    density: str
     counts: Floats
     choices: Integers
     constant: float

@@ -192,6 +192,7 @@ class Writer:
             block_rows=self.settle(self.block_rows.rows(self.block_row_count)),
             offsets=self.offsets.ravel(),
             rows=self.settle(self.rows.rows(self.cells * self.width)),
+            density=self.problem.likelihood.density,
             counts=cells,
             choices=np.array(self.module.choices(self.problem.likelihood), np.int64),
             outputs=tuple(self.outputs),

@@ -88,7 +88,7 @@ def with_centring(problem, choose):
 def assert_equal(problem, seed=1):
     """Differences between two points, and all slopes: PyMC's constants have 7 digits."""
     program = write_program(problem)
-    density, model = log_density(program, problem.likelihood.density), pymc_model(problem)
+    density, model = log_density(program), pymc_model(problem)
     mode = MODE if len(model.free_RVs) <= MOST_OPERANDS else None
     value_of, slopes_of = (f(mode=mode) for f in (model.compile_logp, model.compile_dlogp))
     points = np.random.default_rng(seed).normal(0, 0.3, (2, program.size))
