@@ -40,7 +40,7 @@ DEFAULTS = {
     "compute_convergence_checks": False,
 }
 # Of few groups the data say little about the SD between them, and PyMC's .8 often diverges.
-FEW_GROUPS = 20
+FEW_GROUPS = 25
 FEW_TARGET_ACCEPT = 0.9
 
 
@@ -78,7 +78,7 @@ def fit(
         whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
         draws, tune, chains, cores, random_seed, target_accept, progressbar, quiet. target_accept
-        is .9 where a factor has fewer than 20 groups, else .8. With any other option of
+        is .9 where a factor has fewer than 25 groups, else .8. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the

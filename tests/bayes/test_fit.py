@@ -51,8 +51,8 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
 @pytest.mark.parametrize(
     ("card", "subjects", "given", "expected"),
     [
-        ("group", 19, {}, 0.9),
-        ("group", 20, {}, None),
+        ("group", 24, {}, 0.9),
+        ("group", 25, {}, None),
         ("group", 3, {"target_accept": 0.95}, 0.95),
         ("group", 3, {"nuts": {"target_accept": 0.85}}, None),
         ("group", 3, {"nuts_sampler_kwargs": {"target_accept": 0.85}}, None),
