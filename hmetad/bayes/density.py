@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, PRIOR_CODES, Program
 from hmetad.likelihood.meta_d_density import value_and_gradient as meta_d
 from hmetad.likelihood.tails import compiled
 
@@ -20,8 +20,9 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Density = Callable[[Floats], tuple[float, Floats]]
 
-
-NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, BETA = range(8)
+(
+    NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, BETA,
+) = PRIOR_CODES.values()  # fmt: skip
 EULER = 0.5772156649015329
 LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
@@ -32,9 +33,9 @@ MODULES = ("hmetad.likelihood.meta_d_density",)
 # A packed program is one row of integers: its length, place of the likelihood in `MODULES`, cells,
 # ratings, where each of these arrays begins and where the last ends, and the arrays, those of
 # numbers as their bits. One array is handed to compiled code faster than thirty.
-ARRAYS = (
+(
     LINKS, OFFSET_PLACES, SCALE_PLACES, AVERAGES, AVERAGE_FIRST, AVERAGE_COLUMN, PRIOR_PLACES,
-    PRIOR_CODES, CENTRED_PLACES, CENTRED_SD_PLACES, CENTRED_FIRST, CENTRED_COLUMN, BLOCKS,
+    PRIOR_KINDS, CENTRED_PLACES, CENTRED_SD_PLACES, CENTRED_FIRST, CENTRED_COLUMN, BLOCKS,
     BLOCK_FIRST, BLOCK_COLUMN, FIRST, COLUMN, CHOICES, AVERAGE_WEIGHT, PRIOR_PARAMETERS,
     CENTRED_SD, CENTRED_MEAN, CENTRED_WEIGHT, BLOCK_WEIGHT, OFFSETS, WEIGHT, COUNTS, CONSTANT,
 ) = range(28)  # fmt: skip
@@ -209,7 +210,7 @@ def backward(values: Floats, by_parameters: Floats, packed: Integers, gradient: 
 @compiled
 def add_priors(values: Floats, packed: Integers, slopes: Floats) -> float:
     """Log density of the priors of single values; slopes are added."""
-    places, codes = whole(packed, PRIOR_PLACES), whole(packed, PRIOR_CODES)
+    places, codes = whole(packed, PRIOR_PLACES), whole(packed, PRIOR_KINDS)
     own = real(packed, PRIOR_PARAMETERS)
     total = 0.0
     for i in range(len(places)):

@@ -1,0 +1,73 @@
+"""Draws of the compiled density: who samples what, from where, and that PyMC's draws agree."""
+
+import numpy as np
+import pytest
+
+from hmetad.bayes.compiled_sampling import can_sample, initial_points
+from hmetad.bayes.fit import fit
+from hmetad.bayes.loading import load_model
+from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program_writer import write_program
+from hmetad.simulate.simulate import simulate_counts
+
+QUIET = {"progressbar": False, "quiet": True}
+OPTIONS = {"draws": 100, "tune": 100, "chains": 2, "cores": 2, "random_seed": 1}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    people = {"subject": list("abcdef")}
+    return simulate_counts([1.5] * 6, m_ratio=0.8, trials=400, seed=1, coords=people)
+
+
+@pytest.mark.parametrize(
+    ("card", "given", "expected"),
+    [
+        ("group", {}, True),
+        ("group", {"target_accept": 0.9, "progressbar": False, "tune": 0}, True),
+        ("group", {"nuts_sampler": "nutpie"}, False),
+        ("group", {"initvals": {}}, False),
+        ("group", {"draws": 0}, False),
+        ("group", {"draws": 10.5}, False),
+        ("group", {"random_seed": [1, 2]}, False),
+        ("signal_detection", {}, False),
+    ],
+)
+def test_pymc_samples_what_it_alone_can(counts, card, given, expected):
+    problem = build_problem(counts, load_model(card))
+    assert can_sample(problem, OPTIONS | given) is expected
+
+
+def test_chains_begin_around_the_starting_point(counts):
+    problem = build_problem(counts, load_model("group"))
+    program = write_program(problem)
+    begin = initial_points(problem, program)
+    np.testing.assert_array_equal(begin(3), begin(3))
+    points = np.stack([begin(seed) for seed in range(400)])
+    (sd,) = (v for v in program.free if v.name == "log_m_1|subject_sigma")
+    start = np.log(problem.start.values[sd.name])
+    own = points[:, sd.first]
+    assert np.ptp(own) > 1.9
+    assert abs(own - start).max() <= 1
+
+
+def test_the_same_seed_gives_the_same_draws(counts):
+    first, second = (
+        fit(counts, "individual", draws=50, tune=50, chains=2, random_seed=4, **QUIET)
+        for _ in range(2)
+    )
+    assert first.attrs["density"] == "compiled"
+    np.testing.assert_array_equal(first["posterior"]["log_m"], second["posterior"]["log_m"])
+    assert first["observed_data"]["counts"].equals(second["observed_data"]["counts"])
+
+
+@pytest.mark.integration
+def test_pymcs_model_has_the_same_posterior(counts):
+    ours = fit(counts, "group", draws=2000, random_seed=1, **QUIET)
+    theirs = fit(counts, "group", draws=2000, random_seed=2, nuts_sampler="nutpie", **QUIET)
+    assert (ours.attrs["density"], theirs.attrs["density"]) == ("compiled", "pymc")
+    assert {*ours["posterior"].data_vars} == {*theirs["posterior"].data_vars}
+    for name in ("log_m_Intercept", "log_m_1|subject_sigma", "dprime_Intercept"):
+        a, b = ours["posterior"][name], theirs["posterior"][name]
+        assert abs(float(a.mean() - b.mean())) < 0.15 * float(b.std())
+        assert float(a.std() / b.std()) == pytest.approx(1, abs=0.12)
