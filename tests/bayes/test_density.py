@@ -8,11 +8,12 @@ from pytensor.compile.mode import Mode
 from scipy.special import exp1
 
 from hmetad.bayes.cards import card_names
-from hmetad.bayes.density import log_density, log_exponential_integral
+from hmetad.bayes.density import log_density
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.parametrisation import parametrise
+from hmetad.bayes.prior_density import log_exponential_integral
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program_writer import covers, write_program
 from hmetad.bayes.spec import ModelSpec
