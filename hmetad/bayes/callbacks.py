@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from hmetad.bayes.density import HEAD, LENGTH, evaluate
+from hmetad.bayes.density import evaluate
+from hmetad.bayes.packing import HEAD, LENGTH
 
 __all__ = ["copy_draw", "evaluate_at"]
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import MODULES, pack
 from hmetad.bayes.expand import posterior_of
+from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.bayes.program import LINK_EXP, LINK_FOLDED, LINK_LOGISTIC, Program
 from hmetad.bayes.program_writer import covers, write_program
 
 __all__ = ["can_sample", "nutpie_model", "sample_compiled"]
@@ -141,13 +141,16 @@ def initial_points(problem: Problem, program: Program) -> Callable[[int], Floats
     start = np.empty(program.size)
     for free in program.free:
         value = np.broadcast_to(problem.start.values[free.name], free.shape).ravel()
-        if free.link == LINK_EXP:
+        if free.link in (LINK_EXP, LINK_FOLDED):
             value = np.log(value)
         elif free.link == LINK_LOGISTIC:
             value = np.log(value) - np.log1p(-value)
         start[free.elements.ravel()] = value
+    is_folded = program.links == LINK_FOLDED
 
     def begin(seed: int) -> Floats:
-        return start + np.random.default_rng(seed).uniform(-JITTER, JITTER, program.size)
+        moved = start + np.random.default_rng(seed).uniform(-JITTER, JITTER, program.size)
+        moved[is_folded] = np.exp(moved[is_folded])
+        return moved
 
     return begin

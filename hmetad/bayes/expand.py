@@ -10,10 +10,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
 
+from hmetad.bayes.density import expand
+from hmetad.bayes.packing import pack
 from hmetad.bayes.problem import Problem
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program, Rows
+from hmetad.bayes.program import Program, Rows, unfold
 
 __all__ = ["posterior_of"]
 
@@ -36,7 +37,7 @@ def posterior_of(problem: Problem, program: Program, draws: Floats) -> xr.Datase
     Dataset
         Dims chain, draw and those of each variable.
     """
-    chains = [dict(variables(problem, program, chain)) for chain in draws]
+    chains = [dict(variables(problem, program, unfold(program, chain))) for chain in draws]
     found = {
         name: (("chain", "draw", *dims), np.stack([chain[name][1] for chain in chains]))
         for name, (dims, _) in chains[0].items()
@@ -51,7 +52,7 @@ def variables(
     problem: Problem, program: Program, x: Floats
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats]]]:
     """Dims and values of every variable, from free values (draws, free)."""
-    values = values_of(program, x)
+    values = expand(x, pack(program))
     draws, width = len(x), len(values[0])
     for free in program.free:
         own = values[:, free.first : free.first + free.elements.size]
@@ -87,30 +88,6 @@ def cell_variables(
     for name, value in likelihood.derived(known).items():
         if name not in known and name in likelihood.results:
             yield name, (("cell", *likelihood.dims(name)), value)
-
-
-def values_of(program: Program, x: Floats) -> Floats:
-    """Values of a program, (draws, values), from free values (draws, free)."""
-    n, m = program.size, len(program.products)
-    values = np.empty((len(x), n + m + len(program.averages)))
-    y = values[:, :n]
-    y[:] = x
-    is_exp, is_logistic = program.links == LINK_EXP, program.links == LINK_LOGISTIC
-    y[:, is_exp] = np.exp(x[:, is_exp])
-    y[:, is_logistic] = expit(x[:, is_logistic])
-    plain = program.products[:, 0] >= 0
-    offsets, sds = program.products[plain].T
-    values[:, n : n + m][:, plain] = y[:, offsets] * y[:, sds]
-    for size, groups, at, at_sd, at_partial, first, is_centred in program.blocks:
-        if not is_centred:
-            pairs = size * (size - 1) // 2
-            factors = cholesky_factors(y[:, at_partial : at_partial + pairs], size)
-            own = y[:, at : at + groups * size].reshape(-1, groups, size)
-            scaled = own @ factors.transpose(0, 2, 1) * y[:, None, at_sd : at_sd + size]
-            values[:, n + first : n + first + groups * size] = scaled.reshape(len(x), -1)
-    shifts = multiply(program.average_weights, values[:, : n + m], n + m)
-    values[:, n + m :] = y[:, program.averages] - shifts
-    return values
 
 
 def multiply(rows: Rows, values: Floats, width: int) -> Floats:

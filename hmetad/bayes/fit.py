@@ -19,7 +19,7 @@ from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.problem import Problem, build_problem
+from hmetad.bayes.problem import build_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
@@ -39,9 +39,6 @@ DEFAULTS = {
     "chains": CHAINS,
     "compute_convergence_checks": False,
 }
-# Of few groups the data say little about the SD between them, and PyMC's .8 often diverges.
-FEW_GROUPS = 25
-FEW_TARGET_ACCEPT = 0.9
 
 
 @check_inputs(skip=("counts",))
@@ -77,8 +74,8 @@ def fit(
         A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
         whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
-        draws, tune, chains, cores, random_seed, target_accept, progressbar, quiet. target_accept
-        is .9 where a factor has fewer than 25 groups, else .8. With any other option of
+        draws, tune, chains, cores, random_seed, target_accept (.8), progressbar, quiet. With any
+        other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -124,7 +121,6 @@ def fit(
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     problem = build_problem(counts, spec)
     refuse_draws(counts, spec.record, options)
-    options |= step_options(problem, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
     is_compiled = store is None and can_sample(problem, options)
@@ -137,15 +133,6 @@ def fit(
         tree = sampling.sample_pymc(problem, options, counts, store, attrs)
     refuse_truncated(tree, spec.record.results, options["draws"])
     return finish_fit(tree, counts, attrs)
-
-
-def step_options(problem: Problem, given: Mapping[str, Any]) -> dict[str, float]:
-    """Acceptance to aim at where a factor has few groups; none where options say it."""
-    said = {*given, *(given.get("nuts") or {}), *(given.get("nuts_sampler_kwargs") or {})}
-    groups = problem.smallest_factor
-    if {"target_accept", "step"} & said or groups is None or groups >= FEW_GROUPS:
-        return {}
-    return {"target_accept": FEW_TARGET_ACCEPT}
 
 
 def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:

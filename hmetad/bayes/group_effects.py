@@ -1,15 +1,8 @@
-"""Effects of groups in a linear predictor, and how they are sampled.
+"""Effects of groups in a linear predictor.
 
 BlockParametrisation → PyTensor variables, inside a PyMC model: standard deviations, correlations
-and effects of every group. Effects are sampled in one of two ways, which give the same posterior:
-*centred*, as the group's own coefficient with the population's as its mean (``_coefficient``), or
-*non-centred*, as a standard normal times the standard deviation (``_offset``).
-`hmetad.bayes.start` says which.
-
-The data identify the mean of the observed groups, and the mean of their population only through
-it. Where an effect is non-centred, the coefficient of the population and all offsets are strongly
-correlated. So the mean of the observed groups is sampled (``_average``), and the coefficient of
-the population is that less the mean of the deviations.
+and effects of every group. Effects are sampled as offsets (``_offset``), as
+`hmetad.bayes.parametrisation` says.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,22 +19,15 @@ from hmetad.bayes.distributions import add_variable, lkj_cholesky
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.likelihood.priors import Prior
 
-__all__ = [
-    "GroupEffects",
-    "NameOf",
-    "PriorOf",
-    "average_deviations",
-    "label_dim",
-]
+__all__ = ["GroupEffects", "NameOf", "PriorOf", "gather_effects", "label_dim"]
 
 type Floats = NDArray[np.float64]
-type Flags = NDArray[np.bool_]
 type PriorOf = Callable[[str], Prior]
 type NameOf = Callable[[str], str]
 
 
 class GroupEffects:
-    """Variables of a block: standard deviations and offsets first, then its effects.
+    """Variables of a block: standard deviations, offsets, and its effects.
 
     Parameters
     ----------
@@ -49,12 +35,17 @@ class GroupEffects:
     part : BlockParametrisation
     extra : tuple of str
         Dims of the parameter beside the cell.
+    common : tensor, shape (coefficients, *extra), or None
+        Common coefficients.
+    others : sequence of GroupEffects
+        Of the blocks before this one.
     prior_of, named : callable
         As in `linear_predictor`.
 
     Attributes
     ----------
-    deviation : tensor, shape (groups, non-centred effects, *extra), or None
+    deviation : tensor, shape (groups, effects, *extra)
+        Effects, each group's own coefficients less their means.
     """
 
     def __init__(
@@ -62,112 +53,82 @@ class GroupEffects:
         parameter: str,
         part: BlockParametrisation,
         extra: tuple[str, ...],
+        common: TensorVariable | None,
+        others: Sequence["GroupEffects"],
         prior_of: PriorOf,
         named: NameOf,
     ) -> None:
         self.parameter, self.part, self.extra, self.named = parameter, part, extra, named
-        self.block, self.is_centred = part.block, part.is_centred
+        self.block = part.block
         self.name = f"{parameter}_{self.block.name}"
-        self.labels = effect_labels(self.block)
-        self.is_single = is_single(self.block)
         self.sigma = block_sigmas(parameter, self.block, extra, prior_of, named)
-        self.unit = self.correlation_factor(prior_of) if self.block.is_correlated else None
-        self.deviation: TensorVariable | None = None
-        if not self.is_centred.all():
-            self.deviation = self.deviations()
+        mean = absorbed_mean(part.mean_weights, common, len(extra))
+        for outer in part.outer:
+            # Dims (groups, effects, parents, outer effects, *extra).
+            theirs = others[outer.place].deviation[outer.parents][:, None]
+            weights = pt.shape_padright(pt.as_tensor(outer.weights), len(extra))
+            mean = mean + (weights * theirs).sum(axis=(2, 3))
+        is_correlated = self.block.is_correlated
+        self.deviation: TensorVariable = (
+            self.correlated_deviations(mean, prior_of) if is_correlated else self.deviations(mean)
+        )
+        self.give_effects()
 
-    def correlation_factor(self, prior_of: PriorOf) -> TensorVariable:
-        """Cholesky factor of the correlations between effects."""
+    def deviations(self, mean: TensorVariable) -> TensorVariable:
+        """Independent effects."""
+        name, dims = f"{self.name}_offset", self.dims()
+        information, rest = self.part.information, self.part.estimates - mean
+        pick: int | slice = 0 if is_single(self.block) else slice(None)
+        root = pt.sqrt(1 + information * self.sigma**2)
+        pulled = information * rest * self.sigma / root
+        offset = pm.Normal(name, -pulled[:, pick], root[:, pick], dims=dims)
+        offset = offset[:, None] if is_single(self.block) else offset
+        return self.sigma * (offset + pulled) / root
+
+    def correlated_deviations(self, mean: TensorVariable, prior_of: PriorOf) -> TensorVariable:
+        """Correlated effects: each given those before it, σ · L · score."""
+        labels = effect_labels(self.block)
         eta = prior_of(f"{self.name}_corr").parameters["eta"]
-        unit = lkj_cholesky(f"{self.name}_partial", len(self.labels), eta)
-        dims = [self.label_dim(end)[0] for end in ("effect", "effect_bis")]
+        unit = lkj_cholesky(f"{self.name}_partial", len(labels), eta)
+        dims = [self.label_dim(end, labels)[0] for end in ("effect", "effect_bis")]
         pm.Deterministic(self.named(f"{self.name}_corr"), row_products(unit, unit), dims=dims)
-        return unit
+        information, rest = self.part.information, self.part.estimates - mean
+        own = self.sigma * pt.diagonal(unit)
+        root = pt.sqrt(1 + information * own**2)
+        pull = information * own / root
+        # offset = factor · score - pull · rest, of which factor is lower triangular.
+        below = pt.tril(unit, -1) * self.sigma[:, None]
+        factor = pull[:, :, None] * below + root[:, :, None] * np.eye(len(labels))
+        name = f"{self.name}_offset"
+        offset = pm.MvNormal(name, -pull * rest, chol=factor, dims=self.dims("effect"))
+        pulled = offset + pull * rest
+        scores: list[TensorVariable] = []
+        for i in range(len(labels)):
+            before = sum(factor[:, i, j] * score for j, score in enumerate(scores))
+            scores.append((pulled[:, i] - before) / root[:, i])
+        return row_products(pt.stack(scores, axis=1), unit) * self.sigma
 
-    def deviations(self) -> TensorVariable:
-        """What the non-centred effects of a group add to the population's."""
-        chosen = np.flatnonzero(~self.is_centred)
-        name, dims = f"{self.name}_offset", self.dims("offset", chosen)
-        if self.unit is not None:
-            return row_products(pm.Normal(name, 0, 1, dims=dims), self.unit) * self.sigma
-        offset = pm.Normal(name, 0, 1, dims=dims)
-        return offset[:, None] * self.sigma if self.is_single else offset * self.sigma[chosen]
-
-    def coefficients(self, mean: TensorVariable) -> TensorVariable:
-        """Centred effects of every group, around their mean."""
-        chosen = np.flatnonzero(self.is_centred)
-        name, dims = f"{self.name}_coefficient", self.dims("coefficient", chosen)
-        if self.unit is not None:
-            centre = pt.broadcast_to(mean, (len(self.block.groups), len(self.labels)))
-            return pm.MvNormal(name, centre, chol=self.sigma[:, None] * self.unit, dims=dims)
-        pick = 0 if self.is_single else chosen
-        centre, sigma = mean[:, pick], self.sigma[pick]
-        is_centred = self.part.elements[pick]
-        if is_centred.all():
-            own = pm.Normal(name, centre, sigma, dims=dims)
-        else:
-            scale = pt.switch(is_centred, sigma, 1.0)
-            free = pm.Normal(name, pt.switch(is_centred, centre, 0.0), scale, dims=dims)
-            own = pt.switch(is_centred, free, centre + free * sigma)
-        return own[:, None] if self.is_single else own
-
-    def effects(self, common: TensorVariable | None) -> TensorVariable:
-        """What the block adds to the predictor of every cell."""
-        mean = absorbed_mean(self.part.mean_weights, common, len(self.extra))
-        own = self.own_effects(mean)
-        deviation = own - mean if self.is_centred.any() else own
+    def give_effects(self) -> None:
+        """The effects as variables of the model, a term each."""
         parameter, start = self.parameter, 0
         for term in self.block.terms:
             stop = start + term.columns.shape[1]
             expression = label_dim(parameter, f"{term.name}__expr_dim", term.labels)
-            part = deviation[:, start:stop] if expression else deviation[:, start]
+            part = self.deviation[:, start:stop] if expression else self.deviation[:, start]
             dims = (*factor_dim(parameter, self.block), *expression, *self.extra)
             name = f"{parameter}_{term.name}|{self.block.factor}"
             pm.Deterministic(self.named(name), part, dims=dims)
             start = stop
-        return gather_effects(self.block, own)
 
-    def own_effects(self, mean: TensorVariable) -> TensorVariable:
-        """Coefficients of the centred effects and deviations of the others, in their order."""
-        if not self.is_centred.any():
-            return self.deviation
-        if self.deviation is None:
-            return self.coefficients(mean)
-        both = pt.concatenate([self.coefficients(mean), self.deviation], axis=1)
-        return both[:, np.argsort(np.argsort(~self.is_centred, kind="stable"))]
+    def dims(self, end: str = "offset") -> tuple[str, ...]:
+        """Dims of the offsets."""
+        labels = None if is_single(self.block) else effect_labels(self.block)
+        effect = self.label_dim(end, labels)
+        return (*factor_dim(self.parameter, self.block), *effect, *self.extra)
 
-    def dims(self, end: str, chosen: NDArray[np.int64]) -> tuple[str, ...]:
-        """Dims of the coefficients or offsets of some of the effects."""
-        place = factor_dim(self.parameter, self.block)
-        if self.unit is not None:
-            return (*place, *self.label_dim("effect"))
-        effect = () if self.is_single else self.label_dim(end, self.labels[chosen])
-        return (*place, *effect, *self.extra)
-
-    def label_dim(self, end: str, labels: NDArray[np.str_] | None = None) -> tuple[str, ...]:
-        """Dim of the block's effects, or of some of them."""
-        labels = self.labels if labels is None else labels
+    def label_dim(self, end: str, labels: NDArray[np.str_] | None) -> tuple[str, ...]:
+        """Dim of the block's effects."""
         return label_dim(self.parameter, f"{self.block.name}__{end}", labels)
-
-
-def average_deviations(effects: Sequence[GroupEffects]) -> dict[int, TensorVariable]:
-    """Weighted sums of the deviations by common column, (*extra,): average less coefficient."""
-    averages: dict[int, TensorVariable] = {}
-    for own in effects:
-        if (deviation := own.deviation) is None:
-            continue
-        weights = own.part.average_weights[..., ~own.is_centred]
-        for j, effect in np.argwhere(weights.any(axis=1)).tolist():
-            average = weighted_average(weights[j, :, effect], deviation[:, effect])
-            averages[j] = averages[j] + average if j in averages else average
-    return averages
-
-
-def weighted_average(weights: Floats, deviation: TensorVariable) -> TensorVariable:
-    """Σ over groups of weight · deviation, (*extra,); equal weights are one multiplication."""
-    if np.allclose(weights, weights[0]):
-        return deviation.sum(axis=0) * weights.mean()
-    return (pt.shape_padright(weights, deviation.ndim - 1) * deviation).sum(axis=0)
 
 
 def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) -> TensorVariable:

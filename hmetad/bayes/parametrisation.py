@@ -1,10 +1,20 @@
-"""How the linear predictor of a parameter is sampled: which effects centred, around what mean.
+"""How the effects of groups are sampled, so that data and prior may each say as much as they like.
 
-Design, and which effects are sampled centred → Parametrisation. The mean of a centred effect takes
-up the common columns that are the same for it; the others take part in the sampled averages.
+Design and what the data say of every group's effects → weights and numbers that the linear
+predictors of the PyMC model and of the compiled density have in common.
+
+An effect δ ~ N(0, σ) is sampled by an offset z: δ is its mean given the data, shrunk towards the
+population, plus z times what is then left uncertain of it. With the group's own coefficient
+estimated as m with information h, and μ its mean in the population,
+
+    root = √(1 + h σ²),  score = (z + h (m - μ) σ / root) / root,  δ = σ · score,  score ~ N(0, 1).
+
+Without information this is the non-centred parametrisation, δ = σ z; with much, the centred one.
+Were the likelihood normal, z would be standard normal whatever σ and μ are, so that no funnel is
+left. It is a change of variables: m and h may be wrong, and the posterior is the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +22,35 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
 
-__all__ = ["BlockParametrisation", "Centring", "Parametrisation", "parametrise"]
+__all__ = ["BlockParametrisation", "OuterBlock", "Parametrisation", "parametrise"]
 
 type Floats = NDArray[np.float64]
-type Flags = NDArray[np.bool_]
-# By effect of a group ("1|subject"), or by block where it is correlated. Where only some elements
-# are centred, an array, shape (effects, *extra).
-type Centring = Mapping[str, bool | Flags]
+type Integers = NDArray[np.int64]
 
-# Shares and weights below this are rounding.
+# Weights below this are rounding.
 TINY = 1e-9
+# Of crossed factors, the effects of at most so many groups are in the mean of another's.
+MOST_PARENTS = 30
+
+
+@dataclass(frozen=True)
+class OuterBlock:
+    """A block of fewer groups, whose effects are in the means of another block's.
+
+    Parameters
+    ----------
+    place : int
+        Among the blocks of the parametrisation.
+    parents : array of int, shape (groups, parents)
+        The outer groups that each group's cells lie in: one where groups nest, more where they
+        cross; the first of them again where there are fewer.
+    weights : array, shape (groups, effects, parents, outer effects)
+        What each effect of an outer group adds to the mean of the group's own coefficients.
+    """
+
+    place: int
+    parents: Integers
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -32,23 +61,18 @@ class BlockParametrisation:
     ----------
     block : Block
     mean_weights : array, shape (groups, effects, coefficients)
-        Mean of each centred effect: Σ weight · common coefficient.
-    average_weights : array, shape (coefficients, groups, effects)
-        Average of each common coefficient: itself and Σ weight · deviation of effects that are not
-        centred.
-    elements : array of bool, shape (effects, *extra) or with sizes of 1
-        Whether each element of an effect is sampled centred.
+        Mean of each group's own coefficients, μ: Σ weight · common coefficient, and what the
+        outer blocks add.
+    outer : tuple of OuterBlock
+    estimates, information : array, shape (groups, effects, *extra)
+        m and h; all 0 where the data are not to be looked at.
     """
 
     block: Block
     mean_weights: Floats
-    average_weights: Floats
-    elements: Flags
-
-    @property
-    def is_centred(self) -> Flags:
-        """Whether an effect is sampled centred in any of its elements, (effects,)."""
-        return any_element(self.elements)
+    outer: tuple[OuterBlock, ...]
+    estimates: Floats
+    information: Floats
 
 
 @dataclass(frozen=True)
@@ -59,125 +83,83 @@ class Parametrisation:
     ----------
     design : Design
     blocks : tuple of BlockParametrisation
-    columns : array, shape (cells, coefficients)
-        Common columns, without what the means of centred effects have of them.
+        Those of the fewest groups first.
     """
 
     design: Design
     blocks: tuple[BlockParametrisation, ...]
-    columns: Floats
-
-    @property
-    def averaged(self) -> Flags:
-        """Which common coefficients are sampled as an average, (coefficients,)."""
-        flags = np.zeros(self.columns.shape[1], dtype=bool)
-        for part in self.blocks:
-            flags |= part.average_weights.any(axis=(1, 2))
-        return flags
 
 
-def parametrise(design: Design, centring: Centring, extra: int = 0) -> Parametrisation:
-    """Parametrisation of a linear predictor.
+def parametrise(design: Design, extra: Sequence[int] = ()) -> Parametrisation:
+    """Parametrisation of a linear predictor without a look at the data: δ = σ z.
 
     Parameters
     ----------
     design : Design
-    centring : mapping of str to bool or array of bool
-        Which effects are sampled centred; others are not.
-    extra : int
-        Number of dims of the parameter beside the cell.
+    extra : sequence of int
+        Sizes of the parameter's dims beside the cell.
 
     Returns
     -------
     Parametrisation
     """
-    elements = [centred_elements(block, centring, extra) for block in design.blocks]
-    left, means = design.columns, []
-    for block, flags in zip(design.blocks, elements, strict=True):
-        means.append(absorbed_columns(left, block, any_element(flags)))
-        left = remaining_columns(left, block, means[-1])
-    parts = [
-        BlockParametrisation(block, mean, averaging_weights(left, block, any_element(flags)), flags)
-        for block, mean, flags in zip(design.blocks, means, elements, strict=True)
-    ]
-    return Parametrisation(design, tuple(parts), left)
+    parts: list[BlockParametrisation] = []
+    for block in sorted(design.blocks, key=lambda block: len(block.groups)):
+        outer = [outer_block(place, part.block, block) for place, part in enumerate(parts)]
+        outer = [one for one in outer if one.parents.shape[1] <= MOST_PARENTS]
+        weights = absorbed_columns(design.columns, block)
+        nothing = np.zeros((*weights.shape[:2], *extra))
+        parts.append(BlockParametrisation(block, weights, tuple(outer), nothing, nothing))
+    return Parametrisation(design, tuple(parts))
 
 
-def absorbed_columns(columns: Floats, block: Block, is_centred: Flags) -> Floats:
-    """Weights of the common columns in the means of effects, (groups, effects, coefficients).
+def outer_block(place: int, outer: Block, block: Block) -> OuterBlock:
+    """An outer block at its place among the others, for a block."""
+    met = [np.unique(outer.index[block.index == group]) for group in range(len(block.groups))]
+    width = max(map(len, met))
+    padded = np.stack([np.pad(own, (0, width - len(own)), constant_values=-1) for own in met])
+    parents = np.where(padded < 0, padded[:, :1], padded)
+    weights = np.zeros((len(met), block.columns.shape[1], width, outer.columns.shape[1]))
+    if width <= MOST_PARENTS:
+        for k in range(width):
+            is_own = padded[block.index, k] == outer.index
+            weights[:, :, k] = absorbed_columns(outer.columns * is_own[:, None], block)
+    return OuterBlock(place, parents, weights)
 
-    Common column X belongs to effect E of a group if X = a_group · E in all cells: the intercept
-    to an intercept per group, a covariate of subjects to their intercepts, and a condition to the
-    effect of the condition. What of X belongs to no single one is the least-squares fit of all
-    within each group, X ≈ Σ a_group,E · E: a covariate of subjects where each of their tasks has an
+
+def absorbed_columns(columns: Floats, block: Block) -> Floats:
+    """Weights of columns in the means of a group's coefficients, (groups, effects, columns).
+
+    Column X belongs to effect E of a group if X = a_group · E in all cells: the intercept to an
+    intercept per group, a covariate of subjects to their intercepts, and a condition to the effect
+    of the condition. What of X belongs to no single one is the least-squares fit of all within
+    each group, X ≈ Σ a_group,E · E: a covariate of subjects where each of their tasks has an
     effect, or half of each of two tasks where they have an intercept. The group's own coefficients
-    then have means Σ a·β, and the predictor keeps of X only what `remaining_columns` leaves, so
-    that no column enters it twice.
+    then have means Σ a·β.
     """
     effects = block.columns
     weights = np.zeros((len(block.groups), effects.shape[1], columns.shape[1]))
-    centred = np.flatnonzero(is_centred)
     for j, column in enumerate(columns.T):
-        for effect in centred:
-            ratio = ratio_by_group(column, effects[:, effect], block.index, len(weights))
+        for effect, own in enumerate(effects.T):
+            ratio = ratio_by_group(column, own, block.index, len(weights))
             if ratio is not None:
                 weights[:, effect, j] = ratio
                 break
         else:
-            weights[:, centred, j] = fitted_by_group(column, block, centred)
+            weights[:, :, j] = fitted_by_group(column, block)
     return weights
 
 
-def remaining_columns(columns: Floats, block: Block, weights: Floats) -> Floats:
-    """Common columns, (cells, coefficients), without what the block's effects have for a mean."""
-    held = (block.columns[:, :, None] * weights[block.index]).sum(axis=1)
-    left = columns - held
-    return np.where(np.isclose(columns, held, rtol=1e-9, atol=1e-12), 0.0, left)
-
-
-def averaging_weights(columns: Floats, block: Block, is_centred: Flags) -> Floats:
-    """Least-squares weights of the groups' deviations, (coefficients, groups, effects).
-
-    With common columns X and non-centred effects Z, the predictor is X·β + Z·deviation, and the β
-    that alone fits it best is β + X⁺Z·deviation: the average, whose weights are X⁺Z.
-    """
-    of_cells = np.linalg.pinv(columns).T[:, :, None] * block.columns[:, None, :]
-    by_group = np.zeros((len(block.groups), *of_cells.shape[1:]))
-    np.add.at(by_group, block.index, of_cells)
-    weights = np.moveaxis(by_group, 0, 1) * ~is_centred
-    return np.where(abs(weights) > TINY, weights, 0.0)
-
-
-def centred_elements(block: Block, centring: Centring, extra: int) -> Flags:
-    """Which elements of effects are sampled centred, (effects, *extra) or with sizes of 1."""
-    if block.is_correlated:
-        return np.full((block.columns.shape[1], *[1] * extra), centring.get(block.name, False))
-    flags = []
-    for term in block.terms:
-        flag = np.asarray(centring.get(f"{term.name}|{block.factor}", False))
-        flag = flag if flag.ndim else flag.reshape((1,) * (1 + extra))
-        flags.append(np.broadcast_to(flag, (term.columns.shape[1], *flag.shape[1:])))
-    shape = np.broadcast_shapes(*(flag.shape[1:] for flag in flags))
-    return np.concatenate([np.broadcast_to(flag, (len(flag), *shape)) for flag in flags])
-
-
-def any_element(flags: Flags) -> Flags:
-    """Whether any element of an effect is chosen, (effects,)."""
-    return flags.reshape(len(flags), -1).any(axis=1)
-
-
-def fitted_by_group(column: Floats, block: Block, chosen: NDArray[np.int64]) -> Floats:
+def fitted_by_group(column: Floats, block: Block) -> Floats:
     """Least-squares fit of a column by effects within each group, (groups, effects)."""
-    ratios, effects = np.zeros((len(block.groups), len(chosen))), block.columns[:, chosen]
+    ratios, effects = np.zeros((len(block.groups), block.columns.shape[1])), block.columns
     for group in range(len(ratios)):
         own = block.index == group
         ratios[group] = np.linalg.lstsq(effects[own], column[own])[0]
     return np.where(abs(ratios) > TINY, ratios, 0.0)
 
 
-def ratio_by_group(
-    common: Floats, effect: Floats, index: NDArray[np.int64], groups: int
-) -> Floats | None:
+def ratio_by_group(common: Floats, effect: Floats, index: Integers, groups: int) -> Floats | None:
     """a with common = a[group] · effect in all cells, or None."""
     is_used = effect != 0
     if common[~is_used].any():

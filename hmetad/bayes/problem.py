@@ -42,7 +42,7 @@ class Problem:
     given : mapping of str to array, shape (cells,)
         Quantities that are set to their values from the counts.
     start : Start
-        Where chains begin, and which effects are sampled centred.
+        Where chains begin, and what the data say of every group's effects.
     """
 
     counts: xr.DataArray
@@ -59,12 +59,6 @@ class Problem:
     def prior(self, variable: str) -> Prior:
         """Prior of a variable, by its plain name."""
         return self.spec.priors[self.spec.named(variable)]
-
-    @property
-    def smallest_factor(self) -> int | None:
-        """Number of groups of the factor with the fewest; None without groups."""
-        sizes = [len(block.groups) for design in self.designs.values() for block in design.blocks]
-        return min(sizes, default=None)
 
 
 def build_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:

@@ -4,11 +4,10 @@ Formulas, priors and parametrisations as numbers, which one compiled function re
 (`hmetad.bayes.density`), so that nothing is compiled for a fit; `hmetad.bayes.program_writer` makes
 them of a Problem. Vectors of a program:
 
-- x: the free values, without limits; y: the same on the scale of PyMC's variables;
-- products: a standard normal offset times its standard deviation;
-- coefficients: an average less Σ weight · product;
-- values: y, products and coefficients in one row. The parameters of the cells and the means of
-  centred effects are linear in them.
+- x: the free values, without limits; y: the same on the scale of PyMC's variables, but that
+  standard deviations with a half-normal prior may have either sign (`unfold`);
+- deviations: the effects of groups, from their offsets as `hmetad.bayes.parametrisation` says;
+- values: y and deviations in one row. The parameters of the cells are linear in them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "LINK_EXP",
+    "LINK_FOLDED",
     "LINK_IDENTITY",
     "LINK_LOGISTIC",
     "PRIOR_CODES",
@@ -28,12 +28,13 @@ __all__ = [
     "Output",
     "Program",
     "Rows",
+    "unfold",
 ]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
-LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC = 0, 1, 2
+LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC, LINK_FOLDED = 0, 1, 2, 3
 PRIOR_CODES = {
     "Normal": 0,
     "StudentT": 1,
@@ -67,7 +68,7 @@ class FreeVariable:
     dims : tuple of str
     shape : tuple of int
     link : int
-        From x to the variable: identity, exponential or logistic function.
+        From x to the variable: identity, exponential or logistic function, or the absolute value.
     """
 
     name: str
@@ -127,22 +128,21 @@ class Program:
     Parameters
     ----------
     free : tuple of FreeVariable
-    links : array of int, shape (free,)
-    products : array of int, shape (products, 2)
-        Places in y of offset and standard deviation; -1 where a correlated block fills it.
-    averages : array of int, shape (coefficients,)
-        Places in y.
-    average_weights : Rows, (coefficients, values)
+    links, owners : array of int, shape (free,)
+        Of each free value, and the place of the cell that alone has it; -1 where several do.
     prior_places, prior_codes : array of int, shape (priors,)
         Which value has which prior of `PRIOR_CODES`, with `prior_parameters` (priors, 3).
-    centred : array of int, shape (centred, 2)
-        Places in y of effects and of their standard deviations, -1 where that is `centred_sd`.
-    centred_mean : array, shape (centred,)
-        The constant part of their means; the rest is `centred_rows` (centred, values).
-    blocks : array of int, shape (blocks, 7)
-        Correlated blocks: effects, groups; places of effects or offsets, standard deviations and
-        partial correlations in y; place of the first product, or of the first row of
-        `block_rows` where the block is centred (last column 1).
+    around_places : array of int, shape (around,)
+        Places in y of values that are normal around others, with the standard deviation
+        `around_sd` and the mean `around_mean` and what `around_rows` (around, values) adds.
+    blocks : array of int, shape (blocks, 4)
+        Blocks of effects: their first deviation and that after their last, the number of effects
+        of a group that are correlated (1 where none are), and the place in y of the first partial
+        correlation. Effects of a group follow each other.
+    offset_places, sd_places : array of int, shape (deviations,)
+        Places in y of their offsets and standard deviations.
+    estimates, information : array, shape (deviations,)
+        m and h of each; its μ is `mean_rows` (deviations, values), of y and deviations before it.
     offsets : array, shape (cells * columns,)
         Constant part of the cells' parameters; the rest is `rows` (cells * columns, values).
     density : str
@@ -163,18 +163,20 @@ class Program:
 
     free: tuple[FreeVariable, ...]
     links: Integers
-    products: Integers
-    averages: Integers
-    average_weights: Rows
+    owners: Integers
     prior_places: Integers
     prior_codes: Integers
     prior_parameters: Floats
-    centred: Integers
-    centred_sd: Floats
-    centred_mean: Floats
-    centred_rows: Rows
+    around_places: Integers
+    around_sd: Floats
+    around_mean: Floats
+    around_rows: Rows
     blocks: Integers
-    block_rows: Rows
+    offset_places: Integers
+    sd_places: Integers
+    estimates: Floats
+    information: Floats
+    mean_rows: Rows
     offsets: Floats
     rows: Rows
     density: str
@@ -201,3 +203,29 @@ class Program:
             *self.correlations,
         ]
         return [one.name for one in variables]
+
+
+def unfold(program: Program, x: Floats) -> Floats:
+    """Free values at which standard deviations are positive, and the density is the same.
+
+    With its sign, that of its offsets and of its partial correlations changes too. The logarithm of
+    a standard deviation that may be 0 has an endless tail, in which chains are slow.
+
+    Parameters
+    ----------
+    program : Program
+    x : array, shape (..., free)
+
+    Returns
+    -------
+    array, shape (..., free)
+    """
+    is_negative = (program.links == LINK_FOLDED) & (x < 0)
+    signs = np.where(is_negative, -1.0, 1.0)
+    factors = signs.copy()
+    factors[..., program.offset_places] = signs[..., program.sd_places]
+    for start, _, size, partial in program.blocks:
+        own = signs[..., program.sd_places[start : start + size]]
+        row, column = np.tril_indices(size, -1)
+        factors[..., partial : partial + len(row)] = own[..., row] * own[..., column]
+    return x * factors

@@ -3,8 +3,11 @@
 Variables and places of values → Program.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,7 @@ from hmetad.bayes.dims import choose_dim
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import (
     LINK_EXP,
+    LINK_FOLDED,
     LINK_IDENTITY,
     PRIOR_CODES,
     Correlation,
@@ -26,7 +30,7 @@ from hmetad.bayes.program import (
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_SQRT_2PI
 
-__all__ = ["COEFFICIENT", "PRODUCT", "Entries", "Writer"]
+__all__ = ["DEVIATION", "Entries", "Writer"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -42,9 +46,8 @@ PRIOR_PARAMETERS = {
     "LogNormal": ("mu", "sigma"),
     "UniformTimesHalfNormal": ("sigma",),
 }
-# While a program is written, the number of products is not known: places of products and of
-# coefficients begin far above those of y.
-PRODUCT, COEFFICIENT = 1 << 40, 1 << 41
+# While a program is written, the size of y is not known: places of deviations begin far above.
+DEVIATION = 1 << 40
 
 
 @dataclass
@@ -81,15 +84,17 @@ class Writer:
         self.problem, self.spec = problem, problem.spec
         self.module = import_module(problem.likelihood.density)
         self.free: list[FreeVariable] = []
-        self.size = self.product_count = self.coefficient_count = 0
-        self.products: list[Integers] = []
-        self.averages: list[Integers] = []
+        self.size = 0
         self.priors: list[tuple[Integers, int, tuple[float, ...]]] = []
-        self.centred: list[tuple[Integers, Integers, Floats, Floats]] = []
-        self.centred_count = self.block_row_count = 0
-        self.blocks: list[tuple[int, ...]] = []
-        self.average_weights, self.centred_rows = Entries(), Entries()
-        self.block_rows, self.rows, self.output_rows = Entries(), Entries(), Entries()
+        # Places, standard deviations and means.
+        self.around: list[tuple[Integers, Floats, Floats]] = []
+        self.around_count = 0
+        self.blocks: list[tuple[int, int, int, int]] = []
+        # Places of offsets and of standard deviations, estimates and information.
+        self.deviations: list[tuple[Integers, Integers, Floats, Floats]] = []
+        self.deviation_count = 0
+        self.around_rows, self.mean_rows = Entries(), Entries()
+        self.rows, self.output_rows = Entries(), Entries()
         self.outputs: list[Output] = []
         self.correlations: list[Correlation] = []
         self.output_count = 0
@@ -120,12 +125,16 @@ class Writer:
         self.size += variable.elements.size
         return variable.elements
 
-    def sample_prior(self, plain: str, dims: tuple[str, ...]) -> Integers:
+    def sample_prior(self, plain: str, dims: tuple[str, ...], may_fold: bool = False) -> Integers:
         """Add a free variable with its prior; places of its elements."""
         prior = self.problem.prior(plain)
         link = LINK_EXP if prior.is_positive else LINK_IDENTITY
-        places = self.sample(self.spec.named(plain), dims, link)
+        # A normal density is smooth at 0; others have an edge there.
+        is_folded = may_fold and prior.dist == "HalfNormal"
+        places = self.sample(self.spec.named(plain), dims, LINK_FOLDED if is_folded else link)
         self.add_prior(places, prior)
+        if is_folded:
+            self.constant -= places.size * math.log(2)
         return places
 
     def add_prior(self, places: Integers, prior: Prior) -> None:
@@ -165,8 +174,8 @@ class Writer:
         """The program, with places of all values in one row."""
         cells = self.problem.counts.values.astype(float)
         links = np.concatenate([np.full(v.elements.size, v.link) for v in self.free])
-        centred = [np.concatenate([np.zeros(0), *part]) for part in zip(*self.centred, strict=True)]
-        centred = centred or [np.zeros(0)] * 4
+        around = [join(part) for part in zip(*self.around, strict=True)] or [np.zeros(0)] * 3
+        own = [join(part) for part in zip(*self.deviations, strict=True)] or [np.zeros(0)] * 4
         sizes = [len(places) for places, _, _ in self.priors]
         parameters = np.zeros((sum(sizes), 3))
         codes = np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes)
@@ -178,18 +187,20 @@ class Writer:
         return Program(
             free=tuple(self.free),
             links=links.astype(np.int64),
-            products=np.concatenate([np.zeros((0, 2), np.int64), *self.products]),
-            averages=np.concatenate([np.zeros(0, np.int64), *self.averages]),
-            average_weights=self.settle(self.average_weights.rows(self.coefficient_count)),
-            prior_places=self.value_places(places),
+            owners=np.concatenate([owners(variable) for variable in self.free]),
+            prior_places=places,
             prior_codes=codes,
             prior_parameters=parameters,
-            centred=np.stack(centred[:2], axis=1).astype(np.int64),
-            centred_sd=centred[2],
-            centred_mean=centred[3],
-            centred_rows=self.settle(self.centred_rows.rows(self.centred_count)),
-            blocks=np.array(self.blocks, np.int64).reshape(-1, 7),
-            block_rows=self.settle(self.block_rows.rows(self.block_row_count)),
+            around_places=around[0].astype(np.int64),
+            around_sd=around[1],
+            around_mean=around[2],
+            around_rows=self.settle(self.around_rows.rows(self.around_count)),
+            blocks=np.array(self.blocks, np.int64).reshape(-1, 4),
+            offset_places=own[0].astype(np.int64),
+            sd_places=own[1].astype(np.int64),
+            estimates=own[2],
+            information=own[3],
+            mean_rows=self.settle(self.mean_rows.rows(self.deviation_count)),
             offsets=self.offsets.ravel(),
             rows=self.settle(self.rows.rows(self.cells * self.width)),
             density=self.problem.likelihood.density,
@@ -200,23 +211,27 @@ class Writer:
             correlations=tuple(self.correlations),
             columns=self.columns,
             coords=self.coords,
-            constant=self.constant
-            - self.centred_count * LOG_SQRT_2PI
-            - self.block_row_count * LOG_SQRT_2PI,
+            constant=self.constant - (self.around_count + self.deviation_count) * LOG_SQRT_2PI,
         )
-
-    def value_places(self, places: Integers) -> Integers:
-        """Places in the row of all values."""
-        places = np.where(
-            places >= COEFFICIENT,
-            places - COEFFICIENT + self.size + self.product_count,
-            places,
-        )
-        return np.where(places >= PRODUCT, places - PRODUCT + self.size, places)
 
     def settle(self, rows: Rows) -> Rows:
         """Matrix whose columns are places in the row of all values."""
-        return rows._replace(column=self.value_places(rows.column))
+        places = rows.column
+        places = np.where(places >= DEVIATION, places - DEVIATION + self.size, places)
+        return rows._replace(column=places)
+
+
+def join(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays one after the other, without their shapes."""
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def owners(variable: FreeVariable) -> Integers:
+    """Places of the cells that the elements of a variable belong to; -1 where they are shared."""
+    if variable.dims[:1] != ("cell",):
+        return np.full(variable.elements.size, -1)
+    cells = variable.shape[0]
+    return np.repeat(np.arange(cells), variable.elements.size // cells)
 
 
 def log_constant(prior: Prior) -> float:

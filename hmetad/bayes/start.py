@@ -1,4 +1,4 @@
-"""Where the chains begin, and which group effects are sampled centred: both from the data.
+"""Where the chains begin, and what the data say of every group's effects.
 
 Count table, ModelSpec and Designs → Start: values of the free variables, and how each linear
 predictor is sampled. Every cell is estimated by itself (`hmetad.mle.scoring`); formulas are then
@@ -9,7 +9,7 @@ a chain sometimes adapts its step size during that descent and then mixes slowly
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -24,12 +24,12 @@ from hmetad.mle.scoring import penalised_modes
 __all__ = ["Start", "starting_point"]
 
 type Floats = NDArray[np.float64]
-type Flags = NDArray[np.bool_]
 
-LIKELIHOOD_LOST = 8.0
 EM_ROUNDS = 30
 SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
+# Information of an effect, times its variance, below which it is none but for rounding.
+SMALLEST_RATIO = 1e-6
 # Mean and SD of the criteria of all cells, where they are estimated.
 CRITERIA_MOMENTS = (np.array(1.0), np.array(0.5))
 
@@ -56,13 +56,7 @@ def starting_point(
     designs: Mapping[str, Design],
     given: Mapping[str, Floats],
 ) -> Start:
-    """Starting values, and the way in which each effect is sampled.
-
-    An effect is sampled centred where the data say clearly that groups differ: without a
-    standard deviation between them the log-likelihood would be lower by at least 8. Centred,
-    groups with much data mix best; but where the standard deviation may be near 0, a centred
-    effect runs into a funnel, and is sampled non-centred. Each response and criterion is judged
-    by itself.
+    """Starting values, and what the data say of every group's effects.
 
     Parameters
     ----------
@@ -84,7 +78,7 @@ def starting_point(
     for parameter in spec.record.parameters:
         name, estimates = parameter.variable, modes.values[parameter.variable]
         if parameter.name in designs:
-            mixed = mixed_start(designs[parameter.name], estimates, modes.variances[name])
+            mixed = mixed_start(designs[parameter.name], *modes.without_penalty[name])
             values |= mixed.values
             parametrisations |= mixed.parametrisations
         elif parameter.truncated_at:
@@ -96,7 +90,7 @@ def starting_point(
 
 
 def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
-    """Coefficients, effects and their standard deviations, from cells' estimates.
+    """Coefficients and standard deviations, and the effects that the data suggest.
 
     Estimates and variances have shape (cells, *extra); every element of the extra dims is fitted
     by itself.
@@ -104,43 +98,45 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     parameter, extra = design.parameter, estimates.shape[1:]
     y = estimates.reshape(len(estimates), -1)
     v = variances.reshape(len(variances), -1)
-    fits = [fit_mixed(design, y[:, j], v[:, j]) for j in range(y.shape[1])]
-    common = np.stack([fit.common for fit in fits], axis=-1)
-    average = common.copy()
+    plain = parametrise(design, extra)
+    fits = [fit_mixed(plain, y[:, j], v[:, j]) for j in range(y.shape[1])]
+    common = unflatten(np.stack([fit.common for fit in fits], axis=-1), extra)
     values: dict[str, Floats] = {}
-    centring: dict[str, Flags] = {}
-    for b, block in enumerate(design.blocks):
-        clarity = np.stack([fit.blocks[b].clarity for fit in fits], axis=-1)
-        centring |= centred_effects(block, unflatten(clarity, extra))
-    parametrisation = parametrise(design, centring, len(extra))
-    for b, part in enumerate(parametrisation.blocks):
-        effects = np.stack([fit.blocks[b].effects for fit in fits], axis=-1)
-        sigmas = np.stack([fit.blocks[b].sigmas for fit in fits], axis=-1)
-        own = effects + np.tensordot(part.mean_weights, common, axes=1)
-        average += np.tensordot(part.average_weights, effects, axes=2)
-        values |= block_values(parameter, part, effects, own, sigmas, extra)
+    parts = []
+    for b, part in enumerate(plain.blocks):
+        own, information, sigmas = (
+            unflatten(np.stack([getattr(fit.blocks[b], name) for fit in fits], axis=-1), extra)
+            for name in ("estimates", "information", "sigmas")
+        )
+        parts.append(replace(part, estimates=own, information=information))
+        values |= block_values(parameter, parts[-1], sigmas)
     start = 0
     for term in design.common:
         stop = start + term.columns.shape[1]
         pick = slice(start, stop) if term.labels is not None else start
-        values[f"{parameter}_{term.name}"] = unflatten(common[pick], extra)
-        values[f"{parameter}_{term.name}_average"] = unflatten(average[pick], extra)
+        values[f"{parameter}_{term.name}"] = common[pick]
         start = stop
-    return Start(values, {parameter: parametrisation})
+    return Start(values, {parameter: Parametrisation(design, tuple(parts))})
 
 
 @dataclass(frozen=True)
 class BlockFit:
-    """Effects (groups, effects), standard deviations (effects,), and how clear these are.
+    """Effects of a block as the data suggest them.
 
-    Clarity is the log-likelihood that is lost where the standard deviation is 0, as expected of
-    groups with the estimated one: Σ (r - log(1 + r)) / 2, r the ratio of the variance between
-    groups to a group's own error.
+    Parameters
+    ----------
+    effects : array, shape (groups, effects)
+        Drawn towards 0.
+    sigmas : array, shape (effects,)
+        Standard deviations between groups.
+    estimates, information : array, shape (groups, effects)
+        The groups' own coefficients by their data alone, and the reciprocals of their variances.
     """
 
     effects: Floats
     sigmas: Floats
-    clarity: Floats
+    estimates: Floats
+    information: Floats
 
 
 @dataclass(frozen=True)
@@ -151,31 +147,48 @@ class MixedFit:
     blocks: list[BlockFit]
 
 
-def fit_mixed(design: Design, y: Floats, v: Floats) -> MixedFit:
+def fit_mixed(parametrisation: Parametrisation, y: Floats, v: Floats) -> MixedFit:
     """Linear mixed model of one number per cell, by some rounds of EM and backfitting."""
-    columns, between = design.columns, max(float(np.var(y) - np.mean(v)), 0.05**2)
+    columns, parts = parametrisation.design.columns, parametrisation.blocks
+    between = max(float(np.var(y) - np.mean(v)), SMALLEST_SIGMA**2)
     weights = 1 / (v + between)
     common = np.linalg.lstsq(columns * np.sqrt(weights)[:, None], y * np.sqrt(weights))[0]
-    blocks = [b.columns for b in design.blocks]
-    fits = [
-        BlockFit(
-            np.zeros((len(b.groups), z.shape[1])),
-            np.full(z.shape[1], np.sqrt(between)),
-            np.zeros(z.shape[1]),
-        )
-        for b, z in zip(design.blocks, blocks, strict=True)
+    blocks = [part.block.columns for part in parts]
+    sigmas = [np.full(z.shape[1], np.sqrt(between)) for z in blocks]
+    effects = [
+        np.zeros((len(p.block.groups), z.shape[1])) for p, z in zip(parts, blocks, strict=True)
     ]
-    shares = [np.zeros(len(y)) for _ in design.blocks]
+    shares = [np.zeros(len(y)) for _ in parts]
     for _ in range(EM_ROUNDS):
-        for i, block in enumerate(design.blocks):
+        for i, part in enumerate(parts):
             rest = y - columns @ common - sum(shares) + shares[i]
-            fits[i] = fit_block(block, blocks[i], rest, v, fits[i].sigmas)
-            shares[i] = (blocks[i] * fits[i].effects[block.index]).sum(axis=1)
+            effects[i], variance = posterior_of_effects(part.block, rest, v, sigmas[i])
+            second = (effects[i] ** 2 + variance).mean(axis=0)
+            sigmas[i] = np.sqrt(np.maximum(second, SMALLEST_SIGMA**2))
+            shares[i] = (blocks[i] * effects[i][part.block.index]).sum(axis=1)
+    fits = []
+    for i, part in enumerate(parts):
+        # Effects of outer blocks are in the mean; those of all others are unknown.
+        known = {i, *(outer.place for outer in part.outer)}
+        spread = [blocks[k] ** 2 @ sigmas[k] ** 2 for k in range(len(parts)) if k not in known]
+        rest = y - columns @ common - sum(shares) + shares[i]
+        own, variance = posterior_of_effects(part.block, rest, v + sum(spread), sigmas[i])
+        ratio = sigmas[i] ** 2 / variance - 1
+        ratio = np.where(ratio < SMALLEST_RATIO, 0.0, ratio)
+        alone = np.divide(own * (1 + ratio), ratio, where=ratio > 0, out=np.zeros(own.shape))
+        alone += part.mean_weights @ common
+        for outer in part.outer:
+            theirs = effects[outer.place][outer.parents]
+            alone += (outer.weights * theirs[:, None]).sum(axis=(2, 3))
+        fits.append(BlockFit(effects[i], sigmas[i], alone, ratio / sigmas[i] ** 2))
     return MixedFit(common, fits)
 
 
-def fit_block(block: Block, columns: Floats, rest: Floats, v: Floats, sigmas: Floats) -> BlockFit:
-    """Posterior of the effects at the present standard deviations, and their next values."""
+def posterior_of_effects(
+    block: Block, rest: Floats, v: Floats, sigmas: Floats
+) -> tuple[Floats, Floats]:
+    """Means and variances of the effects at these standard deviations, (groups, effects)."""
+    columns = block.columns
     groups, effects = len(block.groups), columns.shape[1]
     information = np.zeros((groups, effects, effects))
     np.add.at(information, block.index, columns[:, :, None] * columns[:, None] / v[:, None, None])
@@ -183,55 +196,24 @@ def fit_block(block: Block, columns: Floats, rest: Floats, v: Floats, sigmas: Fl
     np.add.at(pull, block.index, columns * (rest / v)[:, None])
     covariance = np.linalg.inv(information + np.diag(sigmas**-2.0))
     mean = (covariance @ pull[..., None])[..., 0]
-    own_variance = np.diagonal(covariance, axis1=1, axis2=2)
-    variance = np.maximum((mean**2 + own_variance).mean(axis=0), SMALLEST_SIGMA**2)
-    # What the data alone would leave uncertain of each group's effect.
-    precision = np.maximum(1 / own_variance - sigmas**-2.0, 1e-12)
-    ratio = variance * precision
-    clarity = (ratio - np.log1p(ratio)).sum(axis=0) / 2
-    return BlockFit(mean, np.sqrt(variance), clarity)
+    return mean, np.diagonal(covariance, axis1=1, axis2=2)
 
 
-def centred_effects(block: Block, clarity: Floats) -> dict[str, Flags]:
-    """Which effects of a block clearly differ between groups, as in `starting_point`."""
-    is_clear: Flags = clarity >= LIKELIHOOD_LOST
-    if block.is_correlated:
-        return {block.name: np.array(is_clear.all())}
-    result, start = {}, 0
-    for term in block.terms:
-        stop = start + term.columns.shape[1]
-        result[f"{term.name}|{block.factor}"] = is_clear[start:stop]
-        start = stop
-    return result
-
-
-def block_values(
-    parameter: str,
-    part: BlockParametrisation,
-    effects: Floats,
-    own: Floats,
-    sigmas: Floats,
-    extra: tuple[int, ...],
-) -> dict[str, Floats]:
-    """Starting values of a block's variables; arrays (groups, effects, elements)."""
+def block_values(parameter: str, part: BlockParametrisation, sigmas: Floats) -> dict[str, Floats]:
+    """Starting values of a block's variables; sigmas (effects, *extra)."""
     block, values = part.block, {}
     start = 0
     for term in block.terms:
         pick = slice(start, start + term.columns.shape[1]) if term.labels is not None else start
         start += term.columns.shape[1]
-        values[f"{parameter}_{term.name}|{block.factor}_sigma"] = unflatten(sigmas[pick], extra)
+        values[f"{parameter}_{term.name}|{block.factor}_sigma"] = sigmas[pick]
     if block.is_correlated:
         # No correlation.
         size = len(sigmas)
         values[f"{parameter}_{block.name}_partial"] = np.full(size * (size - 1) // 2, 0.5)
-    offsets = effects / sigmas
-    elements = np.broadcast_to(part.elements, (len(sigmas), *extra)).reshape(sigmas.shape)
-    for end, kept, chosen in (
-        ("coefficient", np.where(elements, own, offsets), part.is_centred),
-        ("offset", offsets, ~part.is_centred),
-    ):
-        kept = kept[:, 0] if is_single(block) else kept[:, chosen]
-        values[f"{parameter}_{block.name}_{end}"] = unflatten(kept, extra)
+    # An offset of 0 is the effect that the data suggest.
+    offsets = np.zeros(part.estimates.shape)
+    values[f"{parameter}_{block.name}_offset"] = offsets[:, 0] if is_single(block) else offsets
     return values
 
 

@@ -14,7 +14,7 @@ from hmetad.likelihood.kernel import evaluate
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled, log_tail, mills
 
-__all__ = ["MOMENTS", "choices", "parameter_shapes", "value_and_gradient"]
+__all__ = ["MOMENTS", "add_value_and_gradient", "choices", "parameter_shapes"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -69,10 +69,10 @@ def choices(likelihood: Likelihood) -> tuple[int, int, int]:
 
 
 @compiled
-def value_and_gradient(
-    parameters: Floats, counts: Floats, choices: Integers, gradient: Floats
-) -> float:
-    """Log-likelihood of all cells; its gradient is written into `gradient`.
+def add_value_and_gradient(
+    parameters: Floats, counts: Floats, choices: Integers, by_cell: Floats, gradient: Floats
+) -> None:
+    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
 
     Parameters
     ----------
@@ -81,10 +81,7 @@ def value_and_gradient(
     counts : array, shape (cells, 2, 2, K)
     choices : array of int
         As `choices` gives them.
-
-    Returns
-    -------
-    float
+    by_cell : array, shape (cells,)
     """
     cells, levels = counts.shape[0], counts.shape[3]
     gaps_count = 2 * (levels - 1)
@@ -106,11 +103,10 @@ def value_and_gradient(
             for k in range(levels - 1):
                 gaps[i, r, k] = math.exp(parameters[i, at_gap + r * (levels - 1) + k])
     value, by_d, by_c, by_m, by_kappa, by_gaps, by_s = evaluate(counts, d, c, m, kappa, gaps, s)
-    total = 0.0
     for i in range(cells):
-        total += value[i]
+        by_cell[i] += value[i]
         if is_sorted:
-            total += add_sorted_criteria(
+            by_cell[i] += add_sorted_criteria(
                 i, parameters, kappa, gaps, at_gap, gradient, by_kappa, by_gaps
             )
         for r in range(2):
@@ -141,7 +137,6 @@ def value_and_gradient(
         gradient[i, 0] += by_d[i]
         gradient[i, 1] += by_c[i]
         gradient[i, at_s] += by_s[i] * s[i]
-    return total
 
 
 @compiled

@@ -192,8 +192,8 @@ class Likelihood:
         `log_probabilities`.
     density : str, optional
         Module with functions of the parameters, compiled by Numba: ``parameter_shapes`` and
-        ``choices`` of a likelihood, and ``value_and_gradient(parameters, counts, choices,
-        gradient)``. With one, fits compile nothing.
+        ``choices`` of a likelihood, and ``add_value_and_gradient(parameters, counts, choices,
+        by_cell, gradient)``. With one, fits compile nothing.
     """
 
     name: str

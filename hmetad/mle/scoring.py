@@ -28,6 +28,8 @@ ITERATIONS = 60
 HALVINGS = 8
 SMALL_STEP = 1e-7
 FARTHEST = 30.0
+# What the ratings say of a parameter is at least this share of what the penalty says.
+SMALLEST_SHARE = 0.02
 SMALL_DPRIME = 0.01
 # Of central differences: the cube root of double precision.
 DIFFERENCE = 6e-6
@@ -43,11 +45,15 @@ class CellModes:
         By variable of a parameter; first dim cell, then those of the parameter. Variances are
         those of the normal that has the curvature of likelihood and penalty together.
     is_converged : array of bool, shape (cells,)
+    without_penalty : dict of str to tuple of arrays
+        Values and variances of the normal that has the slope and the curvature of the likelihood
+        alone at the estimate, marginal to the other parameters.
     """
 
     values: dict[str, Floats]
     variances: dict[str, Floats]
     is_converged: NDArray[np.bool_]
+    without_penalty: dict[str, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,15 @@ def penalised_modes(
     curvature = problem.score_and_information(theta)[1] + np.diag(precision)
     variances = np.diagonal(np.linalg.inv(curvature), axis1=1, axis2=2)
     values = {name: problem.values(theta)[name] for name in problem.shapes}
-    return CellModes(values, problem.split(variances), ~is_moving)
+    known = np.maximum(1 / variances - precision, SMALLEST_SHARE * precision)
+    alone = problem.values(theta + (theta - middle) * precision / known)
+    split = problem.split(1 / known)
+    return CellModes(
+        values,
+        problem.split(variances),
+        ~is_moving,
+        {name: (alone[name], split[name]) for name in values},
+    )
 
 
 def starting_vectors(problem: CellLikelihood, middle: Floats) -> Floats:

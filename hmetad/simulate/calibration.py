@@ -34,7 +34,7 @@ type Integers = NDArray[np.int64]
 
 LOGLIK = "loglik"
 # Of one way to sample a group effect or a coefficient; the data choose between two.
-ENDS_OF_INTERNAL = ("_average", "_coefficient", "_offset", "_partial")
+ENDS_OF_INTERNAL = ("_offset", "_partial")
 NULL_SIMULATIONS = 4000
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
 

@@ -12,9 +12,9 @@ from hmetad.bayes.density import log_density
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import pymc_model
-from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.prior_density import log_exponential_integral
 from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program import LINK_FOLDED, unfold
 from hmetad.bayes.program_writer import covers, write_program
 from hmetad.bayes.spec import ModelSpec
 from hmetad.likelihood.priors import Prior
@@ -22,7 +22,7 @@ from hmetad.simulate.simulate import simulate_counts
 
 # PyTensor's own evaluation, without compiling.
 MODE = Mode(linker="py", optimizer=None)
-ENDINGS = ("", "_log__", "_logodds__")
+ENDINGS = ("", "_log__", "_logodds__", "_log__")
 MOST_OPERANDS = 32
 # It has more variables than PyTensor can add up without compiling.
 COMPILED = pytest.param("within_subject", marks=pytest.mark.integration)
@@ -72,17 +72,16 @@ def people_in_tasks():
     return simulate_counts(d, m_ratio=m, trials=200, coords=coords, covariates=ages, seed=4)
 
 
-def with_centring(problem, choose):
-    """The problem with effects centred as a function of the effect's name says."""
+def with_information(problem, choose):
+    """The problem with other estimates of its effects, of a known information."""
     found = {}
     for name, old in problem.start.parametrisations.items():
-        extra = problem.likelihood.parameter(name).shape(problem.counts.sizes["rating"])
-        centring = {}
-        for block in old.design.blocks:
-            centring[block.name] = bool(choose(()))
-            for term in block.terms:
-                centring[f"{term.name}|{block.factor}"] = choose((term.columns.shape[1], *extra))
-        found[name] = parametrise(old.design, centring, len(extra))
+        parts = []
+        for part in old.blocks:
+            shape = part.estimates.shape
+            estimates = np.random.default_rng(3).normal(0, 0.5, shape)
+            parts.append(replace(part, estimates=estimates, information=choose(shape)))
+        found[name] = replace(old, blocks=tuple(parts))
     return replace(problem, start=replace(problem.start, parametrisations=found))
 
 
@@ -92,30 +91,49 @@ def assert_equal(problem, seed=1):
     density, model = log_density(program), pymc_model(problem)
     mode = MODE if len(model.free_RVs) <= MOST_OPERANDS else None
     value_of, slopes_of = (f(mode=mode) for f in (model.compile_logp, model.compile_dlogp))
-    points = np.random.default_rng(seed).normal(0, 0.3, (2, program.size))
+    points = points_of(program, seed)
     names = [model.rvs_to_values[v].name for v in model.free_RVs]
     assert sorted(names) == sorted(v.name + ENDINGS[v.link] for v in program.free)
     values, expected = [], []
     for x in points:
-        named = {v.name + ENDINGS[v.link]: x[v.elements] for v in program.free}
+        named, folded = pymc_point(program, x), x[program.links == LINK_FOLDED]
         value, gradient = density(x)
         values.append(value)
-        expected.append(float(value_of(named)))
+        # Half of it on either side of 0; PyMC has the logarithm, whose Jacobian is the SD.
+        expected.append(float(value_of(named)) - np.log(2 * folded).sum())
         parts = np.split(slopes_of(named), np.cumsum([named[name].size for name in names])[:-1])
         slopes = dict(zip(names, parts, strict=True))
         for v in program.free:
             theirs = slopes[v.name + ENDINGS[v.link]].reshape(v.shape)
+            if v.link == LINK_FOLDED:
+                theirs = (theirs - 1) / x[v.elements]
             np.testing.assert_allclose(gradient[v.elements], theirs, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
     assert values[1] - values[0] == pytest.approx(expected[1] - expected[0], rel=1e-9, abs=1e-9)
 
 
+def points_of(program, seed):
+    """Two points, of positive standard deviations."""
+    points = np.random.default_rng(seed).normal(0, 0.3, (2, program.size))
+    folded = program.links == LINK_FOLDED
+    points[:, folded] = np.exp(points[:, folded])
+    return points
+
+
+def pymc_point(program, x):
+    """Values of PyMC's variables."""
+    return {
+        v.name + ENDINGS[v.link]: (np.log if v.link == LINK_FOLDED else np.array)(x[v.elements])
+        for v in program.free
+    }
+
+
 def assert_same_variables(problem, seed=2):
     """All variables of the posterior at a point, as PyMC computes them."""
     program, model = write_program(problem), pymc_model(problem)
-    x = np.random.default_rng(seed).normal(0, 0.3, program.size)
+    x = points_of(program, seed)[0]
     ours = posterior_of(problem, program, x[None, None])
-    named = {v.name + ENDINGS[v.link]: x[v.elements] for v in program.free}
+    named = pymc_point(program, x)
     variables = model.unobserved_value_vars
     values = model.compile_fn(variables, mode=MODE, on_unused_input="ignore")(named)
     theirs = {v.name: value for v, value in zip(variables, values, strict=True)}
@@ -125,6 +143,25 @@ def assert_same_variables(problem, seed=2):
         np.testing.assert_allclose(own.values[0, 0], theirs[name], rtol=1e-9, atol=1e-12)
     for dim in {*ours.dims} - {"chain", "draw"}:
         assert [*ours[dim].values] == [*model.coords[dim]]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
+    model = load_model(
+        "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
+    )
+    problem = build_problem(people_in_tasks(), model)
+    program, rng = write_program(problem), np.random.default_rng(6)
+    folded = program.links == LINK_FOLDED
+    assert folded.any()
+    for x in rng.normal(0, 0.5, (5, program.size)):
+        x[np.flatnonzero(folded)[0]] = -0.3
+        positive = unfold(program, x)
+        assert (positive[folded] > 0).all()
+        density = log_density(program)
+        assert density(positive)[0] == pytest.approx(density(x)[0], rel=1e-12)
+        one, other = (posterior_of(problem, program, point[None, None]) for point in (x, positive))
+        assert one.identical(other)
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -143,18 +180,19 @@ def test_it_is_pymcs_density_with_every_prior(priors):
     assert_equal(build_problem(table("group"), model))
 
 
-@pytest.mark.parametrize("is_centred", [True, False, None], ids=["centred", "not", "mixed"])
+@pytest.mark.parametrize("known", ["nothing", "little", "much", "differs"])
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, is_centred):
+def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, known):
     rng = np.random.default_rng(5)
 
     def choose(shape):
-        return rng.random(shape) < 0.5 if is_centred is None else np.full(shape, is_centred)
+        much = {"nothing": 0.0, "little": 0.5, "much": 400.0}
+        return rng.gamma(0.3, 30, shape) if known == "differs" else np.full(shape, much[known])
 
     model = load_model(
         "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
     )
-    problem = with_centring(build_problem(people_in_tasks(), model), choose)
+    problem = with_information(build_problem(people_in_tasks(), model), choose)
     assert_equal(problem)
     assert_same_variables(problem)
 

@@ -48,33 +48,6 @@ def test_the_estimated_hmetad_posterior_is_that_of_jags():
     assert notices(draws) == []
 
 
-@pytest.mark.parametrize(
-    ("card", "subjects", "given", "expected"),
-    [
-        ("group", 24, {}, 0.9),
-        ("group", 25, {}, None),
-        ("group", 3, {"target_accept": 0.95}, 0.95),
-        ("group", 3, {"nuts": {"target_accept": 0.85}}, None),
-        ("group", 3, {"nuts_sampler_kwargs": {"target_accept": 0.85}}, None),
-        ("group", 3, {"nuts": {"max_treedepth": 8}}, 0.9),
-        ("individual", 3, {}, None),
-    ],
-)
-def test_few_groups_call_for_a_higher_acceptance(monkeypatch, card, subjects, given, expected):
-    asked = {}
-
-    def sample(*_, **options):
-        asked.update(options)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pymc.sample", sample)
-    monkeypatch.setattr("nutpie.sample", sample)
-    counts = from_nr(*zip(*[A] * subjects, strict=True), subject=[f"{i}" for i in range(subjects)])
-    with pytest.raises(KeyboardInterrupt):
-        fit(counts, card, **given)
-    assert asked.get("target_accept") == expected
-
-
 @pytest.mark.integration
 def test_the_plugged_in_hmetad_posterior_is_that_of_jags():
     spec = load_model("hmetad_single", type1="plug_in")

@@ -70,6 +70,25 @@ def test_the_group_card_is_what_stan_gives(shared, subjects, seed):
     assert_agrees(draws, names, expected, 0.3, 0.15)
 
 
+@pytest.mark.parametrize(
+    ("subjects", "trials", "sd"),
+    [(5, 300, 0.2), (12, 100, 0.0), (20, 400, 0.5), (50, 150, 0.05), (60, 60, 0.6)],
+)
+def test_ordinary_groups_converge_by_default(subjects, trials, sd):
+    """No divergence, no R̂ above 1.01, and 400 effective draws, whatever differs between people."""
+    rng = np.random.default_rng(subjects)
+    counts = simulate_counts(
+        rng.normal(1.5, 0.3, subjects),
+        rng.normal(0, 0.3, subjects),
+        np.exp(rng.normal(-0.3, sd, subjects)),
+        trials=trials,
+        coords={"subject": [f"{i:02d}" for i in range(subjects)]},
+        seed=subjects,
+    )
+    draws = fit(counts, "group", random_seed=1, **QUIET)
+    assert not {n.code for n in notices(draws)} & {"divergences", "rhat", "ess"}
+
+
 def test_main_effects_and_interaction_of_two_crossed_conditions_are_recovered():
     """Dummy-coded, main effects would be simple effects: here that of b is 0 in one level of a."""
     rng = np.random.default_rng(5)

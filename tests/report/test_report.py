@@ -255,7 +255,15 @@ def compiled(path):
     return (path.parent / "out.pdf").stat().st_size
 
 
-needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def latex_is_whole():
+    """Whether pdfLaTeX and the packages that a report uses are here."""
+    if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
+        return False
+    command = ["kpsewhich", "booktabs.sty", "longtable.sty", "lmodern.sty"]
+    return subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+
+
+needs_latex = pytest.mark.skipif(not latex_is_whole(), reason="no pdfLaTeX with booktabs")
 
 
 @needs_latex
