@@ -28,6 +28,7 @@ BELOW = {
     "lazy": set(),
     "threads": set(),
     "arguments": {"errors", "kinds"},
+    "monte_carlo": set(),
     "notice_registry": set(),
     "results": set(),
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},

@@ -9,14 +9,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from arviz_stats import ess, rhat
 
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.spec import spec_of
+from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
+from hmetad.threads import in_threads
 
 __all__ = ["convergence_notices", "sampled_variables"]
+
+# Rows that are checked together: their draws fit the processor's cache.
+ROWS_AT_ONCE = 16
 
 
 def convergence_notices(fit: xr.DataTree) -> list[Notice]:
@@ -42,11 +46,10 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     if not sampled:
         names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
-    # The diagonal of a correlation is constant, and its R̂ divides 0 by 0.
-    with np.errstate(invalid="ignore"):
-        if sampled.sizes["chain"] > 1:
-            found += threshold_notice(sampled, "rhat")
-        return found + threshold_notice(sampled, "ess")
+    for diagnostic, flags in flagged_elements(sampled).items():
+        if diagnostic != "rhat" or sampled.sizes["chain"] > 1:
+            found += threshold_notice(flags, diagnostic)
+    return found
 
 
 def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> xr.Dataset:
@@ -71,15 +74,9 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
         and (names is None or name in names)
         and not any(str(dim).endswith(FACTOR_DIM) for dim in values.dims)
         and bool(is_whole[name])
-        and bool(varies(values).any())
+        and bool((values != values[{"chain": 0, "draw": 0}]).any())
     ]
     return posterior[kept]
-
-
-def varies(values: xr.DataArray) -> xr.DataArray:
-    """Which elements are not constant over all draws, as the diagonal of a correlation is."""
-    over = ["chain", "draw"]
-    return values.max(over) > values.min(over)
 
 
 def divergence_notice(fit: xr.DataTree) -> list[Notice]:
@@ -96,18 +93,30 @@ def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
     return [] if fit["posterior"].sizes["chain"] > 1 else [notice_of("one-chain")]
 
 
-def threshold_notice(sampled: xr.Dataset, diagnostic: str) -> list[Notice]:
+def flagged_elements(sampled: xr.Dataset) -> dict[str, dict[str, xr.DataArray]]:
+    """Which elements of each variable have a bad R̂ or too few effective draws."""
+    flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
+    for name, values in sampled.items():
+        last = values.transpose(..., "chain", "draw")
+        shape = last.shape[:-2]
+        rows = last.values.reshape(-1, *last.shape[-2:])
+        parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
+        rhat, bulk, tail = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
+        # What does not vary, as the diagonal of a correlation, has no R̂ and needs none.
+        changes = np.ptp(rows, axis=(1, 2)) > 0
+        few = ~(np.minimum(bulk, tail) >= limit("ess"))
+        template = values.isel(chain=0, draw=0, drop=True)
+        for diagnostic, bad in (("rhat", ~(rhat <= limit("rhat"))), ("ess", few)):
+            flags[diagnostic][str(name)] = template.copy(data=(bad & changes).reshape(shape))
+    return flags
+
+
+def threshold_notice(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:
     """Notices of R̂ or effective sample size: one of variables without a cell, one of cells."""
-    if diagnostic == "rhat":
-        bad = ~(rhat(sampled, method="rank") <= limit("rhat"))
-    else:
-        bulk, tail = (ess(sampled, method=method) for method in ("bulk", "tail"))
-        bad = ~((bulk >= limit("ess")) & (tail >= limit("ess")))
-    bad = bad.map(lambda flags: flags & varies(sampled[flags.name]))
-    wrong = {str(name): flags for name, flags in bad.items() if bool(flags.any())}
+    wrong = {name: bad for name, bad in flags.items() if bool(bad.any())}
     # Variables without a cell have a notice of their own, because they concern all cells.
-    of_cells = {name: flags for name, flags in wrong.items() if "cell" in flags.dims}
-    of_all = {name: flags for name, flags in wrong.items() if name not in of_cells}
+    of_cells = {name: bad for name, bad in wrong.items() if "cell" in bad.dims}
+    of_all = {name: bad for name, bad in wrong.items() if name not in of_cells}
     return [
         notice_of(diagnostic, flagged_cells(some), names=first_few(some, ", "))
         for some in (of_all, of_cells)

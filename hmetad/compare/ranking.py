@@ -17,15 +17,15 @@ from scipy.stats import rankdata
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
-from hmetad.compare.monte_carlo import (
+from hmetad.compare.quantities import Draws, error_flags, joined_codes
+from hmetad.compare.strata import design_of, held_names, strata_of
+from hmetad.errors import InputError
+from hmetad.monte_carlo import (
     FEWEST_DRAWS,
     effective_draws,
     rank_rhat,
     share_interval,
 )
-from hmetad.compare.quantities import Draws, error_flags, joined_codes
-from hmetad.compare.strata import design_of, held_names, strata_of
-from hmetad.errors import InputError
 from hmetad.notice import notice_attrs, notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in

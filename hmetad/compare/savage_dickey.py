@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, finite, refuse_same_names
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     as_cells,
@@ -25,6 +24,7 @@ from hmetad.compare.quantities import (
     one_variable,
 )
 from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import effective_draws
 from hmetad.results import attrs_of, names_of
 
 __all__ = ["bayes_factor"]

@@ -10,7 +10,7 @@ import numpy as np
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
-from hmetad.compare.monte_carlo import (
+from hmetad.monte_carlo import (
     effective_draws,
     quantile_error,
     rank_rhat,

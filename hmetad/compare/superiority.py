@@ -8,9 +8,9 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names
-from hmetad.compare.monte_carlo import effective_draws
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.errors import InputError
+from hmetad.monte_carlo import effective_draws
 
 __all__ = ["superiority_table"]
 

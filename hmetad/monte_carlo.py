@@ -12,6 +12,7 @@ from scipy.special import betaincinv, ndtri
 
 __all__ = [
     "FEWEST_DRAWS",
+    "check_chains",
     "effective_draws",
     "quantile_error",
     "rank_rhat",
@@ -24,6 +25,8 @@ type Floats = NDArray[np.float64]
 FEWEST_DRAWS = 4
 # Central 68 % of a normal: what ± one standard error covers.
 ONE_SE = (0.1586553, 0.8413447)
+# Quantiles whose effective draws are those of the tails.
+TAILS = (0.05, 0.95)
 
 
 def effective_draws(rows: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
@@ -52,7 +55,11 @@ def effective_draws(rows: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
     """
     if rows.shape[2] < FEWEST_DRAWS:
         return np.full(len(rows), np.nan)
-    split = split_chains(np.asarray(rows, dtype=float))
+    return effective_of_split(split_chains(np.asarray(rows, dtype=float)))
+
+
+def effective_of_split(split: Floats) -> Floats:
+    """Effective sample size of the mean of each row of split chains."""
     total = split.shape[1] * split.shape[2]
     is_constant = np.ptp(split, axis=(1, 2)) < np.finfo(float).resolution
     rho = autocorrelations(split)
@@ -95,10 +102,41 @@ def rank_rhat(rows: Floats) -> Floats:
     if rows.shape[2] < FEWEST_DRAWS:
         return np.full(len(rows), np.nan)
     split = split_chains(rows)
-    flat = split.reshape(len(split), -1)
-    folded = abs(flat - np.median(flat, axis=1, keepdims=True))
-    bulk, tails = (split_rhat(normal_scores(x).reshape(split.shape)) for x in (flat, folded))
-    return np.maximum(bulk, tails)
+    return np.maximum(split_rhat(scores_of(split)), split_rhat(scores_of(from_median(split))))
+
+
+def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """R̂ and effective draws of bulk and tails of each row.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+        Finite values.
+
+    Returns
+    -------
+    tuple of array, shape (n,)
+        R̂ as of `rank_rhat`; effective draws of the mean of the normal scores of the ranks; the
+        smaller of the effective draws of quantiles .05 and .95. NaN for fewer than four draws a
+        chain.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(1, 4, 1000))
+    >>> rhat, bulk, tail = check_chains(rows)
+    >>> (rhat.round(2), bulk > 3500, tail > 3500)
+    (array([1.]), array([ True]), array([ True]))
+    """
+    if rows.shape[2] < FEWEST_DRAWS:
+        unknown = np.full(len(rows), np.nan)
+        return unknown, unknown, unknown
+    split = split_chains(rows)
+    scores = scores_of(split)
+    rhat = np.maximum(split_rhat(scores), split_rhat(scores_of(from_median(split))))
+    ordered = np.sort(rows.reshape(len(rows), -1), axis=1)
+    ends = [row_quantile(ordered, np.full(len(rows), prob)) for prob in TAILS]
+    tails = [effective_draws(rows <= end[:, None, None]) for end in ends]
+    return rhat, effective_of_split(scores), np.minimum(*tails)
 
 
 def quantile_error(rows: Floats, ordered: Floats, prob: Floats) -> tuple[Floats, Floats]:
@@ -202,6 +240,16 @@ def autocorrelations(split: Floats) -> Floats:
     rho[:, 0] = 1
     # An even number of lags, below n - 1: a sum of fewer than two products is too rough.
     return rho[:, : max(2, 2 * ((n - 1) // 2))]
+
+
+def from_median(split: Floats) -> Floats:
+    """Distance of each draw from its row's median."""
+    return abs(split - np.median(split, axis=(1, 2), keepdims=True))
+
+
+def scores_of(split: Floats) -> Floats:
+    """Normal scores of the ranks within each row, in the shape of its chains."""
+    return normal_scores(split.reshape(len(split), -1)).reshape(split.shape)
 
 
 def split_rhat(scores: Floats) -> Floats:

@@ -5,7 +5,8 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.stats import norm
 
-from hmetad.compare.monte_carlo import (
+from hmetad.monte_carlo import (
+    check_chains,
     effective_draws,
     quantile_error,
     rank_rhat,
@@ -46,6 +47,17 @@ def test_rank_rhat_is_that_of_arviz(number, length):
     with np.errstate(all="ignore"):
         expected = array_stats.rhat(rows, method="rank")
     np.testing.assert_allclose(rank_rhat(rows), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("number", "length"), [s for s in SHAPES if s[0] > 1])
+def test_checks_of_chains_are_those_of_arviz(number, length):
+    rows = chains(number, length)
+    rhat, bulk, tail = check_chains(rows)
+    np.testing.assert_array_equal(rhat, rank_rhat(rows))
+    np.testing.assert_allclose(bulk, array_stats.ess(rows, method="bulk"), rtol=1e-8)
+    np.testing.assert_allclose(
+        tail, array_stats.ess(rows, method="tail", prob=(0.05, 0.95)), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("prob", [0.0005, 0.025, 0.5, 0.95])
