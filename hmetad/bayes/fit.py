@@ -21,7 +21,7 @@ from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.signs import sign_notices
-from hmetad.bayes.size import CHAINS, DRAWS, refuse_draws
+from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
@@ -35,7 +35,6 @@ RECORDED_CHOICES = ("meta_criterion",)
 # `convergence_notices` checks more than PyMC does, and once is enough.
 DEFAULTS = {
     "draws": DRAWS,
-    "tune": 1000,
     "chains": CHAINS,
     "compute_convergence_checks": False,
 }
@@ -74,8 +73,8 @@ def fit(
         A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
         whole, or, where the run was cut short, as far as it came, with a notice.
     **sample_kwargs
-        draws, tune, chains, cores, random_seed, target_accept (.8), progressbar, quiet. With any
-        other option of
+        draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores,
+        random_seed, target_accept (.8), progressbar, quiet. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
@@ -115,7 +114,8 @@ def fit(
     spec = with_changes(spec, formula=formula, priors=priors)
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = min(sample_kwargs.get("chains", CHAINS), usable_cpus())
-    options = {**DEFAULTS, "cores": cores, **sample_kwargs}
+    tune = TUNE_OF_PYMC if "nuts_sampler" in sample_kwargs else TUNE
+    options = {**DEFAULTS, "tune": tune, "cores": cores, **sample_kwargs}
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))

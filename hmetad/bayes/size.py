@@ -14,11 +14,13 @@ from hmetad.arguments import check_inputs
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 
-__all__ = ["CHAINS", "DRAWS", "posterior_bytes", "refuse_draws"]
+__all__ = ["CHAINS", "DRAWS", "TUNE", "TUNE_OF_PYMC", "posterior_bytes", "refuse_draws"]
 
 BYTES = 8
 # Defaults of a fit.
 DRAWS, CHAINS = 1000, 4
+# nutpie has found step sizes and scales after some 300 draws of tuning.
+TUNE, TUNE_OF_PYMC = 500, 1000
 
 
 @check_inputs(skip=("counts",))
