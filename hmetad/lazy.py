@@ -4,10 +4,13 @@ The package's stub (``__init__.pyi``), which type checkers read too → its name
 them. A line of a stub is ``from hmetad.bayes.fit import fit as fit``.
 """
 
+import sys
+
 # The modules typing, pathlib and ast take longer to import than all that is done here.
 from importlib import import_module
+from types import ModuleType
 
-__all__ = ["attach", "homes_in"]
+__all__ = ["attach", "homes_in", "import_without"]
 
 
 def attach(package: str, file: str) -> tuple[list[str], object, object]:
@@ -49,3 +52,33 @@ def homes_in(stub: str) -> dict[str, str]:
         words = names.replace("(", " ").replace(")", " ").replace(",", " ").split()
         homes |= {words[i + 1]: home for i, word in enumerate(words) if word == "as"}
     return homes
+
+
+class Postponed(ModuleType):
+    """Stands for a module, which is imported when one of its names is first used."""
+
+    def __getattr__(self, name: str) -> object:
+        """The module's own."""
+        return getattr(import_module(self.__name__), name)
+
+
+def import_without(name: str, other: str) -> ModuleType:
+    """Import a module, but not yet another one that it imports as a whole.
+
+    Parameters
+    ----------
+    name, other : str
+        Modules. ``other`` is imported when the first one uses it.
+
+    Returns
+    -------
+    module
+    """
+    if name in sys.modules or other in sys.modules:
+        return import_module(name)
+    stand_in = sys.modules[other] = Postponed(other)
+    try:
+        return import_module(name)
+    finally:
+        if sys.modules.get(other) is stand_in:
+            del sys.modules[other]

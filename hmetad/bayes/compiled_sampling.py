@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import nutpie
 import xarray as xr
 from numpy.typing import NDArray
-from nutpie.compile_pymc import CompiledPyMCModel
+from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.expand import posterior_of
@@ -22,6 +21,10 @@ from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_EXP, LINK_FOLDED, LINK_LOGISTIC, Program
 from hmetad.bayes.program_writer import covers, write_program
+from hmetad.lazy import import_without
+
+if TYPE_CHECKING:
+    from nutpie.compile_pymc import CompiledPyMCModel
 
 __all__ = ["can_sample", "nutpie_model", "sample_compiled"]
 
@@ -39,6 +42,21 @@ OPTIONS = {
     "target_accept",
     "compute_convergence_checks",
 }
+# Of nutpie's statistics of a draw those that say how it came about.
+STATISTICS = (
+    "depth",
+    "maxdepth_reached",
+    "step_size",
+    "step_size_bar",
+    "mean_tree_accept",
+    "n_steps",
+    "index_in_trajectory",
+    "logp",
+    "energy",
+    "energy_error",
+    "max_energy_error",
+    "diverging",
+)
 # Chains begin at the starting point moved by a uniform number from -1 to 1, as PyMC's do.
 JITTER = 1.0
 
@@ -74,12 +92,14 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     Raises
     ------
     KeyboardInterrupt
-        If sampling was interrupted before its first draw.
+        If sampling was interrupted.
     """
     program = write_program(problem)
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
-    drawn = nutpie.sample(
+    # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
+    nutpie = import_without("nutpie", "arviz")
+    trace = nutpie.sample(
         nutpie_model(problem, program),
         draws=int(options["draws"]),
         # nutpie cannot do without.
@@ -88,35 +108,56 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
         cores=int(options["cores"]),
         seed=int(options["random_seed"]),
         progress_bar=bool(options.get("progressbar", True)) and not options.get("quiet", False),
-        save_warmup=False,
+        return_raw_trace=True,
         **tuning,
     )
-    if "posterior" not in drawn.children or not drawn["posterior"].sizes["draw"]:
-        raise KeyboardInterrupt("sampling was interrupted before its first draw")
-    x = drawn["posterior"]["x"].to_numpy()
-    posterior = posterior_of(problem, program, x).assign_attrs(
-        created_at=datetime.now(UTC).isoformat(),
-        inference_library="nutpie",
-        inference_library_version=nutpie.__version__,
-        tuning_steps=options["tune"],
-    )
+    draws, statistics = values_of(trace, program.size, int(options["draws"]))
+    said = {
+        "created_at": datetime.now(UTC).isoformat(),
+        "inference_library": "nutpie",
+        "inference_library_version": nutpie.__version__,
+        "tuning_steps": options["tune"],
+    }
+    posterior = posterior_of(problem, program, draws).assign_attrs(said)
     index = {str(dim): problem.counts[dim] for dim in problem.counts.dims}
     observed = xr.Dataset({"counts": (problem.counts.dims, problem.counts.values)}, index)
     return xr.DataTree.from_dict(
         {
             "posterior": posterior,
-            "sample_stats": drawn["sample_stats"].to_dataset(),
+            "sample_stats": statistics.assign_attrs(said),
             "observed_data": observed,
         }
     )
 
 
-def nutpie_model(problem: Problem, program: Program) -> CompiledPyMCModel:
+def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset]:
+    """Free values (chain, draw, size) and the sampler's statistics, after tuning."""
+    # Arrow's batches, a pair for each chain.
+    pairs = [tuple(map(record_batch, pair)) for pair in zip(*trace.get_arrow_trace(), strict=True)]
+    kept = [~np.asarray(statistics.column("tuning")) for _, statistics in pairs]
+    if not kept or min(chain.sum() for chain in kept) < draws:
+        raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
+    chains = list(zip(pairs, kept, strict=True))
+    x = [np.asarray(one.column("x").flatten()).reshape(-1, size)[k] for (one, _), k in chains]
+    statistics = {
+        name: (
+            ("chain", "draw"),
+            np.stack([np.asarray(one.column(name))[k] for (_, one), k in chains]),
+        )
+        for name in STATISTICS
+    }
+    sizes = {"chain": np.arange(len(x)), "draw": np.arange(draws)}
+    return np.stack(x), xr.Dataset(statistics, sizes)
+
+
+def nutpie_model(problem: Problem, program: Program) -> "CompiledPyMCModel":
     """Model that nutpie samples: its one variable is x, the free values of the program."""
+    import_without("nutpie", "arviz")
+    model = import_module("nutpie.compile_pymc").CompiledPyMCModel
     size, packed = program.size, pack(program)
     # They are compiled when they are imported.
     callbacks = import_module("hmetad.bayes.callbacks")
-    return CompiledPyMCModel(
+    return model(
         dims={},
         reparameterized_names=(),
         compiled_logp_func=callbacks.evaluate_at,

@@ -7,12 +7,10 @@ draws, so that a run that was cut short can be read, and is marked as such.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
-import nutpie
-import pymc as pm
 import xarray as xr
 
 from hmetad.bayes.checksums import folder_checksum, refuse_changed_folder
@@ -20,7 +18,11 @@ from hmetad.bayes.containers import MAX_BYTES, files_in, read_text, reading, ref
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.errors import InputError
 from hmetad.files import write_together
+from hmetad.lazy import import_without
 from hmetad.untrusted import parse_json
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 __all__ = ["read_folder", "sample_to_folder"]
 
@@ -33,7 +35,7 @@ QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks"}
 
 
 def sample_to_folder(
-    model: pm.Model,
+    model: "pm.Model",
     start: Mapping[str, Any],
     counts: xr.DataArray,
     folder: str | Path,
@@ -72,6 +74,7 @@ def sample_to_folder(
         raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
     for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
+    nutpie = import_without("nutpie", "arviz")
     compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
     record = {"attrs": dict(attrs), "draws": options["draws"]}
     table = netcdf_bytes(xr.DataTree(counts.to_dataset(name="counts")))

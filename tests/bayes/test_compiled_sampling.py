@@ -1,5 +1,8 @@
 """Draws of the compiled density: who samples what, from where, and that PyMC's draws agree."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -71,3 +74,23 @@ def test_pymcs_model_has_the_same_posterior(counts):
         a, b = ours["posterior"][name], theirs["posterior"][name]
         assert abs(float(a.mean() - b.mean())) < 0.15 * float(b.std())
         assert float(a.std() / b.std()) == pytest.approx(1, abs=0.12)
+
+
+FRESH_FIT = """
+import sys
+from hmetad import fit, load_fit, save_fit, simulate_counts
+
+options = {"draws": 20, "tune": 20, "chains": 2, "progressbar": False, "quiet": True}
+save_fit(fit(simulate_counts(1.5, m_ratio=0.8, seed=1), **options), sys.argv[1])
+load_fit(sys.argv[1])
+heavy = ("pymc", "pytensor", "arviz", "arviz_plots", "matplotlib")
+print([name for name in heavy if name in sys.modules])
+import arviz
+print(arviz.from_dict.__name__)
+"""
+
+
+def test_a_fit_imports_no_library_that_it_does_not_use(tmp_path):
+    command = [sys.executable, "-c", FRESH_FIT, str(tmp_path / "fit.nc")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == ["[]", "from_dict"], done.stderr
