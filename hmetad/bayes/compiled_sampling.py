@@ -19,7 +19,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
-from hmetad.bayes.program import LINK_EXP, LINK_FOLDED, LINK_LOGISTIC, Program
+from hmetad.bayes.program import LINK_FOLDED, Program, free_values
 from hmetad.bayes.program_writer import covers, write_program
 from hmetad.lazy import import_without
 
@@ -179,14 +179,7 @@ def nutpie_model(problem: Problem, program: Program) -> "CompiledPyMCModel":
 
 def initial_points(problem: Problem, program: Program) -> Callable[[int], Floats]:
     """Free values that a chain begins at, from a seed."""
-    start = np.empty(program.size)
-    for free in program.free:
-        value = np.broadcast_to(problem.start.values[free.name], free.shape).ravel()
-        if free.link in (LINK_EXP, LINK_FOLDED):
-            value = np.log(value)
-        elif free.link == LINK_LOGISTIC:
-            value = np.log(value) - np.log1p(-value)
-        start[free.elements.ravel()] = value
+    start = free_values(program, problem.start.values)
     is_folded = program.links == LINK_FOLDED
 
     def begin(seed: int) -> Floats:

@@ -83,7 +83,7 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     """What all cells share of the log density; that of each cell is added to `by_cell`.
 
     A cell has its likelihood and the priors of its own values. The gradient of the whole is written
-    into `gradient`.
+    into `gradient`; an empty one is left so.
     """
     cells, ratings = packed[CELLS], packed[RATINGS]
     effects = len(whole(packed, OFFSET_PLACES))
@@ -94,19 +94,22 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     add_products(
         whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT), values, parameters
     )
-    by_parameters = np.zeros((cells, len(parameters) // cells))
+    is_sloped = len(gradient) > 0
+    by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
     counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
     if packed[LIKELIHOOD] == 0:
         of_cells = parameters.reshape(cells, -1)
         add_meta_d(of_cells, counts, whole(packed, CHOICES), by_cell, by_parameters)
     slopes = np.zeros(len(values))
-    add_transposed(
-        whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT),
-        by_parameters.ravel(), slopes,
-    )  # fmt: skip
+    if is_sloped:
+        add_transposed(
+            whole(packed, FIRST), whole(packed, COLUMN), real(packed, WEIGHT),
+            by_parameters.ravel(), slopes,
+        )  # fmt: skip
     shared += add_priors(values, packed, by_cell, slopes)
     add_priors_around(values, packed, by_cell, slopes)
-    add_deviation_slopes(values, packed, work, slopes)
+    if is_sloped:
+        add_deviation_slopes(values, packed, work, slopes)
     shared += fill_gradient(x, values, packed, slopes, by_cell, gradient)
     return shared + real(packed, CONSTANT)[0]
 
@@ -165,14 +168,17 @@ def fill_gradient(
     """Slopes by the free values, from those by y; log Jacobian as `evaluate_parts`."""
     links, owners = whole(packed, LINKS), whole(packed, OWNERS)
     shared = 0.0
+    is_sloped = len(gradient) > 0
     for i in range(len(links)):
-        gradient[i], jacobian = slopes[i], 0.0
+        slope, jacobian = slopes[i], 0.0
         if links[i] == LINK_EXP:
-            gradient[i] = slopes[i] * values[i] + 1
+            slope = slope * values[i] + 1
             jacobian = x[i]
         elif links[i] == LINK_LOGISTIC:
-            gradient[i] = slopes[i] * values[i] * (1 - values[i]) + 1 - 2 * values[i]
+            slope = slope * values[i] * (1 - values[i]) + 1 - 2 * values[i]
             jacobian = math.log(values[i]) + math.log1p(-values[i])
+        if is_sloped:
+            gradient[i] = slope
         if owners[i] >= 0:
             by_cell[owners[i]] += jacobian
         else:

@@ -23,6 +23,7 @@ from hmetad.measures.sdt import sdt
 __all__ = ["Problem", "build_problem"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 COUNT_DIMS = ("cell", "stimulus", "response", "rating")
 
@@ -59,6 +60,15 @@ class Problem:
     def prior(self, variable: str) -> Prior:
         """Prior of a variable, by its plain name."""
         return self.spec.priors[self.spec.named(variable)]
+
+    def of_cells(self, places: Integers) -> "Problem":
+        """The problem of some of the cells; only for cells that share nothing."""
+        return replace(
+            self,
+            counts=self.counts.isel(cell=places),
+            given={name: values[places] for name, values in self.given.items()},
+            start=Start({name: values[places] for name, values in self.start.values.items()}),
+        )
 
 
 def build_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:

@@ -28,6 +28,7 @@ __all__ = [
     "Output",
     "Program",
     "Rows",
+    "free_values",
     "unfold",
 ]
 
@@ -203,6 +204,19 @@ class Program:
             *self.correlations,
         ]
         return [one.name for one in variables]
+
+
+def free_values(program: Program, values: Mapping[str, Floats]) -> Floats:
+    """Free values (free,) of the variables of a program, by name."""
+    x = np.empty(program.size)
+    for free in program.free:
+        value = np.broadcast_to(values[free.name], free.shape).ravel()
+        if free.link in (LINK_EXP, LINK_FOLDED):
+            value = np.log(value)
+        elif free.link == LINK_LOGISTIC:
+            value = np.log(value) - np.log1p(-value)
+        x[free.elements.ravel()] = value
+    return x
 
 
 def unfold(program: Program, x: Floats) -> Floats:

@@ -21,6 +21,7 @@ from hmetad.likelihood.tails import FAR, NARROW, compiled, fill_logarithms, fill
 __all__ = [
     "Gradient",
     "evaluate",
+    "evaluate_cells",
     "evaluate_in_model",
     "expected_information",
     "log_likelihood_and_gradient",
@@ -87,6 +88,21 @@ def evaluate(
     counts: Counts, d: Floats, c: Floats, m: Floats, kappa: Floats, gaps: Floats, s: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
     """Value and the six derivatives, cell by cell; the body of `log_likelihood_and_gradient`."""
+    return evaluate_cells(counts, d, c, m, kappa, gaps, s, True)
+
+
+@compiled
+def evaluate_cells(
+    counts: Counts,
+    d: Floats,
+    c: Floats,
+    m: Floats,
+    kappa: Floats,
+    gaps: Floats,
+    s: Floats,
+    is_sloped: bool,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """`evaluate`, where the derivatives are left at 0 unless they are asked for."""
     value, by_d, by_c, by_s = np.zeros_like(d), np.zeros_like(d), np.zeros_like(c), np.zeros_like(s)
     by_m, by_kappa, by_gaps = np.zeros_like(m), np.zeros_like(kappa), np.zeros_like(gaps)
     cells, levels = counts.shape[0], counts.shape[3]
@@ -102,12 +118,13 @@ def evaluate(
         areas = fill_areas(first, last, counts, signed, below, area, weight)
         fill_logarithms(areas, area, log_area, room, more_room)
         add_values(first, last, areas, weight, log_area, is_far, value)
-        for j in range(areas):
-            weight[j] /= area[j]
-        add_gradients(
-            first, last, d, c, m, kappa, gaps, s, density, weight, is_far,
-            by_d, by_c, by_m, by_kappa, by_gaps, by_s,
-        )  # fmt: skip
+        if is_sloped:
+            for j in range(areas):
+                weight[j] /= area[j]
+            add_gradients(
+                first, last, d, c, m, kappa, gaps, s, density, weight, is_far,
+                by_d, by_c, by_m, by_kappa, by_gaps, by_s,
+            )  # fmt: skip
         for i in range(first, last):
             if is_far[i - first]:
                 add_cell(

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.kernel import evaluate
+from hmetad.likelihood.kernel import evaluate_cells
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled, log_tail, mills
 
@@ -77,7 +77,7 @@ def add_value_and_gradient(
     Parameters
     ----------
     parameters, gradient : array, shape (cells, columns)
-        Columns as in `parameter_shapes`.
+        Columns as in `parameter_shapes`. An empty gradient is left so.
     counts : array, shape (cells, 2, 2, K)
     choices : array of int
         As `choices` gives them.
@@ -102,13 +102,19 @@ def add_value_and_gradient(
             kappa[i, r] = ratio * c[i] if is_relative else c[i]
             for k in range(levels - 1):
                 gaps[i, r, k] = math.exp(parameters[i, at_gap + r * (levels - 1) + k])
-    value, by_d, by_c, by_m, by_kappa, by_gaps, by_s = evaluate(counts, d, c, m, kappa, gaps, s)
+    is_sloped = len(gradient) > 0
+    value, by_d, by_c, by_m, by_kappa, by_gaps, by_s = evaluate_cells(
+        counts, d, c, m, kappa, gaps, s, is_sloped
+    )
+    slopes = gradient if is_sloped else np.empty_like(parameters)
     for i in range(cells):
         by_cell[i] += value[i]
         if is_sorted:
             by_cell[i] += add_sorted_criteria(
-                i, parameters, kappa, gaps, at_gap, gradient, by_kappa, by_gaps
+                i, parameters, kappa, gaps, at_gap, slopes, by_kappa, by_gaps
             )
+        if not is_sloped:
+            continue
         for r in range(2):
             column = 2 + (r if own == 2 else 0)
             ratio = parameters[i, column]

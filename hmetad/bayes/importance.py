@@ -1,0 +1,203 @@
+"""Draws of independent cells without a chain, by importance sampling.
+
+Problem whose cells share nothing → free values of every cell, and how good they are. Points come
+from a proposal made of the posterior's own profile along M: a density of M that is linear between
+the logarithms at its nodes, and around the mode that the other parameters have there a t
+distribution of other widths below and above. They are weighed by the posterior, and drawn by weight.
+Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the weights.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hmetad.bayes.cell_profiles import CellDensity, Profiles, profile_cells
+from hmetad.bayes.pareto import smooth_weights
+from hmetad.bayes.problem import Problem
+from hmetad.bayes.program import free_values
+from hmetad.bayes.program_writer import write_program
+from hmetad.likelihood.tails import compiled
+from hmetad.notice_registry import limit
+from hmetad.threads import in_threads
+
+__all__ = ["CellDraws", "draw_cells"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+
+DEGREES_OF_FREEDOM = 6.0
+# Points of a proposal, by draws, and at least; many more where the weights are bad.
+POINTS_PER_DRAW, FEWEST_POINTS, MORE = 2, 4096, 8
+CELLS_AT_ONCE = 48
+
+
+@dataclass(frozen=True)
+class CellDraws:
+    """Draws of every cell.
+
+    Parameters
+    ----------
+    values : array, shape (cells, draws, own)
+        Free values.
+    pareto_k : array, shape (cells,)
+        Shape of the largest weights.
+    effective : array, shape (cells,)
+        Independent draws that the weighted points are worth.
+    """
+
+    values: Floats
+    pareto_k: Floats
+    effective: Floats
+
+    @property
+    def is_bad(self) -> NDArray[np.bool_]:
+        """Which cells have weights that cannot be trusted."""
+        return ~((self.pareto_k <= limit("pareto-k")) & (self.effective >= limit("ess")))
+
+
+def has_separate_cells(problem: Problem) -> bool:
+    """Whether the cells of a problem share nothing, and each has one M that is sampled."""
+    likelihood = problem.likelihood
+    return (
+        not problem.designs
+        and not any(p.hyperpriors for p in likelihood.parameters)
+        and not likelihood.parameter(likelihood.parameter_of_interest).dims
+    )
+
+
+def draw_cells(problem: Problem, draws: int, seed: int) -> CellDraws:
+    """Draws from the posterior of every cell, by importance sampling.
+
+    Parameters
+    ----------
+    problem : Problem
+        With separate cells.
+    draws : int
+    seed : int
+        The draws of a cell rest on it and on the place of the cell alone.
+
+    Returns
+    -------
+    CellDraws
+    """
+    cells = problem.counts.sizes["cell"]
+    seeds = np.random.SeedSequence(seed).spawn(cells)
+    number = max(FEWEST_POINTS, POINTS_PER_DRAW * draws)
+
+    def of_part(places: Integers) -> CellDraws:
+        own = [seeds[place] for place in places]
+        found = draw_part(problem.of_cells(places), draws, number, own)
+        bad = np.flatnonzero(found.is_bad)
+        if bad.size:
+            again = draw_part(
+                problem.of_cells(places[bad]), draws, MORE * number, [own[i] for i in bad]
+            )
+            found.values[bad], found.pareto_k[bad] = again.values, again.pareto_k
+            found.effective[bad] = again.effective
+        return found
+
+    parts = [np.arange(cells)[i : i + CELLS_AT_ONCE] for i in range(0, cells, CELLS_AT_ONCE)]
+    found = in_threads(of_part, parts)
+    names = ("values", "pareto_k", "effective")
+    return CellDraws(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
+
+
+def draw_part(
+    problem: Problem, draws: int, number: int, seeds: Sequence[np.random.SeedSequence]
+) -> CellDraws:
+    """Draws of cells that are worked on side by side, from so many points."""
+    program = write_program(problem)
+    name = problem.spec.named(problem.likelihood.parameter_of_interest)
+    density = CellDensity(program, name)
+    start = free_values(program, problem.start.values)[density.places]
+    profiles = profile_cells(density, start)
+    cells, own = density.places.shape
+    points, log_proposal = np.empty((cells, number, own)), np.empty((cells, number))
+    streams = [np.random.default_rng(seed) for seed in seeds]
+    for i, rng in enumerate(streams):
+        # One point in each of as many equal shares of the probability of M.
+        place = (np.arange(number) + rng.random(number)) / number
+        common = np.sqrt(DEGREES_OF_FREEDOM / rng.chisquare(DEGREES_OF_FREEDOM, number))
+        scores = rng.standard_normal((number, own - 1)) * common[:, None]
+        side = rng.random((number, own - 1))
+        propose(
+            profiles.main[i], profiles.log_mass[i], profiles.centre[i], profiles.axes[i],
+            profiles.scales[i], place, scores, side, points[i], log_proposal[i],
+        )  # fmt: skip
+    log_target = density.value(points)
+    log_ratios = np.where(np.isfinite(log_target), log_target, -np.inf) - log_proposal
+    # In the order of x, which differs from that of the points by the place of M.
+    order = np.argsort(density.places, axis=1)
+    values, k, effective = np.empty((cells, draws, own)), np.empty(cells), np.empty(cells)
+    for i, rng in enumerate(streams):
+        log_weights, k[i] = smooth_weights(log_ratios[i])
+        weights = np.exp(log_weights)
+        effective[i] = 1 / (weights**2).sum()
+        values[i] = points[i][resample(weights, draws, rng)][:, order[i]]
+    return CellDraws(values, k, effective)
+
+
+def resample(weights: Floats, draws: int, rng: np.random.Generator) -> Integers:
+    """Places of points drawn by weight, each as often as its weight says, within one, shuffled."""
+    reached = np.cumsum(weights)
+    steps = (np.arange(draws) + rng.random()) / draws * reached[-1]
+    places = np.minimum(np.searchsorted(reached, steps, side="right"), len(weights) - 1)
+    return rng.permutation(places)
+
+
+@compiled
+def propose(
+    main: Floats,
+    log_mass: Floats,
+    centre: Floats,
+    axes: Floats,
+    scales: Floats,
+    place: Floats,
+    scores: Floats,
+    side: Floats,
+    points: Floats,
+    log_proposal: Floats,
+) -> None:
+    """Points of one cell, (n, own), from its profile and random numbers; their log density.
+
+    `place` are rising probabilities of the main parameter; `scores` t distributed, and `side`
+    uniform, (n, others).
+    """
+    nodes, others = centre.shape
+    top = log_mass.max()
+    mass = np.zeros(nodes)
+    for j in range(1, nodes):
+        rise = log_mass[j] - log_mass[j - 1]
+        mean = math.expm1(rise) / rise if abs(rise) > 1e-8 else 1 + rise / 2
+        width = main[j] - main[j - 1]
+        mass[j] = mass[j - 1] + width * math.exp(log_mass[j - 1] - top) * mean
+    j = 1
+    spread = np.empty(others)
+    for i in range(len(place)):
+        target = place[i] * mass[-1]
+        while mass[j] <= target and j < nodes - 1:
+            j += 1
+        rise = log_mass[j] - log_mass[j - 1]
+        share = (target - mass[j - 1]) / (mass[j] - mass[j - 1])
+        if abs(rise) > 1e-8:
+            share = math.log1p(share * math.expm1(rise)) / rise
+        points[i, 0] = main[j - 1] + share * (main[j] - main[j - 1])
+        square, size = 0.0, 1.0
+        for k in range(others):
+            below = (1 - share) * scales[j - 1, k, 0] + share * scales[j, k, 0]
+            above = (1 - share) * scales[j - 1, k, 1] + share * scales[j, k, 1]
+            is_above = side[i, k] * (below + above) < above
+            spread[k] = abs(scores[i, k]) * (above if is_above else -below)
+            square += scores[i, k] * scores[i, k]
+            size *= (below + above) * ((1 - share) * axes[j - 1, k, k] + share * axes[j, k, k])
+        for k in range(others):
+            value = (1 - share) * centre[j - 1, k] + share * centre[j, k]
+            for q in range(k + 1):
+                value += ((1 - share) * axes[j - 1, k, q] + share * axes[j, k, q]) * spread[q]
+            points[i, k + 1] = value
+        log_t = -(DEGREES_OF_FREEDOM + others) / 2 * math.log1p(square / DEGREES_OF_FREEDOM)
+        log_main = (1 - share) * log_mass[j - 1] + share * log_mass[j]
+        log_proposal[i] = log_main + log_t - math.log(size)
