@@ -7,6 +7,7 @@ variables are computed from the draws.
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
+from importlib.metadata import version
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from hmetad.lazy import import_without
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
 
-__all__ = ["can_sample", "nutpie_model", "sample_compiled"]
+__all__ = ["can_sample", "nutpie_model", "sample_compiled", "sample_values", "tree_of"]
 
 type Floats = NDArray[np.float64]
 
@@ -96,6 +97,16 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     """
     program = write_program(problem)
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
+    x, statistics = sample_values(problem, program, options)
+    said = {"inference_library_version": version("nutpie"), "tuning_steps": options["tune"]}
+    posterior = posterior_of(problem, program, x)
+    return tree_of(problem, posterior, statistics, {"inference_library": "nutpie", **said})
+
+
+def sample_values(
+    problem: Problem, program: Program, options: Mapping[str, Any]
+) -> tuple[Floats, xr.Dataset]:
+    """Free values (chain, draw, size) by nutpie, and its statistics; options as above."""
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
     nutpie = import_without("nutpie", "arviz")
@@ -111,19 +122,19 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
         return_raw_trace=True,
         **tuning,
     )
-    draws, statistics = values_of(trace, program.size, int(options["draws"]))
-    said = {
-        "created_at": datetime.now(UTC).isoformat(),
-        "inference_library": "nutpie",
-        "inference_library_version": nutpie.__version__,
-        "tuning_steps": options["tune"],
-    }
-    posterior = posterior_of(problem, program, draws).assign_attrs(said)
+    return values_of(trace, program.size, int(options["draws"]))
+
+
+def tree_of(
+    problem: Problem, posterior: xr.Dataset, statistics: xr.Dataset, said: Mapping[str, Any]
+) -> xr.DataTree:
+    """Posterior, statistics of the sampler and counts, with what is said of the sampler."""
+    said = {"created_at": datetime.now(UTC).isoformat(), **said}
     index = {str(dim): problem.counts[dim] for dim in problem.counts.dims}
     observed = xr.Dataset({"counts": (problem.counts.dims, problem.counts.values)}, index)
     return xr.DataTree.from_dict(
         {
-            "posterior": posterior,
+            "posterior": posterior.assign_attrs(said),
             "sample_stats": statistics.assign_attrs(said),
             "observed_data": observed,
         }

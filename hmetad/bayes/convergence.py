@@ -17,7 +17,7 @@ from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 
-__all__ = ["convergence_notices", "sampled_variables"]
+__all__ = ["check_variable", "convergence_notices", "sampled_variables"]
 
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 16
@@ -42,7 +42,7 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
         they concern all cells.
     """
     sampled = sampled_variables(fit)
-    found = [*divergence_notice(fit), *one_chain_notice(fit)]
+    found = [*divergence_notice(fit), *one_chain_notice(fit), *weight_notices(fit)]
     if not sampled:
         names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
@@ -97,18 +97,50 @@ def flagged_elements(sampled: xr.Dataset) -> dict[str, dict[str, xr.DataArray]]:
     """Which elements of each variable have a bad R̂ or too few effective draws."""
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
-        last = values.transpose(..., "chain", "draw")
-        shape = last.shape[:-2]
-        rows = last.values.reshape(-1, *last.shape[-2:])
-        parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
-        rhat, bulk, tail = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
+        rhat, bulk, tail = check_variable(values)
         # What does not vary, as the diagonal of a correlation, has no R̂ and needs none.
-        changes = np.ptp(rows, axis=(1, 2)) > 0
-        few = ~(np.minimum(bulk, tail) >= limit("ess"))
-        template = values.isel(chain=0, draw=0, drop=True)
-        for diagnostic, bad in (("rhat", ~(rhat <= limit("rhat"))), ("ess", few)):
-            flags[diagnostic][str(name)] = template.copy(data=(bad & changes).reshape(shape))
+        changes = values.max(["chain", "draw"]) > values.min(["chain", "draw"])
+        flags["rhat"][str(name)] = ~(rhat <= limit("rhat")) & changes
+        flags["ess"][str(name)] = ~((bulk >= limit("ess")) & (tail >= limit("ess"))) & changes
     return flags
+
+
+def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+    """R̂ and effective draws of bulk and tails of every element of a variable.
+
+    Parameters
+    ----------
+    values : DataArray
+        Dims chain, draw and others.
+
+    Returns
+    -------
+    tuple of DataArray
+        With the other dims, as `hmetad.monte_carlo.check_chains` gives them.
+    """
+    last = values.transpose(..., "chain", "draw")
+    rows = last.values.reshape(-1, *last.shape[-2:])
+    parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
+    found = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
+    template = last.isel(chain=0, draw=0, drop=True)
+    rhat, bulk, tail = (template.copy(data=one.reshape(template.shape)) for one in found)
+    return rhat, bulk, tail
+
+
+def weight_notices(fit: xr.DataTree) -> list[Notice]:
+    """Cells whose draws by importance sampling are bad, and that were not sampled by chains."""
+    stats = fit["sample_stats"].to_dataset()
+    if "pareto_k" not in stats:
+        return []
+    weighted = ~stats["by_chains"].values
+    uneven = weighted & ~(stats["pareto_k"].values <= limit("pareto-k"))
+    few = weighted & ~uneven & ~(stats["effective_draws"].values >= limit("ess"))
+    names, cells = spec_of(fit).record.plotted, stats["cell"].values
+    return [
+        notice_of(code, tuple(map(str, cells[bad])), **said)
+        for code, bad, said in (("pareto-k", uneven, {}), ("ess", few, {"names": names}))
+        if bad.any()
+    ]
 
 
 def threshold_notice(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:

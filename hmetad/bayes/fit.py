@@ -14,15 +14,18 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs
+from hmetad.bayes.cell_sampling import sample_cells
 from hmetad.bayes.compiled_sampling import can_sample, sample_compiled
 from hmetad.bayes.convergence import convergence_notices
+from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.problem import build_problem
+from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
+from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import CARRIED_ATTRS, notices, with_notices
@@ -31,6 +34,7 @@ from hmetad.threads import usable_cpus
 __all__ = ["finish_fit", "fit", "with_posterior_notices"]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
+METHODS = ("auto", "nuts", "importance")
 RECORDED_CHOICES = ("meta_criterion",)
 # `convergence_notices` checks more than PyMC does, and once is enough.
 DEFAULTS = {
@@ -48,6 +52,7 @@ def fit(
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
     store: str | Path | None = None,
+    method: str = "auto",
     **sample_kwargs: Any,
 ) -> xr.DataTree:
     """Sample the posterior of a model card.
@@ -72,26 +77,32 @@ def fit(
     store : str or Path, optional
         A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
         whole, or, where the run was cut short, as far as it came, with a notice.
+    method : {"auto", "nuts", "importance"}
+        Chains of the No-U-Turn sampler, or importance sampling, which takes milliseconds a cell and
+        needs cells that share nothing: a card without a formula and hyperpriors, and with one M a
+        cell. ``"auto"`` takes importance sampling where it can and neither `store`, target_accept
+        nor another sampler is asked for; cells whose weights are bad are then sampled by chains.
     **sample_kwargs
         draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores,
         random_seed, target_accept (.8), progressbar, quiet. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
         ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
-        notices.
+        notices. Importance sampling draws as many as all chains, without tuning.
 
     Returns
     -------
     DataTree
         Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
         log_m, meta_c and criteria, with the cells' coordinates. attrs: spec, versions, seed,
-        sampler, density and notices, read with `notices`.
+        method, sampler, density and notices, read with `notices`. By importance sampling,
+        sample_stats has for each cell ``pareto_k``, ``effective_draws`` and ``by_chains``.
 
     Raises
     ------
     InputError
         If the card or the priors are wrong, the counts cannot be modelled, the draws do not fit
-        into memory, or the sampler is not installed.
+        into memory, the sampler is not installed, or the method cannot be used.
     KeyboardInterrupt
         If sampling was interrupted; truncated chains are never returned.
 
@@ -125,7 +136,10 @@ def fit(
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
     is_compiled = store is None and can_sample(problem, options)
     attrs["density"] = "compiled" if is_compiled else "pymc"
-    if is_compiled:
+    attrs["method"] = chosen_method(method, problem, options, is_compiled)
+    if attrs["method"] == "importance":
+        tree = sample_cells(problem, options, may_use_chains=method == "auto")
+    elif is_compiled:
         tree = sample_compiled(problem, options)
     else:
         # PyMC takes seconds to import.
@@ -133,6 +147,19 @@ def fit(
         tree = sampling.sample_pymc(problem, options, counts, store, attrs)
     refuse_truncated(tree, spec.record.results, options["draws"])
     return finish_fit(tree, counts, attrs)
+
+
+def chosen_method(
+    method: str, problem: Problem, options: Mapping[str, Any], is_compiled: bool
+) -> str:
+    """How to sample: "nuts" or "importance"."""
+    if method not in METHODS:
+        raise InputError("method", repr(method), ", ".join(map(repr, METHODS)))
+    can = is_compiled and has_separate_cells(problem) and "target_accept" not in options
+    if method == "importance" and not can:
+        allowed = "a card whose cells share nothing, without store, target_accept and nuts_sampler"
+        raise InputError("method", "'importance'", allowed, "Leave method out.")
+    return "importance" if can and method != "nuts" else "nuts"
 
 
 def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:

@@ -1,9 +1,9 @@
 """Draws of independent cells without a chain, by importance sampling.
 
 Problem whose cells share nothing → free values of every cell, and how good they are. Points come
-from a proposal made of the posterior's own profile along M: a density of M that is linear between
-the logarithms at its nodes, and around the mode that the other parameters have there a t
-distribution of other widths below and above. They are weighed by the posterior, and drawn by weight.
+from a proposal made of the posterior's own profile along M: a density of M with a logarithm linear
+between nodes, and around the mode that the other parameters have there a t distribution with widths
+of its own on both sides of each axis. They are weighed by the posterior, and drawn by weight.
 Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the weights.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_profiles import CellDensity, Profiles, profile_cells
+from hmetad.bayes.cell_profiles import CellDensity, profile_cells
 from hmetad.bayes.pareto import smooth_weights
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import free_values
@@ -23,37 +23,34 @@ from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 
-__all__ = ["CellDraws", "draw_cells"]
+__all__ = ["CellWeights", "fill_cells", "has_separate_cells"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 DEGREES_OF_FREEDOM = 6.0
 # Points of a proposal, by draws, and at least; many more where the weights are bad.
-POINTS_PER_DRAW, FEWEST_POINTS, MORE = 2, 4096, 8
+POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
 CELLS_AT_ONCE = 48
 
 
 @dataclass(frozen=True)
-class CellDraws:
-    """Draws of every cell.
+class CellWeights:
+    """How good the draws of every cell are.
 
     Parameters
     ----------
-    values : array, shape (cells, draws, own)
-        Free values.
     pareto_k : array, shape (cells,)
         Shape of the largest weights.
     effective : array, shape (cells,)
         Independent draws that the weighted points are worth.
     """
 
-    values: Floats
     pareto_k: Floats
     effective: Floats
 
     @property
-    def is_bad(self) -> NDArray[np.bool_]:
+    def are_bad(self) -> NDArray[np.bool_]:
         """Which cells have weights that cannot be trusted."""
         return ~((self.pareto_k <= limit("pareto-k")) & (self.effective >= limit("ess")))
 
@@ -68,47 +65,51 @@ def has_separate_cells(problem: Problem) -> bool:
     )
 
 
-def draw_cells(problem: Problem, draws: int, seed: int) -> CellDraws:
-    """Draws from the posterior of every cell, by importance sampling.
+def fill_cells(
+    problem: Problem, x: Floats, own: Integers, seeds: Sequence[np.random.SeedSequence]
+) -> CellWeights:
+    """Draw from the posterior of every cell, by importance sampling.
 
     Parameters
     ----------
     problem : Problem
         With separate cells.
-    draws : int
-    seed : int
-        The draws of a cell rest on it and on the place of the cell alone.
+    x : array, shape (draws, free)
+        Is filled with free values.
+    own : array of int, shape (cells, own)
+        Places of the free values of each cell, in rising order.
+    seeds : sequence of SeedSequence
+        One for each cell.
 
     Returns
     -------
-    CellDraws
+    CellWeights
     """
-    cells = problem.counts.sizes["cell"]
-    seeds = np.random.SeedSequence(seed).spawn(cells)
-    number = max(FEWEST_POINTS, POINTS_PER_DRAW * draws)
+    cells, draws = len(own), len(x)
+    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * draws))
 
-    def of_part(places: Integers) -> CellDraws:
-        own = [seeds[place] for place in places]
-        found = draw_part(problem.of_cells(places), draws, number, own)
-        bad = np.flatnonzero(found.is_bad)
-        if bad.size:
-            again = draw_part(
-                problem.of_cells(places[bad]), draws, MORE * number, [own[i] for i in bad]
-            )
-            found.values[bad], found.pareto_k[bad] = again.values, again.pareto_k
-            found.effective[bad] = again.effective
+    def fill_part(places: Integers, number: int = number, is_again: bool = False) -> CellWeights:
+        part = problem.of_cells(places)
+        values, found = draw_part(part, draws, number, [seeds[i] for i in places])
+        x[:, own[places]] = values.transpose(1, 0, 2)
+        bad = np.flatnonzero(found.are_bad)
+        if bad.size and not is_again:
+            again = fill_part(places[bad], MORE * number, is_again=True)
+            found.pareto_k[bad], found.effective[bad] = again.pareto_k, again.effective
         return found
 
     parts = [np.arange(cells)[i : i + CELLS_AT_ONCE] for i in range(0, cells, CELLS_AT_ONCE)]
-    found = in_threads(of_part, parts)
-    names = ("values", "pareto_k", "effective")
-    return CellDraws(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
+    found = in_threads(fill_part, parts)
+    return CellWeights(
+        np.concatenate([one.pareto_k for one in found]),
+        np.concatenate([one.effective for one in found]),
+    )
 
 
 def draw_part(
     problem: Problem, draws: int, number: int, seeds: Sequence[np.random.SeedSequence]
-) -> CellDraws:
-    """Draws of cells that are worked on side by side, from so many points."""
+) -> tuple[Floats, CellWeights]:
+    """Draws (cells, draws, own) of cells that are worked on side by side, from so many points."""
     program = write_program(problem)
     name = problem.spec.named(problem.likelihood.parameter_of_interest)
     density = CellDensity(program, name)
@@ -137,7 +138,7 @@ def draw_part(
         weights = np.exp(log_weights)
         effective[i] = 1 / (weights**2).sum()
         values[i] = points[i][resample(weights, draws, rng)][:, order[i]]
-    return CellDraws(values, k, effective)
+    return values, CellWeights(k, effective)
 
 
 def resample(weights: Floats, draws: int, rng: np.random.Generator) -> Integers:

@@ -81,7 +81,7 @@ TargetAccept = Annotated[
         min=0.5,
         max=0.999,
         metavar="P",
-        help="Target acceptance; raise it against divergences. 0.8, or 0.9 with few groups.",
+        help="Target acceptance of chains; raise it against divergences. 0.8 unless given.",
     ),
 ]
 Seed = Annotated[

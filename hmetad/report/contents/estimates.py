@@ -3,13 +3,12 @@
 Fit (DataTree), or Dataset of measures → data frame; and fit → diagnostics by name.
 """
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
-from hmetad.bayes.convergence import sampled_variables
+from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
 
@@ -66,13 +65,15 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
     names = [name for name in wanted if name in sampled]
     posterior = sampled[names]
-    bounds = az.eti(posterior, prob=ci_prob)
+    outside = (1 - ci_prob) / 2
+    ends = {"lower": outside, "upper": 1 - outside}
     summary = posterior.mean(["chain", "draw"], skipna=False)
     sides = [f"{name}_{side}" for name in names for side in ("lower", "upper")]
     refuse_same_names(summary.coords, sides)
     for name in names:
-        for side in ("lower", "upper"):
-            summary[f"{name}_{side}"] = bounds[name].sel(ci_bound=side, drop=True)
+        for side, prob in ends.items():
+            bound = posterior[name].quantile(prob, ["chain", "draw"], skipna=False)
+            summary[f"{name}_{side}"] = bound.drop_vars("quantile")
     return summary.to_dataframe().reset_index()
 
 
@@ -118,13 +119,17 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     """
     likelihood = spec_of(fit).record
     sampled = sampled_variables(fit)
-    rhat = az.rhat(sampled, method="rank").to_array().max()
-    posterior = fit["posterior"].to_dataset()[likelihood.plotted]
-    bulk, tail = (az.ess(posterior, method=kind).min() for kind in ("bulk", "tail"))
+    rhat = max(float(check_variable(values)[0].max()) for values in sampled.values())
+    plotted = fit["posterior"].to_dataset()[likelihood.plotted]
+    _, bulk, tail = (float(one.min()) for one in check_variable(plotted))
+    stats = fit["sample_stats"].to_dataset()
+    if "effective_draws" in stats:
+        worth = stats["effective_draws"].where(~stats["by_chains"], np.inf).min().item()
+        bulk, tail = min(bulk, worth), min(tail, worth)
     return {
         "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
-        "rhat": float(rhat),
+        "rhat": rhat,
         "ess_bulk": int(bulk),
         "ess_tail": int(tail),
-        "divergences": int(fit["sample_stats"]["diverging"].sum()),
+        "divergences": int(stats["diverging"].sum()),
     }

@@ -9,6 +9,7 @@ import xarray as xr
 
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.mle.measure import measure
+from hmetad.notice_registry import limit
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
 from hmetad.plots.intervals import describe_intervals
@@ -24,11 +25,15 @@ __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
 METHOD = (
-    "Counts were modelled by the card {card} of hmetad: {method} {draws} draws of "
-    "{chains} chains were sampled by {sampler} (seed {seed}) and checked by rank-normalised R̂ and "
-    "effective sample sizes (Vehtari et al., 2021). Cells of one fit are compared draw by draw; "
-    "verdicts follow Kruschke (2018)."
+    "Counts were modelled by the card {card} of hmetad: {method} {draws} draws of {sampling}. "
+    "Cells of one fit are compared draw by draw; verdicts follow Kruschke (2018)."
 )
+SAMPLING = {
+    "nuts": "{chains} chains were sampled by {sampler} (seed {seed}) and checked by "
+    "rank-normalised R̂ and effective sample sizes (Vehtari et al., 2021)",
+    "importance": "each cell were made by importance sampling (seed {seed}) and checked by the "
+    "Pareto k of their weights (Vehtari et al., 2024){again}",
+}
 CHECKED = (
     "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
     "leave the bands, the evidence is not as the model has it, and {symbol} means less."
@@ -103,13 +108,19 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
 
 def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block]:
     """Model, priors, convergence, a paragraph to cite from, and how to run it again."""
-    posterior = fit["posterior"]
+    posterior, stats = fit["posterior"], fit["sample_stats"].to_dataset()
+    # Fits of older versions do not say how they were sampled: by chains.
+    sampling = SAMPLING[fit.attrs.get("method", "nuts")]
+    number = int(stats["by_chains"].sum()) if "by_chains" in stats else 0
     said = METHOD.format(
-        **{k: fit.attrs[k] for k in ("sampler", "seed")},
+        sampling=sampling.format(
+            **{k: fit.attrs[k] for k in ("sampler", "seed")},
+            chains=posterior.sizes["chain"],
+            again=f"; {number} with k above {limit('pareto-k')} by chains" if number else "",
+        ),
         card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
         method=method_of(spec),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
-        chains=posterior.sizes["chain"],
     )
     versions = ", ".join(f"{k} {v}" for k, v in read_attr(fit.attrs, "versions").items())
     session = [f"Versions: {versions}."]

@@ -1,0 +1,65 @@
+"""Sampling cells that share nothing: by importance, and by chains where its weights are bad.
+
+Problem and options → DataTree as a sampler of chains gives it.
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.compiled_sampling import sample_values, tree_of
+from hmetad.bayes.expand import posterior_of
+from hmetad.bayes.importance import fill_cells
+from hmetad.bayes.problem import Problem
+from hmetad.bayes.program_writer import write_program
+
+__all__ = ["sample_cells"]
+
+
+def sample_cells(
+    problem: Problem, options: Mapping[str, Any], *, may_use_chains: bool
+) -> xr.DataTree:
+    """Draw from the posterior of every cell by importance sampling.
+
+    Parameters
+    ----------
+    problem : Problem
+        With separate cells.
+    options : mapping of str to object
+        draws, tune, chains, cores, random_seed; progressbar, quiet.
+    may_use_chains : bool
+        Whether cells with bad weights are sampled again, by nutpie.
+
+    Returns
+    -------
+    DataTree
+        Groups posterior, sample_stats and observed_data; sample_stats has, by cell, ``pareto_k``,
+        ``effective_draws`` and ``by_chains``.
+    """
+    program = write_program(problem)
+    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
+    cells, chains, draws = len(program.counts), int(options["chains"]), int(options["draws"])
+    own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
+    x = np.empty((chains, draws, program.size))
+    seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
+    found = fill_cells(problem, x.reshape(chains * draws, -1), own, seeds)
+    sizes = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    diverging = (("chain", "draw"), np.zeros((chains, draws), dtype=bool))
+    statistics = xr.Dataset({"diverging": diverging}, sizes)
+    again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
+    if again.size:
+        part = problem.of_cells(again)
+        values, statistics = sample_values(part, write_program(part), options)
+        theirs = write_program(part).owners
+        x[..., own[again]] = values[..., np.argsort(theirs, kind="stable").reshape(again.size, -1)]
+    statistics = statistics.assign_coords(cell=problem.counts["cell"].values).assign(
+        pareto_k=("cell", found.pareto_k),
+        effective_draws=("cell", found.effective),
+        by_chains=("cell", np.isin(np.arange(cells), again)),
+    )
+    said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
+    return tree_of(problem, posterior_of(problem, program, x), statistics, said)

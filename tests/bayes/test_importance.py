@@ -1,0 +1,165 @@
+"""Draws by importance sampling are those of the posterior, and bad weights are found."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from hmetad import InputError, ModelSpec, fit, load_model, notices, simulate_counts
+from hmetad.bayes import importance
+from hmetad.bayes.cell_profiles import CellDensity, profile_cells
+from hmetad.bayes.density import evaluate_parts, log_density
+from hmetad.bayes.packing import pack
+from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program import free_values
+from hmetad.bayes.program_writer import write_program
+from hmetad.monte_carlo import effective_draws
+
+QUIET = {"progressbar": False, "quiet": True}
+# d′ = 0, M near 0 and above 1, ratings that nobody used, and trials from few to many.
+TRUTHS = (
+    [0.0, 0.4, 1.0, 1.5, 2.5, 3.0],
+    [1.0, 0.1, 1.4, 0.02, 0.8, 0.6],
+    [0.3, 0, -0.4, 0, 0.6, 0],
+)
+TRIALS = (30, 60, 150, 400, 1000, 2000)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    tables = [
+        simulate_counts(d, m_ratio=m, c=c, trials=n, ratings=4, seed=i).assign_coords(
+            cell=[f"c{i}"]
+        )
+        for i, (d, m, c, n) in enumerate(zip(*TRUTHS, TRIALS, strict=True))
+    ]
+    return xr.concat(tables, "cell")
+
+
+@pytest.mark.parametrize("name", ["individual", "hmetad_single", "dmc"])
+def test_the_density_without_a_gradient_is_the_same(counts, name):
+    program = write_program(build_problem(counts, load_model(name)))
+    x = np.random.default_rng(1).normal(0, 0.5, program.size)
+    values, none = np.zeros(len(program.counts)), np.empty(0)
+    shared = evaluate_parts(x, pack(program), values, none)
+    assert shared + values.sum() == pytest.approx(log_density(program)(x)[0], rel=1e-12)
+    # A cell's part is that of the cell by itself.
+    alone = build_problem(counts, load_model(name)).of_cells(np.array([2]))
+    own = np.flatnonzero(program.owners == 2)
+    value, _ = log_density(write_program(alone))(x[own])
+    assert values[2] + shared / len(values) == pytest.approx(value, rel=1e-9)
+
+
+def test_nodes_are_modes_of_the_other_parameters(counts):
+    problem = build_problem(counts, load_model("individual"))
+    program = write_program(problem)
+    density = CellDensity(program, "log_m")
+    profiles = profile_cells(density, free_values(program, problem.start.values)[density.places])
+    for j in range(0, profiles.main.shape[1], 5):
+        points = np.concatenate([profiles.main[:, j, None], profiles.centre[:, j]], axis=1)
+        _, slope = density.gradient(points)
+        # In standard deviations of the parameters.
+        decrement = np.einsum("nij,ni->nj", profiles.axes[:, j], slope[:, 1:])
+        assert abs(decrement).max() < 0.3
+    # On both sides it goes on until little is left.
+    fall = profiles.log_mass.max(axis=1, keepdims=True) - profiles.log_mass[:, [0, -1]]
+    assert (fall > 8).all()
+
+
+def draws_of(tree, name):
+    return tree["posterior"][name].transpose("cell", ..., "chain", "draw").values
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "model",
+    [
+        "individual",
+        "hmetad_single",
+        "dmc",
+        ModelSpec("own", likelihood="meta-d", scale="m"),
+        ModelSpec("own", likelihood="meta-d", meta_criterion="absolute", scale="meta_d"),
+        ModelSpec("own", likelihood="unequal-variance"),
+    ],
+    ids=lambda model: (
+        model if isinstance(model, str) else f"{model.likelihood}-{model.choices['scale']}"
+    ),
+)
+def test_chains_have_the_same_posterior(counts, model):
+    ours = fit(counts, model, draws=4000, random_seed=1, **QUIET)
+    theirs = fit(
+        counts, model, draws=10_000, tune=1000, method="nuts", target_accept=0.95, random_seed=2,
+        **QUIET,
+    )  # fmt: skip
+    assert (ours.attrs["method"], theirs.attrs["method"]) == ("importance", "nuts")
+    assert not ours["sample_stats"]["by_chains"].any()
+    for name in ("dprime", "c", "m_ratio", "meta_d", "criteria"):
+        a, b = draws_of(ours, name), draws_of(theirs, name)
+        a, b = (x.reshape(-1, *x.shape[-2:]) for x in (a, b))
+        worth = effective_draws(b)
+        flat_a, flat_b = a.reshape(len(a), -1), b.reshape(len(b), -1)
+        sd = flat_b.std(axis=1)
+        error = 4 * np.sqrt(1 / worth + 1 / 4000)
+        assert (abs(flat_a.mean(axis=1) - flat_b.mean(axis=1)) / sd < 0.03 + error).all()
+        ends = (np.quantile(x, [0.025, 0.5, 0.975], axis=1) for x in (flat_a, flat_b))
+        assert (abs(np.subtract(*ends)) / sd < 0.15 + error).all()
+
+
+def test_draws_of_a_cell_rest_on_the_seed_and_its_place_alone(counts):
+    whole = fit(counts, draws=200, chains=2, random_seed=3, **QUIET)
+    again = fit(counts, draws=200, chains=2, random_seed=3, **QUIET)
+    first = fit(counts.isel(cell=slice(2)), draws=200, chains=2, random_seed=3, **QUIET)
+    other = fit(counts, draws=200, chains=2, random_seed=4, **QUIET)
+    a = draws_of(whole, "log_m")
+    np.testing.assert_array_equal(a, draws_of(again, "log_m"))
+    np.testing.assert_allclose(a[:2], draws_of(first, "log_m"), rtol=1e-9)
+    assert not np.allclose(a, draws_of(other, "log_m"))
+    assert set(whole["sample_stats"]) == {
+        "diverging", "pareto_k", "effective_draws", "by_chains",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def spoilt(monkeypatch):
+    """Weights of one cell of 60 trials are bad, however many points there are."""
+    draw = importance.draw_part
+
+    def spoil(problem, *rest):
+        values, found = draw(problem, *rest)
+        found.pareto_k[problem.counts.sum(["stimulus", "response", "rating"]).values == 60] = 0.8
+        return values, found
+
+    monkeypatch.setattr(importance, "draw_part", spoil)
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_cells_with_bad_weights_are_sampled_by_chains(counts):
+    found = fit(counts, random_seed=1, **QUIET)
+    assert found["sample_stats"]["by_chains"].values.tolist() == [False, True, *[False] * 4]
+    assert "n_steps" in found["sample_stats"]
+    assert "pareto-k" not in [notice.code for notice in notices(found)]
+    chains = fit(counts, method="nuts", random_seed=2, **QUIET)
+    a, b = (draws_of(tree, "log_m") for tree in (found, chains))
+    sd = b.std(axis=(1, 2))
+    assert (abs(a.mean(axis=(1, 2)) - b.mean(axis=(1, 2))) / sd < 0.12).all()
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_bad_weights_are_said_of_their_cell_alone(counts):
+    found = fit(counts, method="importance", random_seed=1, **QUIET)
+    assert not found["sample_stats"]["by_chains"].any()
+    (notice,) = (one for one in notices(found) if one.code == "pareto-k")
+    assert notice.cells == ("c1",)
+    assert notice.severity == "error"
+
+
+def test_what_cannot_be_weighed_is_sampled_by_chains_or_refused(counts):
+    short = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, **QUIET}
+    people = counts.assign_coords(subject=("cell", counts["cell"].values))
+    assert fit(people, "group", **short).attrs["method"] == "nuts"
+    assert fit(counts, target_accept=0.9, **short).attrs["method"] == "nuts"
+    separate = ModelSpec("own", likelihood="response-conditional")
+    assert fit(counts, separate, **short).attrs["method"] == "nuts"
+    with pytest.raises(InputError, match="cells share nothing"):
+        fit(people, "group", method="importance", **short)
+    with pytest.raises(InputError, match="'auto', 'nuts', 'importance'"):
+        fit(counts, method="laplace", **short)
