@@ -1,7 +1,7 @@
 """Fit the same counts under other choices, to see whether the answer changes.
 
 Fit (DataTree) → fits of the same counts, by the choice that differs: the rule for the meta-level
-criterion, and the width of the priors of M.
+criterion, the width of the priors of M, and how fine the ratings are.
 """
 
 import math
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
@@ -20,6 +21,7 @@ from hmetad.likelihood.priors import Prior
 __all__ = ["other_choices", "sensitivity"]
 
 WIDTHS = {"half as wide": 0.5, "twice as wide": 2.0}
+COARSER, FEWEST_RATINGS = "ratings taken together in pairs", 4
 
 
 @check_inputs(fit=with_posterior)
@@ -71,7 +73,8 @@ def sensitivity(
     }
     found = {}
     for name, spec in chosen_models(fit, choices).items():
-        found[name] = sample(counts, spec, **options)
+        is_coarser = name == COARSER and not isinstance(choices, Mapping)
+        found[name] = sample(coarser(counts) if is_coarser else counts, spec, **options)
         found[name].attrs["choice"] = name
     return found
 
@@ -89,8 +92,10 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     -------
     dict of str to ModelSpec
         Other choices of the likelihood that matter, of meta-d′ the other rule for κ (not for
-        HMeta-d's criteria, whose prior begins at κ = c); and priors of M half and twice as wide:
-        every scale among them, that of intercepts, slopes and standard deviations between groups.
+        HMeta-d's criteria, whose prior begins at κ = c); priors of M half and twice as wide: every
+        scale among them, that of intercepts, slopes and standard deviations between groups. With
+        four ratings or more also the model itself, for ratings taken together in pairs, the lowest
+        two first.
 
     Examples
     --------
@@ -102,6 +107,7 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     κ = c instead of κ = M·c
     priors of M half as wide
     priors of M twice as wide
+    ratings taken together in pairs
     """
     if not isinstance(fit, xr.DataTree):
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
@@ -119,7 +125,17 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
             for name, prior in spec.priors.items()
         }
         models[f"priors of {record.symbol} {width}"] = replace(spec, priors=priors)
+    if is_fit(fit) and fit["observed_data"].sizes["rating"] >= FEWEST_RATINGS:
+        models[COARSER] = spec
     return models
+
+
+def coarser(counts: xr.DataArray) -> xr.DataArray:
+    """Count table whose ratings are taken together in pairs, the lowest two first."""
+    table = counts.transpose(..., "rating")
+    sums = np.add.reduceat(table.values, np.arange(0, table.sizes["rating"], 2), axis=-1)
+    found = table.isel(rating=slice(sums.shape[-1])).copy(data=sums)
+    return found.assign_coords(rating=np.arange(1, sums.shape[-1] + 1))
 
 
 def widen(prior: Prior, factor: float) -> Prior:

@@ -123,11 +123,13 @@ def compare(
     ] = False,
     rank: Annotated[bool, typer.Option("--rank", help="Also rank the levels.")] = False,
     sensitivity: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--sensitivity", help="Fit again with the other κ and other priors, and decide."
+            "--sensitivity/--no-sensitivity",
+            help="Fit again with the other κ, other priors and fewer ratings, and decide; a report "
+            "does so unless told not to.",
         ),
-    ] = False,
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -140,9 +142,11 @@ def compare(
     """Compare cells of fits, and judge each difference by a ROPE."""
     chosen = chosen_format(print_as, as_json)
     needs_over(over, kind, within=within, against=against, matrix=matrix, rank=rank)
-    limits = limits_for(kind, rope, sensitivity)
+    limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
-    refuse_csv(chosen, path, rank=rank, sensitivity=sensitivity)
+    refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
+    if sensitivity is None:
+        sensitivity = limits is not None and path is not None and path.suffix in REPORTS
     paths = named_fits(files)
     if path is not None:
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))

@@ -20,7 +20,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.bayes.problem import designs_of, priors_of
-from hmetad.bayes.sensitivity import other_choices, widen
+from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
 from hmetad.bayes.spec import ModelSpec
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
@@ -59,7 +59,7 @@ def stated(name, counts):
 
 
 def test_each_refit_differs_in_the_choice_it_is_named_for(first, refits):
-    assert list(refits) == [KAPPA, NARROW, WIDE]
+    assert list(refits) == [KAPPA, NARROW, WIDE, COARSER]
     base = spec_of(first)
     assert spec_of(refits[KAPPA]) == replace(base, meta_criterion="absolute")
     for name, sd in ((NARROW, 0.5), (WIDE, 2.0)):
@@ -71,8 +71,10 @@ def test_each_refit_differs_in_the_choice_it_is_named_for(first, refits):
 
 
 def test_refits_have_the_counts_the_seed_and_the_draws_of_the_fit(first, refits):
-    for tree in refits.values():
-        xr.testing.assert_equal(tree["observed_data"]["counts"], first["observed_data"]["counts"])
+    for name, tree in refits.items():
+        counts = first["observed_data"]["counts"]
+        expected = coarser(counts) if name == COARSER else counts
+        xr.testing.assert_equal(tree["observed_data"]["counts"], expected)
         assert tree.attrs["seed"] == "4"
         assert tree["posterior"].sizes["draw"] == 3000
         assert tree["posterior"].sizes["chain"] == 2
@@ -181,3 +183,14 @@ def test_what_cannot_be_chosen_is_refused(first):
         sensitivity(first, ["priors of M half wide"])
     with pytest.raises(InputError, match="fit: got Dataset"):
         sensitivity(xr.Dataset())
+
+
+def test_ratings_are_taken_together_in_pairs_from_the_lowest():
+    counts = simulate_counts([1.2, 1.5], m_ratio=0.8, ratings=5, trials=400, seed=1)
+    found = coarser(counts)
+    values = counts.sel(rating=[1, 3]).values + counts.sel(rating=[2, 4]).values
+    np.testing.assert_array_equal(found.sel(rating=[1, 2]).values, values)
+    np.testing.assert_array_equal(found.sel(rating=3).values, counts.sel(rating=5).values)
+    assert found["cell"].equals(counts["cell"])
+    few = fit(simulate_counts(1.2, ratings=3, seed=1), draws=50, chains=2, random_seed=1, **QUIET)
+    assert COARSER not in other_choices(few)

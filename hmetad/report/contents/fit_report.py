@@ -184,12 +184,12 @@ def headed_by(name: str, block: Block) -> Block:
 
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:
     """Data, model, seed and versions, for the head of the page."""
-    versions = read_attr(fit.attrs, "versions")
+    versions, sampler = read_attr(fit.attrs, "versions"), fit.attrs["sampler"]
     return (
         ("Model", fit.attrs["model"]),
         ("Trials", f"{int(fit['observed_data']['counts'].sum()):,}"),
         ("Seed", fit.attrs["seed"]),
-        *((name, versions[name]) for name in ("hmetad", "pymc")),
+        *((x, versions[x]) for x in dict.fromkeys(("hmetad", sampler)) if x in versions),
     )
 
 
