@@ -38,6 +38,7 @@ def test_the_cards_of_the_package_are_listed():
         "dmc",
         "group",
         "group_comparison",
+        "group_m",
         "hmetad_group",
         "hmetad_single",
         "individual",
