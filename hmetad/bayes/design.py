@@ -301,7 +301,24 @@ def parse_block(
     effects = sum(term.columns.shape[1] for term in terms)
     name = f"{group.written}|{factor}"
     is_correlated = group.is_correlated and may_correlate and effects > 1
-    return Block(name, factor, np.array(groups), index, renamed, is_correlated)
+    block = Block(name, factor, np.array(groups), index, renamed, is_correlated)
+    if is_correlated and new is None:
+        refuse_unseen_correlation(block, argument)
+    return block
+
+
+def refuse_unseen_correlation(block: Block, argument: str) -> None:
+    """Raise where no group is seen under two conditions, so that no correlation can be seen."""
+    columns = block.columns
+    for group in range(len(block.groups)):
+        if np.linalg.matrix_rank(columns[block.index == group]) > 1:
+            return
+    raise InputError(
+        argument,
+        f"({block.name.replace('|', ' | ')}), and no {block.factor} seen under two conditions",
+        "correlated effects of groups that have cells in two conditions or more",
+        "Leave the effect out of the brackets, or write || for effects without a correlation.",
+    )
 
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -79,8 +79,8 @@ def fit(
         whole, or, where the run was cut short, as far as it came, with a notice.
     method : {"auto", "nuts", "importance"}
         Chains of the No-U-Turn sampler, or importance sampling, which takes milliseconds a cell and
-        needs cells that share nothing: a card without a formula and hyperpriors, and with one M a
-        cell. ``"auto"`` takes importance sampling where it can and neither `store`, target_accept
+        needs cells that share nothing: a card without a formula and hyperpriors, with one M a cell
+        and at most 12 ratings. ``"auto"`` takes it where it can and neither `store`, target_accept
         nor another sampler is asked for; cells whose weights are bad are then sampled by chains.
     **sample_kwargs
         draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores,
@@ -157,7 +157,10 @@ def chosen_method(
         raise InputError("method", repr(method), ", ".join(map(repr, METHODS)))
     can = is_compiled and has_separate_cells(problem) and "target_accept" not in options
     if method == "importance" and not can:
-        allowed = "a card whose cells share nothing, without store, target_accept and nuts_sampler"
+        allowed = (
+            "a card whose cells share nothing, at most 12 ratings, and no store, target_accept or "
+            "nuts_sampler"
+        )
         raise InputError("method", "'importance'", allowed, "Leave method out.")
     return "importance" if can and method != "nuts" else "nuts"
 

@@ -31,7 +31,10 @@ type Integers = NDArray[np.int64]
 DEGREES_OF_FREEDOM = 6.0
 # Points of a proposal, by draws, and at least; many more where the weights are bad.
 POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
-CELLS_AT_ONCE = 48
+# Numbers held at once by a thread, and cells: their gradients are taken side by side.
+NUMBERS_AT_ONCE, CELLS_AT_ONCE = 2**23, 48
+# Values of a cell beyond which a proposal is too far from the posterior: 12 ratings have 25.
+MOST_VALUES = 25
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,12 @@ class CellWeights:
 
 
 def has_separate_cells(problem: Problem) -> bool:
-    """Whether the cells of a problem share nothing, and each has one M that is sampled."""
-    likelihood = problem.likelihood
+    """Whether cells share nothing, and each has one M that is sampled and not too many ratings."""
+    likelihood, ratings = problem.likelihood, problem.counts.sizes["rating"]
+    own = sum(int(np.prod(p.shape(ratings), dtype=int)) for p in likelihood.parameters)
     return (
         not problem.designs
+        and own <= MOST_VALUES
         and not any(p.hyperpriors for p in likelihood.parameters)
         and not likelihood.parameter(likelihood.parameter_of_interest).dims
     )
@@ -85,21 +90,26 @@ def fill_cells(
     -------
     CellWeights
     """
-    cells, draws = len(own), len(x)
-    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * draws))
+    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * len(x)))
 
-    def fill_part(places: Integers, number: int = number, is_again: bool = False) -> CellWeights:
+    def parts_of(places: Integers, number: int) -> list[Integers]:
+        step = min(CELLS_AT_ONCE, max(1, NUMBERS_AT_ONCE // (number * own.shape[1])))
+        return [places[i : i + step] for i in range(0, len(places), step)]
+
+    def fill_part(places: Integers, number: int) -> CellWeights:
         part = problem.of_cells(places)
-        values, found = draw_part(part, draws, number, [seeds[i] for i in places])
+        values, found = draw_part(part, len(x), number, [seeds[i] for i in places])
         x[:, own[places]] = values.transpose(1, 0, 2)
-        bad = np.flatnonzero(found.are_bad)
-        if bad.size and not is_again:
-            again = fill_part(places[bad], MORE * number, is_again=True)
+        return found
+
+    def fill_twice(places: Integers) -> CellWeights:
+        found = fill_part(places, number)
+        for bad in parts_of(np.flatnonzero(found.are_bad), MORE * number):
+            again = fill_part(places[bad], MORE * number)
             found.pareto_k[bad], found.effective[bad] = again.pareto_k, again.effective
         return found
 
-    parts = [np.arange(cells)[i : i + CELLS_AT_ONCE] for i in range(0, cells, CELLS_AT_ONCE)]
-    found = in_threads(fill_part, parts)
+    found = in_threads(fill_twice, parts_of(np.arange(len(own)), number))
     return CellWeights(
         np.concatenate([one.pareto_k for one in found]),
         np.concatenate([one.effective for one in found]),

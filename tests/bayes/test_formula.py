@@ -55,7 +55,7 @@ def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
     "formula",
     [
         "task + (1|subject) - 1",
-        "(1 + age|subject) - 1 + task",
+        "(1 + level|subject) - 1 + task",
         "task + (1|subject) + level - task",
         "task*level - task:level + (1|subject) - 1 + (0 + level|subject:task)",
         "-1 + (1|subject) + age",
