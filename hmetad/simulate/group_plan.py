@@ -35,7 +35,7 @@ from hmetad.results import attrs_of
 from hmetad.simulate.group_outcomes import summarise_studies
 from hmetad.simulate.guesses import population_of, truth_value
 from hmetad.simulate.outcomes import VERDICTS
-from hmetad.simulate.plan_sizes import planned_sizes, refuse_large, sampling_of
+from hmetad.simulate.plan_sizes import people_of, planned_sizes, refuse_large, sampling_of
 from hmetad.simulate.questions import QUESTIONS
 from hmetad.simulate.study_folder import (
     Key,
@@ -52,6 +52,13 @@ __all__ = ["AskedQuestion", "plan_groups"]
 AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
 
 
+def number_or_none(argument: str, value: Any) -> None:
+    """Refuse what is neither None nor a whole number: a generator cannot be kept in a folder."""
+    if isinstance(value, np.random.Generator):
+        raise InputError(argument, "a Generator", "None or a whole number of at least 0")
+    seed_or_none(argument, value)
+
+
 def pilot_or_none(argument: str, value: Any) -> None:
     """Refuse what is neither None nor a fit."""
     if value is not None:
@@ -59,7 +66,11 @@ def pilot_or_none(argument: str, value: Any) -> None:
 
 
 @check_inputs(
-    skip=("client",), gaps=arrays_of_numbers, seed=seed_or_none, pilot=pilot_or_none, cores=whole(1)
+    skip=("client",),
+    gaps=arrays_of_numbers,
+    pilot=pilot_or_none,
+    cores=whole(1),
+    seed=number_or_none,
 )
 def plan_groups(
     question: AskedQuestion,
@@ -103,7 +114,8 @@ def plan_groups(
         (multitask); the correlation of log M between two tasks (multitask); the change of log M
         for one standard deviation of a covariate of the people (regression).
     subjects : sequence of int, shape (numbers,)
-        People, in each group where there are two. At least 2, and 3 for a correlation or slope.
+        People of a study; of two groups, half are in each. At least 2, of a correlation or slope 3,
+        of two groups 4.
     trials : sequence of int, shape (sizes,)
         Trials of one person in one task; at least 2.
     effect : float, optional
@@ -193,7 +205,7 @@ def plan_groups(
     >>> plan["probability"].dims, plan.attrs["judged"]
     (('subjects', 'trials', 'verdict'), 'mean of log M')
     """
-    people = planned_sizes("subjects", subjects, QUESTIONS[question].fewest)
+    people = people_of(QUESTIONS[question], subjects)
     sizes = planned_sizes("trials", trials, 2)
     studies = planned_sizes("n", [n], 2)[0]
     check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)

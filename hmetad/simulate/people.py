@@ -66,7 +66,7 @@ def simulate_people(
     question : str
         A key of `QUESTIONS`.
     subjects : int
-        People, of each group where there are two.
+        People; of two groups, half are in each.
     trials : int
         Of one person in one task.
     rng : Generator
@@ -81,12 +81,12 @@ def simulate_people(
     --------
     >>> truth = Population(0.2, 0.8, 0.3, 1.5, 0.3, 0.0, 0.2, ((0.5,) * 3,) * 2, 0.2, 0.0)
     >>> rng = np.random.default_rng(1)
-    >>> counts = simulate_people(truth, "difference", 10, 100, rng)
+    >>> counts = simulate_people(truth, "difference", 20, 100, rng)
     >>> counts.shape, counts["group"].values[[0, -1]].tolist()
     ((20, 2, 2, 4), ['a', 'b'])
     """
     asked = QUESTIONS[question]
-    shape = (subjects * asked.groups, asked.tasks)
+    shape = (subjects, asked.tasks)
     covariate = standardised(rng.standard_normal(shape[0])) if question == "slope" else None
     log_m = people_log_m(population, question, shape, covariate, rng)
     lowest = -population.dprime / population.dprime_sd if population.dprime_sd else 0.0

@@ -16,12 +16,31 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.memory import refuse_memory
 from hmetad.simulate.questions import Question
 
-__all__ = ["planned_sizes", "refuse_large", "sampling_of"]
+__all__ = ["people_of", "planned_sizes", "refuse_large", "sampling_of"]
 
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2}
 FEWEST = {"draws": 4, "tune": 1, "chains": 2}
 # Of a study that is kept: some numbers, each an object of Python.
 STUDY_BYTES = 1000
+
+
+def people_of(question: Question, given: Sequence[int]) -> list[int]:
+    """Numbers of people to plan for, which can be parted into the groups of a question.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.questions import QUESTIONS
+    >>> people_of(QUESTIONS["difference"], [15])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: subjects: got 15, allowed is even numbers. Half of the people are \
+in each group.
+    """
+    people = planned_sizes("subjects", given, question.fewest)
+    for number in people:
+        if number % question.groups:
+            step = "Half of the people are in each group."
+            raise InputError("subjects", str(number), "even numbers", step)
+    return people
 
 
 def planned_sizes(argument: str, given: Sequence[int], least: int) -> list[int]:
@@ -86,7 +105,7 @@ def refuse_large(
         If so.
     """
     refuse_memory("n", f"{studies} studies", STUDY_BYTES * studies)
-    cells = max(people) * question.groups * question.tasks
+    cells = max(people) * question.tasks
     dims = ("cell", "stimulus", "response", "rating")
     counts = xr.DataArray(np.broadcast_to(0, (cells, 2, 2, ratings)), dims=dims)
     drawn = sampling["draws"] + sampling["tune"]

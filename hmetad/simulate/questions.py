@@ -26,7 +26,7 @@ class Question:
     groups, tasks : int
         Groups of people, and tasks of each person.
     fewest : int
-        People of a group without whom there is no answer.
+        People without whom there is no answer.
     has_effect : bool
         Whether the truth is an effect; else it is log M itself.
     """
@@ -55,6 +55,7 @@ QUESTIONS: Mapping[str, Question] = {
         "difference in log M between two groups",
         lambda posterior: first_less_second(posterior, "log_m_group"),
         groups=2,
+        fewest=4,
     ),
     "tasks": Question(
         "multitask",

@@ -89,7 +89,7 @@ def subjects_needed(
     Returns
     -------
     DataArray
-        Dim trials: people, in each group where there are two. Interpolated as in `trials_needed`
+        Dim trials: people of a study, in all its groups. Interpolated as in `trials_needed`
         where the plan first reaches what is wanted; NaN where none of its numbers of people does.
 
     Raises
