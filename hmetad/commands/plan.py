@@ -87,13 +87,14 @@ def plan(
         int | None, typer.Option(min=2, metavar="K", help="Number of ratings; 4.")
     ] = None,
     subjects: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="N[,N…]",
-            help="Subjects; with several, their mean is judged. Several numbers, or --question, "
-            "plan for people and fit each study with a hierarchical model.",
+            help="Subjects, 1 if none; with several, their mean is judged. Several numbers, or "
+            "--question, plan for people, 20,40,80 if none, and fit each study with a "
+            "hierarchical model.",
         ),
-    ] = "1",
+    ] = None,
     between_sd: Annotated[
         float | None, typer.Option(metavar="SD", help="Of log M between subjects.")
     ] = None,
@@ -175,7 +176,7 @@ def plan(
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES)
     needs_one_goal(probability, half_width, rope)
-    numbers = whole_numbers("--subjects", subjects)
+    numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
     shared = {
         **given_options(ratings=ratings, between_sd=between_sd, correlation=correlation),
         "rope": None if rope is None else parse_limits(rope),

@@ -15,7 +15,7 @@ from hmetad.errors import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["ONLY_PEOPLE", "people_options", "people_remark", "plan_people", "refuse_people_options"]
+__all__ = ["people_options", "people_remark", "plan_people", "refuse_people_options"]
 
 # Options that have a meaning only where hierarchical fits are planned.
 ONLY_PEOPLE = ("effect", "dprime_sd", "pilot", "resume", "cores")
@@ -56,7 +56,12 @@ def people_options(
 def plan_people(question: str, pilot: Path | None, **options: Any) -> "xr.Dataset":
     """The plan, with a pilot that is read from its file."""
     read = {} if pilot is None else {"pilot": hmetad.load_fit(pilot)}
-    return hmetad.simulate.plan_groups(question, **read, **options)  # type: ignore[arg-type]
+    try:
+        return hmetad.simulate.plan_groups(question, **read, **options)  # type: ignore[arg-type]
+    except InputError as error:
+        if error.argument != "folder":
+            raise
+        raise InputError("--resume", error.got, error.allowed, error.next_step) from error
 
 
 def people_remark(

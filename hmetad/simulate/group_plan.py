@@ -8,7 +8,7 @@ Source: Kruschke (2013), on planning by the interval and the ROPE.
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -162,7 +162,7 @@ def plan_groups(
         The same seed gives the same plan, whatever does the work; by default that of the folder,
         else a new one.
     **sample_kwargs
-        draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 500 of tuning,
+        draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 300 of tuning,
         by default.
 
     Returns
@@ -272,8 +272,13 @@ def run_all(
     missing = sorted((key for key in keys if key not in found), key=lambda key: (-key[0], *key))
     names = ("subjects", "trials", "study")
     tasks = [{**shared, **dict(zip(names, key, strict=True))} for key in missing]
-    with progress_of(len(keys), len(keys) - len(missing), progressbar) as advance:
-        for number, result in finished_studies(tasks, cores=cores, client=client):
+    done = len(keys) - len(missing)
+    # Closed at once after an interrupt, whoever holds its traceback: processes end with it.
+    with (
+        closing(finished_studies(tasks, cores=cores, client=client)) as studies,
+        progress_of(len(keys), done, progressbar) as advance,
+    ):
+        for number, result in studies:
             found[missing[number]] = result
             if folder is not None:
                 append_study(folder, missing[number], result)

@@ -18,7 +18,7 @@ from hmetad.simulate.questions import Question
 
 __all__ = ["people_of", "planned_sizes", "refuse_large", "sampling_of"]
 
-SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2}
+SHORT_RUNS = {"draws": 500, "tune": 300, "chains": 2}
 FEWEST = {"draws": 4, "tune": 1, "chains": 2}
 # Of a study that is kept: some numbers, each an object of Python.
 STUDY_BYTES = 1000
@@ -63,7 +63,7 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> sampling_of({"draws": 1000})
-    {'draws': 1000, 'tune': 500, 'chains': 2}
+    {'draws': 1000, 'tune': 300, 'chains': 2}
     """
     known = [*SHORT_RUNS, "target_accept"]
     for name, value in given.items():

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -33,7 +33,7 @@ KILLED = -9
 
 def finished_studies(
     tasks: Sequence[Task], *, cores: int = 1, client: Any = None
-) -> Iterator[tuple[int, Found]]:
+) -> Generator[tuple[int, Found]]:
     """Number of a task and its result, as soon as it is there.
 
     Parameters
@@ -69,7 +69,7 @@ def finished_studies(
 
 def in_order_of_end(
     submit: Callable[[Task], Any], tasks: Sequence[Task]
-) -> Iterator[tuple[int, Found]]:
+) -> Generator[tuple[int, Found]]:
     """Results of tasks that are worked on elsewhere; those not begun are given up at the end."""
     done: SimpleQueue[int] = SimpleQueue()
     futures: list[Any] = []
