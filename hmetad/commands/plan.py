@@ -1,10 +1,11 @@
-"""The command that says how many trials a study needs.
+"""The command that says how many trials, or people, a study needs.
 
 Truth, design and ROPE → what studies of several sizes would find.
 """
 
 import secrets
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,9 +18,17 @@ from hmetad.commands.arguments import (
     given_options,
     parse_limits,
     parse_numbers,
+    sampling_options,
     writable_file,
+    writable_folder,
 )
 from hmetad.commands.options import AsJson, CiProb, PrintAs, Seed
+from hmetad.commands.plan_people import (
+    people_options,
+    people_remark,
+    plan_people,
+    refuse_people_options,
+)
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -33,40 +42,97 @@ hmetad plan --m-ratio 1,0.8 --rope=-0.05,0.05 --trials 400,1600,6400
 hmetad plan --m-ratio 1,0.8 --subjects 40 --between-sd 0.3 --rope=-0.05,0.05 \\
   --probability 0.8
 hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
+hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \\
+  --rope=-0.1,0.1 --probability 0.8 --resume plan
 """
+Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
 PLANNED = {
+    "subjects": "people",
     "trials": "trials",
     "probability_different": "different",
     "probability_negligible": "negligible",
     "probability_inconclusive": "inconclusive",
     "probability_unreliable": "unreliable",
     "half_width": "half-width",
+    "coverage": "coverage",
 }
+# Studies of each size: of single cells, and of people, of which each is sampled.
+STUDIES, STUDIES_OF_PEOPLE = 1000, 100
 
 
 def plan(
     trials: Annotated[
-        str, typer.Option(metavar="N,…", help="Trials of a cell: of one subject, one condition.")
-    ] = "100,200,400,800,1600",
+        str | None,
+        typer.Option(
+            metavar="N,…",
+            help="Trials of a cell: of one subject, one condition; 100,200,400,800,1600, or 200 "
+            "where people are planned for.",
+        ),
+    ] = None,
     m_ratio: Annotated[
-        str, typer.Option(metavar="M[,M]", help="True M of one condition, or of two to compare.")
-    ] = "1,0.8",
+        str | None,
+        typer.Option(
+            metavar="M[,M]", help="True M of one condition, or of two to compare; 1,0.8 if none."
+        ),
+    ] = None,
     dprime: Annotated[
-        str, typer.Option(metavar="D[,D]", help="True d′, of all conditions or of each.")
-    ] = "1.5",
+        str | None,
+        typer.Option(metavar="D[,D]", help="True d′, of all conditions or of each; 1.5."),
+    ] = None,
     c: Annotated[
-        str, typer.Option("--criterion", metavar="C[,C]", help="True criterion c, likewise.")
-    ] = "0",
-    ratings: Annotated[int, typer.Option(min=2, metavar="K", help="Number of ratings.")] = 4,
+        str | None,
+        typer.Option("--criterion", metavar="C[,C]", help="True criterion c, likewise; 0."),
+    ] = None,
+    ratings: Annotated[
+        int | None, typer.Option(min=2, metavar="K", help="Number of ratings; 4.")
+    ] = None,
     subjects: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Subjects; with several, their mean is judged.")
-    ] = 1,
+        str | None,
+        typer.Option(
+            metavar="N[,N…]",
+            help="Subjects, 1 if none; with several, their mean is judged. Several numbers, or "
+            "--question, plan for people, 20,40,80 if none, and fit each study with a "
+            "hierarchical model.",
+        ),
+    ] = None,
     between_sd: Annotated[
-        float, typer.Option(metavar="SD", help="Of log M between subjects.")
-    ] = 0.0,
+        float | None, typer.Option(metavar="SD", help="Of log M between subjects.")
+    ] = None,
     correlation: Annotated[
-        float, typer.Option(metavar="R", help="Of a subject's log M in the two conditions.")
-    ] = 0.0,
+        float | None,
+        typer.Option(metavar="R", help="Of a subject's log M in the two conditions or tasks."),
+    ] = None,
+    question: Annotated[
+        Question | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Of people: the mean of a group; the difference between two groups, or two tasks "
+            "of the same people; the correlation between tasks; the slope on a covariate.",
+        ),
+    ] = None,
+    effect: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="Of people: true difference, correlation or slope."),
+    ] = None,
+    dprime_sd: Annotated[
+        float | None,
+        typer.Option("--dprime-sd", metavar="SD", help="Of people: of d′ between them."),
+    ] = None,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(metavar="FIT", help="Of people: a fit to take what is not given from."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Of people: keep the studies that are done there, and go on from them.",
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Of people: processes, one a CPU if none."),
+    ] = None,
     rope: Annotated[
         str | None,
         typer.Option(metavar="LOW,HIGH", help="What is negligible in log M: --rope=-0.05,0.05."),
@@ -82,16 +148,23 @@ def plan(
     probability: Annotated[
         float | None,
         typer.Option(
-            metavar="P", help="Say how many trials give the true verdict with this probability."
+            metavar="P",
+            help="Say how many trials, or people, give the true verdict with this probability.",
         ),
     ] = None,
     half_width: Annotated[
         float | None,
-        typer.Option(metavar="W", help="Say how many trials give intervals with this half-width."),
+        typer.Option(
+            metavar="W",
+            help="Say how many trials, or people, give intervals with this half-width.",
+        ),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Studies simulated of each size.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=2, metavar="N", help="Studies simulated of each size; 1000, of people 100."
+        ),
+    ] = None,
     seed: Seed = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv or .json.")
@@ -99,44 +172,69 @@ def plan(
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many trials a question about M needs, by simulation."""
+    """Say how many trials or people a question about M needs, by simulation."""
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES)
     needs_one_goal(probability, half_width, rope)
-    # Without a seed one is drawn here, so that the answer can say it.
-    drawn = secrets.randbelow(2**31) if seed is None else seed
-    found = hmetad.simulate.plan_trials(
-        trials=whole_numbers("--trials", trials),
-        m_ratio=parse_numbers("--m-ratio", m_ratio),
-        dprime=one_or_more(parse_numbers("--dprime", dprime)),
-        c=one_or_more(parse_numbers("--criterion", c)),
-        ratings=ratings,
-        subjects=subjects,
-        between_sd=between_sd,
-        correlation=correlation,
-        rope=None if rope is None else parse_limits(rope),
-        ci_prob=ci_prob,
-        comparisons=comparisons,
-        meta_criterion=meta_criterion,
-        n=draws,
-        seed=drawn,
-    )
+    numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
+    shared = {
+        **given_options(ratings=ratings, between_sd=between_sd, correlation=correlation),
+        "rope": None if rope is None else parse_limits(rope),
+        "ci_prob": ci_prob,
+        "comparisons": comparisons,
+        "meta_criterion": meta_criterion,
+    }
+    if question is None and len(numbers) == 1:
+        own = {"effect": effect, "dprime_sd": dprime_sd, "cores": cores}
+        refuse_people_options({**own, "pilot": pilot, "resume": resume})
+        found = hmetad.simulate.plan_trials(
+            trials=whole_numbers("--trials", trials or "100,200,400,800,1600"),
+            m_ratio=parse_numbers("--m-ratio", m_ratio or "1,0.8"),
+            dprime=one_or_more(parse_numbers("--dprime", dprime or "1.5")),
+            c=one_or_more(parse_numbers("--criterion", c or "0")),
+            subjects=numbers[0],
+            n=STUDIES if draws is None else draws,
+            # Without a seed one is drawn here, so that the answer can say it.
+            seed=secrets.randbelow(2**31) if seed is None else seed,
+            **shared,
+        )
+    else:
+        asked = question or "difference"
+        found = plan_people(
+            asked,
+            pilot,
+            subjects=numbers,
+            trials=whole_numbers("--trials", trials or "200"),
+            n=STUDIES_OF_PEOPLE if draws is None else draws,
+            folder=None if resume is None else writable_folder(resume),
+            progressbar=sampling_options()["progressbar"],
+            seed=seed,
+            **given_options(dprime_sd=dprime_sd, cores=cores),
+            **people_options(asked, m_ratio, effect, dprime, c),
+            **shared,
+        )
     goal = given_options(probability=probability, half_width=half_width)
-    needed, remark = needed_for(found, goal) if goal else (None, "")
-    rows = rows_of_plan(found)
-    shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
-    said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
-    answer = Answer(
-        (Listing(rows, shown, title_of(found)),),
-        hmetad.notices(found),
-        drawn,
-        more={**said, **({"trials_needed": needed} if goal else {})},
-    )
+    answer, remark = answer_of(found, goal)
     if path is not None:
         write_answer(answer, path)
     give(answer, chosen, [] if path is None else [path])
     if remark:
         say(remark)
+
+
+def answer_of(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[Answer, str]:
+    """The answer of a plan, and what it says of a goal in words."""
+    rows = rows_of_plan(found)
+    shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
+    said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
+    remark = ""
+    if goal and "subjects" in found.dims:
+        said["subjects_needed"], remark = people_remark(found, goal)
+    elif goal:
+        said["trials_needed"], remark = needed_for(found, goal)
+    listing = Listing(rows, shown, title_of(found))
+    seed = int(found.attrs["seed"])
+    return Answer((listing,), hmetad.notices(found), seed, more=said), remark
 
 
 def needs_one_goal(probability: float | None, half_width: float | None, rope: str | None) -> None:
@@ -179,11 +277,12 @@ def one_or_more(numbers: list[float]) -> Any:
 
 
 def rows_of_plan(found: "xr.Dataset") -> list[dict[str, Any]]:
-    """A row per number of trials; results by verdict or condition have a column for each."""
+    """A row per size; results by verdict or condition have a column for each."""
+    dims = [dim for dim in ("subjects", "trials") if dim in found.dims]
     rows = []
-    for number in found["trials"].values.tolist():
-        row = {"trials": number}
-        for name, values in found.sel(trials=number).data_vars.items():
+    for size in product(*(found[dim].values.tolist() for dim in dims)):
+        row = dict(zip(dims, size, strict=True))
+        for name, values in found.sel(row).data_vars.items():
             if not values.dims:
                 row[str(name)] = values.item()
             for dim in values.dims:

@@ -11,7 +11,7 @@ from scipy.stats import norm, t
 from hmetad.compare.normal_decisions import decide_normal
 from hmetad.simulate.recovery import summaries
 
-__all__ = ["VERDICTS", "study_results"]
+__all__ = ["VERDICTS", "median_and_error", "share_error", "study_results"]
 
 type Floats = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def median_and_error(values: Floats) -> tuple[float, float]:
     return float(np.median(values)), float(upper - lower) / 2
 
 
-def share_error(share: Floats, number: int) -> Floats:
+def share_error(share: ArrayLike, number: int) -> Floats:
     """Standard error of a share; one that is 0 or 1 gets that of half a case more or less."""
     inner = np.clip(share, 0.5 / number, 1 - 0.5 / number)
     return np.sqrt(inner * (1 - inner) / number)

@@ -1,6 +1,6 @@
-"""How many trials reach a goal, read off a plan.
+"""How many trials, or people, reach a goal, read off a plan.
 
-Dataset of `plan_trials` and what is wanted → number of trials.
+Dataset of `plan_trials` or `plan_groups` and what is wanted → number of trials, or of people.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from hmetad.counts.checks import open_probability
 from hmetad.errors import InputError
 from hmetad.simulate.outcomes import VERDICTS
 
-__all__ = ["trials_needed"]
+__all__ = ["subjects_needed", "trials_needed"]
 
 type Floats = NDArray[np.float64]
 
@@ -58,21 +58,98 @@ def trials_needed(
     >>> 450 < trials_needed(plan, half_width=0.3) < 550
     True
     """
+    refuse_other_plan(plan, "trials")
+    name, wanted, reached, rising, goal = goal_of(plan, probability, verdict, half_width)
+    size = np.log(plan["trials"].to_numpy())
+    order = np.argsort(size)
+    return number_reaching(size[order], rising[order], goal, (name, wanted, reached[order]))
+
+
+@check_inputs()
+def subjects_needed(
+    plan: xr.Dataset,
+    *,
+    probability: float | None = None,
+    verdict: str | None = None,
+    half_width: float | None = None,
+) -> xr.DataArray:
+    """People with whom a study decides as often, or measures as precisely, as wanted.
+
+    Parameters
+    ----------
+    plan : Dataset
+        What `plan_groups` returned.
+    probability : float, optional
+        Wanted probability of the verdict.
+    verdict : {"different", "negligible"}, optional
+        By default the true one.
+    half_width : float, optional
+        Wanted half-width of the interval, in place of `probability`.
+
+    Returns
+    -------
+    DataArray
+        Dim trials: people of a study, in all its groups. Interpolated as in `trials_needed`
+        where the plan first reaches what is wanted; NaN where none of its numbers of people does.
+
+    Raises
+    ------
+    InputError
+        If not one of `probability` and `half_width` is given, or the plan has no ROPE.
+
+    Examples
+    --------
+    >>> share = [[[0.1, 0.0, 0.9, 0.0]], [[0.9, 0.0, 0.1, 0.0]]]
+    >>> plan = xr.Dataset(
+    ...     {"probability": (("subjects", "trials", "verdict"), share)},
+    ...     {"subjects": [20, 80], "trials": [200], "verdict": list(VERDICTS)},
+    ...     {"truth": "different"},
+    ... )
+    >>> subjects_needed(plan, probability=0.5).values.tolist()
+    [40.0]
+    """
+    refuse_other_plan(plan, "subjects")
+    name, wanted, reached, rising, goal = goal_of(plan, probability, verdict, half_width)
+    size = np.log(plan["subjects"].to_numpy())
+    order = np.argsort(size)
+    found = []
+    for i in range(plan.sizes["trials"]):
+        said = (name, wanted, reached[order, i])
+        is_reached = bool((rising[order, i] >= goal).any())
+        column = rising[order, i]
+        found.append(number_reaching(size[order], column, goal, said) if is_reached else np.nan)
+    return xr.DataArray(
+        np.array(found, dtype=float), {"trials": plan["trials"]}, name="subjects_needed"
+    )
+
+
+def refuse_other_plan(plan: xr.Dataset, over: str) -> None:
+    """Refuse a plan of other sizes, and what is no plan."""
+    has_people = "subjects" in plan.dims
+    if "trials" not in plan.dims or has_people != (over == "subjects"):
+        function, other = "plan_trials", "subjects_needed"
+        if over == "subjects":
+            function, other = "plan_groups", "trials_needed"
+        got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
+        step = f"Of the other plan: {other}."
+        raise InputError("plan", got, f"what {function} returned", step)
+
+
+def goal_of(
+    plan: xr.Dataset, probability: float | None, verdict: str | None, half_width: float | None
+) -> tuple[str, float, Floats, Floats, float]:
+    """Name of the goal, what is wanted and reached, and both as they rise with the size."""
     if (probability is None) == (half_width is None):
         got = "neither" if probability is None else "both"
         raise InputError("probability, half_width", got, "one of the two")
-    size = np.log(plan["trials"].to_numpy())
-    order = np.argsort(size)
     if half_width is not None:
-        name, wanted, reached = "half_width", half_width, plan["half_width"].to_numpy()
         if not half_width > 0:
             raise InputError("half_width", repr(half_width), "a number above 0")
-        rising, goal = -np.log(reached), -np.log(half_width)
-    else:
-        name, wanted = "probability", open_probability("probability", probability)
-        reached = probability_of(plan, verdict)
-        rising, goal = reached, wanted
-    return number_reaching(size[order], rising[order], goal, (name, wanted, reached[order]))
+        reached = plan["half_width"].to_numpy()
+        return "half_width", half_width, reached, -np.log(reached), float(-np.log(half_width))
+    wanted = open_probability("probability", probability)
+    reached = probability_of(plan, verdict)
+    return "probability", wanted, reached, reached, wanted
 
 
 def probability_of(plan: xr.Dataset, verdict: str | None) -> Floats:

@@ -30,11 +30,28 @@ OPTIONS += [
     "--data",
     "--out",
     "--ci-prob",
+    "--subjects",
+    "--question",
+    "--effect",
+    "--pilot",
+    "--resume",
 ]
 OPTIONS += ["--matrix", "--reference", "--kind", "--cluster", "--target-accept", "--covariates"]
 VALUES = ["trials.csv", "made.nc", "none.csv", "model", "domain", "model,domain", "log_m", "dprime"]
 VALUES += ["", " ", ",", "=", "a=b", "0", "1", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95"]
-VALUES += ["-0.1,0.1", "0.1,-0.1", "table", "inspect", "lm-eval", "csv", "json", "latex", "out.csv"]
+VALUES += [
+    "20,40",
+    "tasks",
+    "-0.1,0.1",
+    "0.1,-0.1",
+    "table",
+    "inspect",
+    "lm-eval",
+    "csv",
+    "json",
+    "latex",
+    "out.csv",
+]
 VALUES += ["out.html", "out.nc", "no/out.csv", "trials.csv/x", ".", "/", "/dev/null", "group"]
 VALUES += ["log_m=1 + os.system('touch owned')", "1 + (1|subject)", "columns=0", "columns=5", "x=1"]
 VALUES += ["\x00", "\x1b[31m", "é", "\ud800", "x" * 5000, "-", "--", "~", "$HOME", "*", "'", '"']
@@ -91,6 +108,7 @@ def attack_in(inputs, folder):
             contextlib.redirect_stderr(err),
             mock.patch.object(hmetad, "fit", not_drawn),
             mock.patch.object(hmetad.simulate, "plan_trials", not_drawn),
+            mock.patch.object(hmetad.simulate, "plan_groups", not_drawn),
             mock.patch.object(hmetad, "sensitivity", not_drawn),
             mock.patch.object(hmetad.datasets, "load_trials", not_drawn),
         ):

@@ -35,6 +35,7 @@ SAMPLING = {
     "predict",
     "sensitivity",
     "simulate.calibrate_sampler",
+    "simulate.plan_groups",
 }
 # Classes; their fields are checked where the records are read. And what reads or writes files.
 RECORDS = {"Decisions", "InputError", "ModelSpec", "Notice", "Prior", "Report"}

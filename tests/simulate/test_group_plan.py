@@ -1,0 +1,407 @@
+"""A plan of studies of people says what their fits would find, and can be taken up again."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import xarray as xr
+from distributed import Client, LocalCluster
+from scipy import stats
+
+from hmetad import InputError, fit
+from hmetad.simulate import plan_groups, subjects_needed, trials_needed
+from hmetad.simulate.group_outcomes import summarise_studies
+from hmetad.simulate.guesses import population_of
+from hmetad.simulate.people import simulate_people
+from hmetad.simulate.questions import QUESTIONS
+from hmetad.simulate.workers import finished_studies, worker_processes
+
+ROPE = (-0.1, 0.1)
+GOOD = {"rhat": 1.0, "ess": 900.0, "divergences": 0.0}
+ASK = {"subjects": [20, 40], "trials": [100, 200], "effect": 0.4, "rope": ROPE, "n": 6, "seed": 1}
+SMALL = {"subjects": [4], "trials": [60], "rope": ROPE, "n": 2, "seed": 1, "progressbar": False}
+
+
+class Instant:
+    """Client that answers at once with the interval of a normal mean, and remembers the tasks."""
+
+    def __init__(self, most=None):
+        self.tasks, self.most = [], most
+
+    def submit(self, function, task):
+        assert callable(function)
+        future = Future()
+        if self.most is not None and len(self.tasks) >= self.most:
+            future.set_exception(KeyboardInterrupt())
+            return future
+        self.tasks.append(task)
+        key = [task[name] for name in ("seed", "subjects", "trials", "study")]
+        se = 1 / np.sqrt(task["subjects"])
+        mean = task["population"]["effect"] + se * np.random.default_rng(key).normal()
+        half = stats.norm.isf((1 - task["level"]) / 2) * se
+        future.set_result({"mean": mean, "lower": mean - half, "upper": mean + half, **GOOD})
+        return future
+
+
+def planned(client=None, question="difference", **changes):
+    return plan_groups(question, **{**ASK, "client": client or Instant(), **changes})
+
+
+def test_dims_attrs_and_long_names():
+    plan = planned()
+    assert plan["probability"].dims == ("subjects", "trials", "verdict")
+    assert plan["coverage"].dims == ("subjects", "trials")
+    np.testing.assert_allclose(plan["probability"].sum("verdict"), 1)
+    assert plan.attrs["truth"] == "different"
+    assert plan.attrs["truth_value"] == 0.4
+    assert plan.attrs["judged"] == "difference in log M between two groups"
+    assert all(values.attrs["long_name"] for values in plan.values())
+    assert json.loads(json.dumps(plan.attrs)) == plan.attrs
+
+
+def test_without_a_rope_precision_alone_is_planned():
+    plan = planned(rope=None)
+    assert "probability" not in plan
+    assert "truth" not in plan.attrs
+    assert (plan["half_width"] > 0).all()
+
+
+def test_results_of_a_size_are_those_of_its_intervals():
+    # Verdicts by hand: outside, inside, across an end, and two fits that cannot be relied on.
+    bounds = [(0.2, 0.6), (-0.05, 0.05), (0.0, 0.4), (0.2, 0.6), (0.2, 0.6)]
+    studies = [{"mean": (a + b) / 2, "lower": a, "upper": b, **GOOD} for a, b in bounds]
+    studies[3]["rhat"], studies[4]["divergences"] = 1.02, 1.0
+    found = summarise_studies(studies, 0.3, ROPE)
+    np.testing.assert_allclose(found["probability"], [0.2, 0.2, 0.2, 0.4])
+    assert found["unreliable"] == 0.4
+    assert found["half_width"] == pytest.approx(0.2)
+    assert found["coverage"] == pytest.approx(2 / 3)
+    assert found["bias"] == pytest.approx(0.2 - 0.3)
+    assert found["unreliable_se"] == pytest.approx(np.sqrt(0.4 * 0.6 / 5))
+
+
+def test_where_no_fit_can_be_relied_on_nothing_else_is_said():
+    bad = {"mean": 0.1, "lower": 0.0, "upper": 0.2, **GOOD, "ess": 10.0}
+    found = summarise_studies([bad, bad], 0.1, ROPE)
+    assert found["unreliable"] == 1
+    assert np.isnan([found["half_width"], found["coverage"], found["bias"]]).all()
+
+
+def test_comparisons_widen_the_intervals():
+    one, five = planned()["half_width"], planned(comparisons=5)["half_width"]
+    ratio = stats.norm.isf(0.005) / stats.norm.isf(0.025)
+    np.testing.assert_allclose(five / one, ratio)
+
+
+@pytest.mark.parametrize("question", sorted(QUESTIONS))
+def test_every_question_is_fitted_and_judged(question):
+    effect = {} if question == "mean" else {"effect": 0.3}
+    plan = plan_groups(question, **{**SMALL, **effect, "n": 2, "cores": 1})
+    reliable = 2 * (1 - plan["probability"].sel(verdict="unreliable").item())
+    assert plan["bias"].notnull().item() == (reliable > 0)
+    assert plan["half_width"].notnull().item() == (reliable == 2)
+    assert plan.attrs["question"] == question
+
+
+def test_the_judged_draws_are_those_of_the_labelled_levels():
+    population = population_of("tasks", {"effect": 0.3})
+    counts = simulate_people(population, "tasks", 4, 60, np.random.default_rng(1))
+    quiet = {"draws": 20, "tune": 50, "chains": 2, "progressbar": False, "quiet": True}
+    posterior = fit(counts, "multitask", random_seed=1, **quiet)["posterior"].to_dataset()
+    level = posterior["log_m_task"].sel
+    expected = level(task_dim="a", drop=True) - level(task_dim="b", drop=True)
+    np.testing.assert_array_equal(QUESTIONS["tasks"].draws(posterior), expected)
+    correlation = posterior["log_m_task|subject_corr"].sel(
+        {"task|subject__effect": "a", "task|subject__effect_bis": "b"}
+    )
+    np.testing.assert_array_equal(QUESTIONS["correlation"].draws(posterior), correlation)
+
+
+def test_the_same_seed_gives_the_same_table_in_threads_too():
+    one = plan_groups("mean", cores=1, **SMALL)
+    xr.testing.assert_identical(plan_groups("mean", cores=1, **SMALL), one)
+    with ThreadPoolExecutor(2) as pool:
+        xr.testing.assert_identical(plan_groups("mean", client=pool, **SMALL), one)
+    other = plan_groups("mean", cores=1, **{**SMALL, "seed": 2})
+    assert not other["half_width"].equals(one["half_width"])
+
+
+def test_studies_do_not_depend_on_the_other_sizes():
+    both, one = planned(), planned(subjects=[40], trials=[200])
+    xr.testing.assert_equal(both.sel(subjects=[40], trials=[200]), one)
+
+
+def test_a_plan_without_a_seed_says_the_one_it_drew():
+    plan = planned(seed=None)
+    xr.testing.assert_identical(planned(seed=int(plan.attrs["seed"])), plan)
+
+
+def test_a_plan_that_was_ended_does_only_what_is_missing(tmp_path):
+    whole, first = planned(), Instant(most=10)
+    with pytest.raises(KeyboardInterrupt):
+        planned(first, folder=tmp_path)
+    path = tmp_path / "studies.jsonl"
+    lines = path.read_text(encoding="ascii").splitlines(keepends=True)
+    assert len(lines) == 10
+    # A kill in the middle of a line: that study is done again.
+    path.write_text("".join(lines)[:-20], encoding="ascii")
+    second = Instant()
+    resumed = planned(second, folder=tmp_path, seed=None)
+    xr.testing.assert_identical(resumed, whole)
+    assert len(second.tasks) == 24 - 9
+    assert path.read_text(encoding="ascii").count("\n") == 24
+    third = Instant()
+    xr.testing.assert_identical(planned(third, folder=tmp_path), whole)
+    assert third.tasks == []
+
+
+def test_more_studies_sizes_and_another_rope_use_those_that_are_there(tmp_path):
+    planned(folder=tmp_path)
+    judged = Instant()
+    plan = planned(judged, folder=tmp_path, rope=(-1.0, 1.0))
+    assert judged.tasks == []
+    assert plan.attrs["truth"] == "negligible"
+    more = Instant()
+    xr.testing.assert_identical(planned(more, folder=tmp_path, n=8), planned(n=8))
+    assert len(more.tasks) == 2 * 4
+    wider = Instant()
+    planned(wider, folder=tmp_path, subjects=[20, 60])
+    assert {task["subjects"] for task in wider.tasks} == {60}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"effect": 0.3}, "population"),
+        ({"seed": 2}, "seed 1"),
+        ({"draws": 400}, "sampling"),
+        ({"ci_prob": 0.9}, "level"),
+        ({"question": "tasks"}, "question 'difference'"),
+    ],
+)
+def test_studies_of_another_plan_are_refused(tmp_path, changes, says):
+    planned(folder=tmp_path)
+    before = (tmp_path / "studies.jsonl").read_bytes()
+    with pytest.raises(InputError, match=f"folder: .*{says}"):
+        planned(folder=tmp_path, **changes)
+    assert (tmp_path / "studies.jsonl").read_bytes() == before
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.docx").write_text("all of it", encoding="ascii")
+    with pytest.raises(InputError, match=r"folder: .*thesis.docx"):
+        planned(folder=tmp_path)
+    with pytest.raises(InputError, match="folder: got the file"):
+        planned(folder=tmp_path / "thesis.docx")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
+
+
+@pytest.mark.parametrize("line", ["{}", "no JSON", '{"subjects": "20"}', "[1, 2]"])
+def test_a_line_that_is_no_study_is_named(tmp_path, line):
+    planned(folder=tmp_path)
+    path = tmp_path / "studies.jsonl"
+    path.write_text(path.read_text(encoding="ascii") + line + "\n", encoding="ascii")
+    with pytest.raises(InputError, match=r"studies\.jsonl, line 25"):
+        planned(folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"question": "age"}, "question: got 'age'"),
+        ({"subjects": []}, "subjects: got none"),
+        ({"subjects": [21]}, "Half of the people are in each group"),
+        ({"subjects": [2]}, "at least 4"),
+        ({"subjects": [2.5]}, "subjects"),
+        ({"trials": [1]}, "trials: got 1"),
+        ({"n": 1}, "n: got 1"),
+        ({"effect": None}, "effect: got none"),
+        ({"effect": "big"}, "effect: got 'big'"),
+        ({"rope": (0.1, -0.1)}, "rope"),
+        ({"ci_prob": 95}, "ci_prob"),
+        ({"cores": 0}, "cores: got 0"),
+        ({"client": 3}, "client: got 3"),
+        ({"pilot": xr.Dataset()}, "pilot"),
+        ({"seed": -1}, "seed"),
+        ({"seed": np.random.default_rng(1)}, "seed"),
+        ({"draws": 0}, "draws: got 0"),
+        ({"random_seed": 1}, "'random_seed'"),
+        ({"target_accept": 1.0}, "target_accept"),
+        ({"subjects": [10**9]}, "subjects: got 1000000000, fitted"),
+        ({"n": 10**12}, "n: got"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_before_any_work(changes, says):
+    client = Instant()
+    with pytest.raises(InputError, match=says):
+        planned(**{"client": client, **changes})
+    assert client.tasks == []
+
+
+def a_plan(share, half_width):
+    return xr.Dataset(
+        {
+            "probability": (("subjects", "trials", "verdict"), share),
+            "half_width": (("subjects", "trials"), half_width),
+        },
+        {"subjects": [20, 80], "trials": [100, 400], "verdict": ["different", "negligible"]},
+        {"truth": "different"},
+    )
+
+
+def test_people_needed_are_said_for_each_number_of_trials():
+    share = [[[0.1, 0], [0.5, 0]], [[0.9, 0], [0.6, 0]]]
+    plan = a_plan(share, [[0.4, 0.2], [0.2, 0.1]])
+    np.testing.assert_array_equal(subjects_needed(plan, probability=0.5), [40, 20])
+    np.testing.assert_array_equal(subjects_needed(plan, probability=0.8), [68, np.nan])
+    # Half-widths fall with the root of the number: half of it takes four times as many.
+    np.testing.assert_array_equal(subjects_needed(plan, half_width=0.4 / 2**0.5), [40, 20])
+    with pytest.raises(InputError, match="one of the two"):
+        subjects_needed(plan)
+
+
+def test_a_plan_of_other_sizes_is_refused():
+    plan = planned()
+    with pytest.raises(InputError, match="Of the other plan: subjects_needed"):
+        trials_needed(plan, probability=0.5)
+    with pytest.raises(InputError, match="Of the other plan: trials_needed"):
+        subjects_needed(plan.isel(subjects=0, drop=True), probability=0.5)
+
+
+def tasks_of(question="mean", number=4, **changes):
+    plan = Instant()
+    effect = {} if question == "mean" else {"effect": 0.3}
+    plan_groups(question, **{**SMALL, **effect, "n": number, "client": plan, **changes})
+    return plan.tasks
+
+
+@pytest.mark.integration
+def test_processes_give_the_same_table():
+    one = plan_groups("mean", cores=1, **SMALL)
+    xr.testing.assert_identical(plan_groups("mean", cores=2, **SMALL), one)
+
+
+@pytest.mark.integration
+def test_a_cluster_gives_the_same_table():
+    one = plan_groups("mean", cores=1, **SMALL)
+    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with LocalCluster(processes=False, **options) as cluster, Client(cluster) as client:
+        xr.testing.assert_identical(plan_groups("mean", client=client, **SMALL), one)
+
+
+@pytest.mark.integration
+def test_an_error_in_a_process_is_told_with_its_text():
+    tasks = [{**task, "question": "age"} for task in tasks_of()]
+    with pytest.raises(RuntimeError, match="KeyError: 'age'"):
+        list(finished_studies(tasks, cores=2))
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(os.name != "posix", reason="the system ends a process by a signal")
+def test_a_process_that_the_system_ends_is_told(monkeypatch):
+    begun = []
+    start = subprocess.Popen
+
+    def remembered(*args, **kwargs):
+        begun.append(start(*args, **kwargs))
+        return begun[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", remembered)
+    with worker_processes(1) as submit:
+        future = submit(tasks_of()[0])
+        while not begun:
+            time.sleep(0.01)
+        begun[0].kill()
+        with pytest.raises(MemoryError, match="Use fewer cores"):
+            future.result(timeout=60)
+
+
+ENDED = """
+import sys
+from hmetad.simulate import plan_groups
+plan_groups("mean", subjects=[4], trials=[60], n=400, seed=1, cores=2, folder=sys.argv[1])
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(os.name != "posix", reason="signals end a process elsewhere too, otherwise")
+def test_a_killed_plan_leaves_its_studies_and_no_process(tmp_path):
+    folder = tmp_path / "plan"
+    # A script without a guard: its processes must not run it again.
+    script = tmp_path / "script.py"
+    script.write_text(ENDED, encoding="utf-8")
+    process = subprocess.Popen([sys.executable, script, folder])
+    studies = folder / "studies.jsonl"
+    until = time.monotonic() + 180
+    while not (studies.exists() and studies.read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(children) >= 2
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{child}/exe") for child in children):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    found = plan_groups("mean", subjects=[4], trials=[60], n=2, seed=1, cores=1, folder=folder)
+    alone = plan_groups("mean", subjects=[4], trials=[60], n=2, seed=1, cores=1)
+    xr.testing.assert_identical(found, alone)
+
+
+@pytest.mark.integration
+def test_with_many_trials_the_half_width_is_that_of_the_t_test():
+    people, sd = 20, 0.4
+    plan = plan_groups(
+        "difference", subjects=[people], trials=[40_000], effect=0.3, between_sd=sd, n=30, seed=1
+    )
+    # The pooled SD of 18 degrees of freedom has the median √(χ² median / 18).
+    pooled = sd * np.sqrt(stats.chi2.median(people - 2) / (people - 2))
+    expected = stats.t.isf(0.025, people - 2) * pooled * np.sqrt(4 / people)
+    found, error = plan["half_width"].item(), plan["half_width_se"].item()
+    # The prior of the SD, half-normal, moves it by a few hundredths; draws by two.
+    assert found == pytest.approx(expected, abs=3 * error + 0.05 * expected)
+    assert plan["coverage"].item() > 0.95 - 4 * plan["coverage_se"].item()
+    assert abs(plan["bias"].item()) < 4 * plan["bias_se"].item()
+
+
+@pytest.mark.integration
+def test_more_people_decide_more_often_and_more_precisely():
+    plan = plan_groups(
+        "difference", subjects=[8, 40], trials=[200], effect=0.6, rope=ROPE, n=16, seed=1
+    )
+    share = plan["probability"].sel(verdict="different").squeeze().to_numpy()
+    assert share[1] - share[0] > 3 * plan["probability_se"].max().item()
+    width = plan["half_width"].squeeze().to_numpy()
+    assert width[1] < 0.7 * width[0]
+
+
+@pytest.mark.integration
+def test_tasks_that_do_not_differ_are_negligible_beside_a_wide_rope():
+    plan = plan_groups(
+        "tasks", subjects=[10], trials=[400], effect=0.0, rope=(-1.0, 1.0), n=8, seed=1
+    )
+    assert plan.attrs["truth"] == "negligible"
+    assert plan["probability"].sel(verdict="negligible").item() > 0.8
+
+
+@pytest.mark.integration
+def test_a_pilot_that_was_fitted_gives_a_population_like_its_own():
+    population = population_of("difference", {"effect": 0.5, "dprime": 1.8})
+    counts = simulate_people(population, "difference", 30, 1000, np.random.default_rng(3))
+    quiet = {"draws": 300, "tune": 300, "chains": 2, "progressbar": False, "quiet": True}
+    pilot = fit(counts, "group_comparison", random_seed=1, **quiet)
+    found = population_of("difference", {}, None, pilot)
+    assert found.effect == pytest.approx(0.5, abs=0.35)
+    assert found.dprime == pytest.approx(1.8, abs=0.25)
+    assert found.between_sd == pytest.approx(0.3, abs=0.2)
+    assert len(found.gaps[0]) == 3
+    plan = plan_groups("difference", pilot=pilot, client=Instant(), n=2, seed=1)
+    assert plan.attrs["dprime"] == found.dprime

@@ -1,0 +1,190 @@
+"""People of a simulated study are those of the population that was guessed."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from hmetad import InputError
+from hmetad.simulate.guesses import population_of, truth_value
+from hmetad.simulate.people import people_log_m, simulate_people
+from hmetad.simulate.pilot import guesses_from
+
+MANY = 20_000
+ERRORS = 4
+
+
+def drawn_log_m(question, people=MANY, tasks=1, covariate=None, **guesses):
+    population = population_of(question, guesses)
+    rng = np.random.default_rng(1)
+    return people_log_m(population, question, (people, tasks), covariate, rng)
+
+
+def test_groups_lie_half_of_the_effect_to_either_side_of_m():
+    log_m = drawn_log_m("difference", effect=0.4, m_ratio=0.7, between_sd=0.5)
+    first, second = np.split(log_m[:, 0], 2)
+    se = 0.5 / np.sqrt(MANY / 2)
+    assert abs(first.mean() - (np.log(0.7) + 0.2)) < ERRORS * se
+    assert abs(second.mean() - (np.log(0.7) - 0.2)) < ERRORS * se
+    assert first.std() == pytest.approx(0.5, rel=0.03)
+
+
+def test_tasks_differ_by_the_effect_and_are_correlated():
+    log_m = drawn_log_m("tasks", tasks=2, effect=0.3, between_sd=0.4, correlation=0.6)
+    difference = log_m[:, 0] - log_m[:, 1]
+    expected = 0.4 * np.sqrt(2 * (1 - 0.6))
+    assert abs(difference.mean() - 0.3) < ERRORS * expected / np.sqrt(MANY)
+    assert difference.std() == pytest.approx(expected, rel=0.03)
+
+
+def test_the_effect_of_a_correlation_is_that_of_log_m():
+    log_m = drawn_log_m("correlation", tasks=2, effect=-0.5)
+    assert stats.pearsonr(*log_m.T).statistic == pytest.approx(-0.5, abs=0.03)
+
+
+def test_the_slope_is_that_of_a_regression_on_the_covariate():
+    covariate = np.random.default_rng(2).normal(size=MANY)
+    covariate = (covariate - covariate.mean()) / covariate.std()
+    log_m = drawn_log_m("slope", covariate=covariate, effect=0.25)
+    line = stats.linregress(covariate, log_m[:, 0])
+    assert abs(line.slope - 0.25) < ERRORS * line.stderr
+    assert abs(line.intercept - np.log(0.8)) < ERRORS * line.intercept_stderr
+
+
+def test_covariates_are_standardised_as_the_formula_does_it():
+    population = population_of("slope", {"effect": 0.2})
+    counts = simulate_people(population, "slope", 7, 50, np.random.default_rng(1))
+    covariate = counts["covariate"].values
+    assert covariate.mean() == pytest.approx(0, abs=1e-12)
+    assert covariate.std() == pytest.approx(1)
+
+
+def test_d_prime_is_never_below_zero_and_trials_are_those_asked_for():
+    population = population_of("mean", {"dprime": 0.2, "dprime_sd": 1.0})
+    counts = simulate_people(population, "mean", 2000, 400, np.random.default_rng(1))
+    assert (counts.sum(["stimulus", "response", "rating"]) == 400).all()
+    right = counts.sel(stimulus="S1", response="S1").sum("rating")
+    right = right + counts.sel(stimulus="S2", response="S2").sum("rating")
+    # At d′ = 0 half of 400 trials are right, ± 10.
+    assert right.min() > 200 - 5 * 10
+
+
+@pytest.mark.parametrize(
+    ("question", "cells", "columns"),
+    [
+        ("mean", 4, ["subject"]),
+        ("difference", 4, ["group", "subject"]),
+        ("tasks", 8, ["subject", "task"]),
+        ("correlation", 8, ["subject", "task"]),
+        ("slope", 4, ["subject", "covariate"]),
+    ],
+)
+def test_cells_are_those_of_the_card(question, cells, columns):
+    guesses = {} if question == "mean" else {"effect": 0.1}
+    counts = simulate_people(population_of(question, guesses), question, 4, 60,
+                             np.random.default_rng(1))  # fmt: skip
+    assert counts.sizes["cell"] == cells
+    assert {*columns} <= {*counts.coords}
+
+
+def test_the_truth_of_a_mean_is_log_m_and_else_the_effect():
+    assert truth_value("mean", population_of("mean", {"m_ratio": 0.5})) == np.log(0.5)
+    assert truth_value("slope", population_of("slope", {"effect": 0.3})) == 0.3
+
+
+def test_ratings_are_those_of_the_gaps():
+    population = population_of("mean", {"gaps": [[0.4, 0.6], [0.5, 0.7]]})
+    assert population.gaps == ((0.4, 0.6), (0.5, 0.7))
+    assert len(population_of("mean", {}, 6).gaps[0]) == 5
+
+
+@pytest.mark.parametrize(
+    ("question", "guesses", "ratings", "says"),
+    [
+        ("difference", {}, None, "effect: got none"),
+        ("mean", {"effect": 0.1}, None, "effect: got 0.1 of a mean"),
+        ("slope", {"effect": np.inf}, None, "effect: got inf"),
+        ("correlation", {"effect": 1.2}, None, "effect: got 1.2"),
+        ("correlation", {"effect": 0.2, "correlation": 0.1}, None, "Give effect"),
+        ("correlation", {"effect": 0.2, "between_sd": 0}, None, "between_sd"),
+        ("tasks", {"effect": 0.2, "correlation": -2}, None, "correlation: got -2"),
+        ("mean", {"correlation": 0.2}, None, "none but for the question 'tasks'"),
+        ("mean", {"m_ratio": 0.0}, None, "m_ratio: got 0"),
+        ("mean", {"dprime": -1.0}, None, "dprime: got -1"),
+        ("mean", {"dprime_sd": -0.1}, None, "dprime_sd: got -0.1"),
+        ("mean", {"gaps": [0.5, 0.5]}, None, "gaps: got shape"),
+        ("mean", {"gaps": [[0.5], [0.0]]}, None, "gaps: got 0"),
+        ("mean", {"gaps": [[0.5], [0.5]]}, 4, "ratings: got 4 beside gaps of 2"),
+        ("mean", {}, 1, "ratings: got 1"),
+    ],
+)
+def test_what_is_no_population_is_refused(question, guesses, ratings, says):
+    with pytest.raises(InputError, match=says):
+        population_of(question, guesses, ratings)
+
+
+def pilot_fit(**variables):
+    """Fit whose posterior has these values, in two draws around each."""
+    dims = {
+        "log_gap_Intercept": ("response", "criterion"),
+        "log_gap_1|subject_sigma": ("response", "criterion"),
+        "log_m_group": ("group_dim",),
+        "log_m_task": ("task_dim",),
+        "log_m_task|subject_sigma": ("task__expr_dim",),
+        "log_m_task|subject_corr": ("effect", "effect_bis"),
+    }
+    values = {"dprime_Intercept": 1.8, "dprime_1|subject_sigma": 0.4, "c_Intercept": 0.1}
+    values |= {"c_1|subject_sigma": 0.3, "log_gap_Intercept": np.log([[0.4, 0.6]] * 2)}
+    values |= {"log_gap_1|subject_sigma": np.full((2, 2), 0.2), "log_m_1|subject_sigma": 0.25}
+    values = {k: v for k, v in {**values, **variables}.items() if v is not None}
+    data = {
+        name: (
+            ("chain", "draw", *dims.get(name, ())),
+            np.asarray(value) + np.array([[-0.1, 0.1]]).reshape(1, 2, *[1] * np.ndim(value)),
+        )
+        for name, value in values.items()
+    }
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
+
+
+def test_a_pilot_gives_the_means_of_its_posterior():
+    pilot = pilot_fit(log_m_group=[-0.1, -0.5])
+    guesses = guesses_from(pilot, "difference")
+    assert guesses["effect"] == pytest.approx(0.4)
+    assert guesses["m_ratio"] == pytest.approx(np.exp(-0.3))
+    expected = {"between_sd": 0.25, "dprime": 1.8, "dprime_sd": 0.4, "c": 0.1, "gap_sd": 0.2}
+    assert {name: guesses[name] for name in expected} == pytest.approx(expected)
+    np.testing.assert_allclose(guesses["gaps"], [[0.4, 0.6]] * 2)
+    assert population_of("difference", {}, None, pilot).effect == pytest.approx(0.4)
+
+
+def test_what_is_given_goes_before_the_pilot():
+    pilot = pilot_fit(log_m_group=[-0.1, -0.5])
+    population = population_of("difference", {"effect": 0.2, "dprime": 1.0}, None, pilot)
+    assert (population.effect, population.dprime, population.dprime_sd) == (0.2, 1.0, 0.4)
+
+
+def test_tasks_of_a_pilot_have_their_own_spread_and_correlation():
+    own = {"log_m_task": [0.1, -0.1], "log_m_task|subject_sigma": [0.3, 0.5]}
+    own |= {"log_m_task|subject_corr": [[1.0, 0.7], [0.7, 1.0]], "log_m_1|subject_sigma": None}
+    pilot = pilot_fit(**own)
+    guesses = guesses_from(pilot, "tasks")
+    assert guesses["effect"] == pytest.approx(0.2)
+    assert guesses["correlation"] == pytest.approx(0.7)
+    assert guesses["between_sd"] == pytest.approx(np.sqrt((0.3**2 + 0.5**2) / 2))
+    assert guesses_from(pilot, "correlation")["effect"] == pytest.approx(0.7)
+
+
+def test_a_pilot_of_another_question_has_no_effect_to_give():
+    pilot = pilot_fit(log_m_Intercept=-0.2)
+    assert population_of("slope", {"effect": 0.1}, None, pilot).m_ratio == np.exp(-0.2)
+    with pytest.raises(InputError, match="the pilot has another question"):
+        population_of("slope", {}, None, pilot)
+
+
+def test_a_fit_of_single_cells_is_no_pilot():
+    pilot = pilot_fit(log_m_Intercept=0.0, **{"log_m_1|subject_sigma": None})
+    with pytest.raises(InputError, match="without a standard deviation of log_m"):
+        guesses_from(pilot, "mean")
+    with pytest.raises(InputError, match="without a mean of log_m"):
+        guesses_from(pilot_fit(), "mean")
