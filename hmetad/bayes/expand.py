@@ -15,6 +15,7 @@ from hmetad.bayes.density import expand
 from hmetad.bayes.packing import pack
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import Program, Rows, unfold
+from hmetad.threads import in_threads
 
 __all__ = ["posterior_of"]
 
@@ -37,7 +38,9 @@ def posterior_of(problem: Problem, program: Program, draws: Floats) -> xr.Datase
     Dataset
         Dims chain, draw and those of each variable.
     """
-    chains = [dict(variables(problem, program, unfold(program, chain))) for chain in draws]
+    chains = in_threads(
+        lambda chain: dict(variables(problem, program, unfold(program, chain))), list(draws)
+    )
     found = {
         name: (("chain", "draw", *dims), np.stack([chain[name][1] for chain in chains]))
         for name, (dims, _) in chains[0].items()

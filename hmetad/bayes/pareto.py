@@ -50,8 +50,10 @@ def smooth_weights(log_ratios: Floats) -> tuple[Floats, float]:
     weights = np.asarray(log_ratios, dtype=float) - np.max(log_ratios)
     size = len(weights)
     tail = int(min(TAIL_SHARE * size, TAIL_ROOTS * math.sqrt(size)))
-    order = np.argsort(weights)
-    cutoff, largest = math.exp(weights[order[size - tail - 1]]), order[size - tail :]
+    # The tail in rising order, and the largest below it.
+    order = np.argpartition(weights, size - tail - 1)[size - tail - 1 :]
+    order = order[np.argsort(weights[order])]
+    cutoff, largest = math.exp(weights[order[0]]), order[1:]
     k, sigma = fit_pareto(np.exp(weights[largest]) - cutoff)
     if math.isfinite(k):
         probs = (np.arange(tail) + 0.5) / tail

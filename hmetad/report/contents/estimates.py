@@ -116,16 +116,21 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     dict
         draws, of all chains; rhat, the largest of all parameters and population values; ess_bulk
         and ess_tail, the least of what the likelihood is used to learn of, such as M; divergences.
+        Cells drawn by importance sampling have no R̂ (NaN if all are), and for their effective
+        draws what their weights are worth.
     """
     likelihood = spec_of(fit).record
-    sampled = sampled_variables(fit)
-    rhat = max(float(check_variable(values)[0].max()) for values in sampled.values())
+    sampled, stats = sampled_variables(fit), fit["sample_stats"].to_dataset()
     plotted = fit["posterior"].to_dataset()[likelihood.plotted]
-    _, bulk, tail = (float(one.min()) for one in check_variable(plotted))
-    stats = fit["sample_stats"].to_dataset()
-    if "effective_draws" in stats:
-        worth = stats["effective_draws"].where(~stats["by_chains"], np.inf).min().item()
-        bulk, tail = min(bulk, worth), min(tail, worth)
+    worth = np.inf
+    if "by_chains" in stats:
+        chains = stats["by_chains"].values
+        worth = float(stats["effective_draws"].where(~chains, np.inf).min())
+        sampled, plotted = sampled.isel(cell=chains), plotted.isel(cell=chains)
+    by_variable = [check_variable(values)[0] for values in sampled.values() if values.size]
+    rhat = max((float(one.max()) for one in by_variable), default=np.nan)
+    ess = (float(one.min()) for one in check_variable(plotted)[1:]) if plotted.size else ()
+    bulk, tail = (min(worth, one) for one in ess or (np.inf, np.inf))
     return {
         "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
         "rhat": rhat,
