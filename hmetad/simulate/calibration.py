@@ -3,7 +3,7 @@
 Model card and design → Dataset (simulation, parameter) of ranks. Parameters are drawn from the
 prior and counts from them; among the draws of a fit to those counts, the true value then has any
 rank with the same probability. Source: Talts et al. (2018); Modrák et al. (2023) for the
-likelihood as a further quantity; Säilynoja et al. (2022) for the test of the ranks.
+likelihood as a further quantity. `hmetad.uniformity` tests the ranks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
-from scipy.stats import binom
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
@@ -26,17 +24,14 @@ from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import effective_draws, rank_rhat
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.uniformity import uniformity
 
-__all__ = ["calibrate_sampler", "uniformity"]
-
-type Floats = NDArray[np.float64]
-type Integers = NDArray[np.int64]
+__all__ = ["calibrate_sampler"]
 
 LOGLIK = "loglik"
 # Of one way to sample a group effect or a coefficient; the data choose between two.
 ENDS_OF_INTERNAL = ("_offset", "_partial")
 CORRELATIONS = "_corr"
-NULL_SIMULATIONS = 4000
 # Data sets drawn for one that is kept.
 MOST_DRAWN = 200
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
@@ -135,63 +130,9 @@ def calibrate_sampler(
         diverged = int(tree["sample_stats"].to_dataset()["diverging"].sum())
         found.append(ranked.assign(divergences=diverged))
     result = summarise_ranks(xr.concat(found, "simulation"), size)
-    said = {"model": spec.name, "fitted": other.to_json(), "n": number, "ranks": size, "drawn": drawn}
-    result.attrs = {**said, "seed": str(seed)}
+    said = {"model": spec.name, "fitted": other.to_json(), "n": number, "drawn": drawn}
+    result.attrs = {**said, "ranks": size, "seed": str(seed)}
     return result
-
-
-def uniformity(ranks: Integers, number: int, *, seed: int = 0) -> tuple[Floats, Floats]:
-    r"""Test whether ranks are uniform, by their empirical distribution function.
-
-    Parameters
-    ----------
-    ranks : array of int, shape (n, quantities)
-        From 0 to `number`, of n simulations.
-    number : int
-        Draws among which the truths were ranked.
-    seed : int, optional
-        Of the simulated ranks that the p-value is read from.
-
-    Returns
-    -------
-    tuple of array, shape (quantities,)
-        Statistic γ and its p-value.
-
-    Notes
-    -----
-    With :math:`R_r` ranks of at most r, binomial with :math:`p_r = (r + 1)/(number + 1)`,
-
-    .. math:: \gamma = 2 \min_r \min\{P(X \le R_r), P(X \ge R_r)\}
-
-    that is, the level at which the first point of the function would touch its pointwise band.
-    Source: Säilynoja et al. (2022), for discrete ranks.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> fair, heaped = rng.integers(0, 100, (200, 1)), rng.integers(20, 80, (200, 1))
-    >>> [bool(uniformity(one, 99)[1][0] > 0.05) for one in (fair, heaped)]
-    [True, False]
-    """
-    simulations = len(ranks)
-    shares = (np.arange(number) + 1) / (number + 1)
-    seen = np.arange(simulations + 1)[:, None]
-    tails = np.minimum(
-        binom.cdf(seen, simulations, shares), binom.sf(seen - 1, simulations, shares)
-    )
-    null = np.random.default_rng(seed).integers(0, number + 1, (simulations, NULL_SIMULATIONS))
-    statistic, under_null = (smallest_tail(x, number, tails) for x in (ranks, null))
-    as_small = np.searchsorted(np.sort(under_null), statistic, side="right")
-    return statistic, (as_small + 1) / (NULL_SIMULATIONS + 1)
-
-
-def smallest_tail(ranks: Integers, number: int, tails: Floats) -> Floats:
-    """γ of each column of ranks, by tail probabilities (count, rank)."""
-    columns = ranks.shape[1]
-    flat = ranks + (number + 1) * np.arange(columns)
-    histogram = np.bincount(flat.ravel(), minlength=columns * (number + 1))
-    at_most = histogram.reshape(columns, number + 1).cumsum(axis=1)[:, :-1]
-    return np.minimum(1.0, 2 * tails[at_most, np.arange(number)].min(axis=1))
 
 
 def example_of(spec: ModelSpec) -> xr.DataArray:
