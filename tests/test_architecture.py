@@ -29,6 +29,7 @@ BELOW = {
     "threads": set(),
     "arguments": {"errors", "kinds"},
     "monte_carlo": set(),
+    "uniformity": set(),
     "notice_registry": set(),
     "results": set(),
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},

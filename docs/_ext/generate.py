@@ -59,6 +59,7 @@ def write_all(docs: Path) -> None:
         "generated/results.md": result_list(),
         "generated/data_sets.md": data_sets(),
         "generated/validation.md": validation(docs / "validation"),
+        "generated/calibration.md": calibration(docs / "calibration"),
         **report_sections(docs / "example" / "report.md"),
         **notebooks(docs.parent / "notebooks"),
     }
@@ -243,6 +244,31 @@ def validation(folder: Path) -> str:
         lines += [f"(study-{name})=", f"## {STUDIES[name]}", "", *differences(frame)]
         lines += [f":::{{dropdown}} All {len(frame)} values", "", *rows_of(frame), ":::", ""]
     return "\n".join(lines)
+
+
+def calibration(folder: Path) -> str:
+    """What simulation-based calibration found of every card."""
+    frame = pd.read_csv(folder / "cards.csv")
+    header = (
+        *("card", "data sets", "quantities", "smallest p", "of", "by Bonferroni", "p < .001"),
+        *("data sets with divergences", "divergent draws", "data sets with R̂ > 1.1"),
+    )
+    names = [*header[:7], "data sets with any", "divergences", "R-hat > 1.1"]
+    names[0:2] = ["card", "n"]
+    rows = [
+        (
+            f"[`{row[0]}`](#card-{row[0]})",
+            *map(shown, row[1:4]),
+            f"`{row[4]}`",
+            *map(shown, row[5:]),
+        )
+        for row in frame[names].to_numpy().tolist()
+    ]
+    found, few = int(frame["quantities"].sum()), int(frame["p < .001"].sum())
+    total = f"Of {found} quantities of {len(frame)} cards, {few} have a p-value below .001; "
+    return "\n".join(
+        [*table(header, rows), "", f"{total}chance alone gives {found / 1000:.1f}.", ""]
+    )
 
 
 def differences(frame: pd.DataFrame) -> Iterable[str]:

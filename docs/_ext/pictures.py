@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 import hmetad
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
+from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes
 from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line
 
 __all__ = ["draw_all"]
@@ -34,11 +35,33 @@ def draw_all(folder: Path) -> None:
         "correctness_as_stimulus": correctness_as_stimulus(),
         "kappa_rules": kappa_rules(),
         "verdicts": verdicts(),
+        "calibration": calibration(folder.parent / "calibration" / "ranks.npz"),
     }
     for name, figure in drawn.items():
         with rc_context({"svg.hashsalt": name}):
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     (folder / "choosing.svg").write_text(decision_chart(), encoding="utf-8")
+
+
+def calibration(path: Path) -> Figure:
+    """Ranks of every card, a panel each."""
+    with np.load(path, allow_pickle=False) as kept:
+        draws = int(kept["draws"])
+        cards = [name for name in kept.files if name != "draws" and not name.endswith(" names")]
+        axes = panel_axes(None, len(cards), (2.5, 1.9), share_y=True)
+        for ax, card in zip(axes, cards, strict=True):
+            ranks = xr.DataArray(kept[card].astype(int), dims=("simulation", "parameter"))
+            found = xr.Dataset({"rank": ranks}, {"parameter": kept[f"{card} names"]})
+            hmetad.plots.ranks(found.assign_attrs(ranks=draws), ax=ax)
+            if legend := ax.get_legend():
+                legend.remove()
+            name_panel(ax, f"{card}, n = {len(ranks)}")
+            for line in ax.lines:
+                # Hundreds of lines that nobody has to tell apart are an image.
+                line.set_rasterized(line.get_alpha() is not None)
+        name_outer_axes(axes, "rank, as a share", "share − expected", share_y=True)
+    axes[0].figure.set_dpi(150)
+    return axes[0].figure
 
 
 def expected_counts(

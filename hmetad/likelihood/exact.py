@@ -8,7 +8,14 @@ kernel calls this where its faster way would lose digits: edges beyond `tails.FA
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
+from hmetad.likelihood.tails import (
+    compiled,
+    log_area,
+    log_share,
+    log_tail,
+    log_tail_share,
+    mills,
+)
 
 __all__ = ["add_cell"]
 
@@ -54,31 +61,30 @@ def ratings_of_row(
     `by_gaps`; `room` (2, K) is scratch space.
     """
     last = gaps.shape[2]
-    total = value = 0.0
+    start, ratio = edges[stimulus, response, 0], ratios[stimulus, response, 0]
+    hazard = log_tail(start, ratio)[1]
+    value = by_shift = offset = 0.0
     for k in range(last):
         n = counts[i, stimulus, response, k]
-        total += n
+        width = scale * gaps[i, response, k]
+        lower, upper = ratios[stimulus, response, k], ratios[stimulus, response, k + 1]
         room[0, k] = room[1, k] = 0.0
         if n > 0:
-            log_share, by_upper, by_both = log_area(
-                edges[stimulus, response, k],
-                scale * gaps[i, response, k],
-                ratios[stimulus, response, k],
-                ratios[stimulus, response, k + 1],
-            )
-            value += n * log_share
+            edge = edges[stimulus, response, k]
+            _, by_upper, by_both = log_area(edge, width, lower, upper)
+            value += n * log_share(start, offset, width, ratio, lower, upper)
+            # Far out both are large, and what is left of them is not.
+            by_shift += n * (by_both + hazard)
             room[0, k] = n * by_both
             room[1, k] = n * by_upper
+        offset += width
     n = counts[i, stimulus, response, last]
-    total += n
-    if total == 0:
-        return 0.0, 0.0, 0.0
     beyond = 0.0
     if n > 0:
-        log_share, last_hazard = log_tail(
-            edges[stimulus, response, last], ratios[stimulus, response, last]
-        )
-        value += n * log_share
+        end = ratios[stimulus, response, last]
+        last_hazard = log_tail(edges[stimulus, response, last], end)[1]
+        value += n * log_tail_share(start, offset, ratio, end)
+        by_shift += n * (hazard - last_hazard)
         beyond = -n * last_hazard
     # A gap moves its own upper edge, and all that lies beyond it as a whole.
     by_scale = 0.0
@@ -87,8 +93,7 @@ def ratings_of_row(
         by_gaps[i, response, k] += scale * by_width
         by_scale += gaps[i, response, k] * by_width
         beyond += room[0, k]
-    log_side, hazard = log_tail(edges[stimulus, response, 0], ratios[stimulus, response, 0])
-    return value - total * log_side, beyond + total * hazard, by_scale
+    return value, by_shift, by_scale
 
 
 @compiled

@@ -24,7 +24,9 @@ __all__ = [
     "fill_logarithms",
     "fill_tails",
     "log_area",
+    "log_share",
     "log_tail",
+    "log_tail_share",
     "mills",
 ]
 
@@ -107,6 +109,45 @@ def log_area(
     outside = density_lower * mills_lower + density_upper * mills_upper
     area = 1 - outside
     return math.log1p(-outside), density_upper / area, (density_upper - density_lower) / area
+
+
+@compiled
+def log_tail_share(start: float, offset: float, mills_start: float, mills_end: float) -> float:
+    """Log share of the upper tail beyond `start` that lies beyond `start + offset`.
+
+    `mills_start` and `mills_end` are R(|edge|). Beyond 0 the squares of both edges, which may be so
+    large that nothing else is left in their digits, are never computed.
+    """
+    if start < 0:
+        return log_tail(start + offset, mills_end)[0] - log_tail(start, mills_start)[0]
+    return math.log(mills_end / mills_start) - offset * (start + offset / 2)
+
+
+@compiled
+def log_share(
+    start: float,
+    offset: float,
+    width: float,
+    mills_start: float,
+    mills_lower: float,
+    mills_upper: float,
+) -> float:
+    """Log share of the upper tail beyond `start` on [start + offset, start + offset + width].
+
+    As `log_tail_share`, which it is the difference of at both edges.
+    """
+    lower = start + offset
+    if start < 0:
+        area, _, _ = log_area(lower, width, mills_lower, mills_upper)
+        return area - log_tail(start, mills_start)[0]
+    middle = lower + width / 2
+    if width * max(1.0, middle) < NARROW:
+        bend = (middle * middle - 1) * width * width / 24
+        to_middle = offset + width / 2
+        share = math.log(width / mills_start) + math.log1p(bend)
+        return share - to_middle * (start + to_middle / 2)
+    area = mills_lower - math.exp(-width * middle) * mills_upper
+    return math.log(area / mills_start) - offset * (start + offset / 2)
 
 
 # exp and log by the bits of a double, since the library's would stop the SIMD. Adding MAGIC to

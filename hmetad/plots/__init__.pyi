@@ -12,3 +12,4 @@ from hmetad.plots.intervals import decisions as decisions
 from hmetad.plots.intervals import forest as forest
 from hmetad.plots.ratings import accuracy_by_rating as accuracy_by_rating
 from hmetad.plots.reliability import calibration as calibration
+from hmetad.plots.uniformity import ranks as ranks

@@ -3,16 +3,14 @@
 Model card and design → Dataset (simulation, parameter) of ranks. Parameters are drawn from the
 prior and counts from them; among the draws of a fit to those counts, the true value then has any
 rank with the same probability. Source: Talts et al. (2018); Modrák et al. (2023) for the
-likelihood as a further quantity; Säilynoja et al. (2022) for the test of the ranks.
+likelihood as a further quantity. `hmetad.uniformity` tests the ranks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
-from scipy.stats import binom
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
@@ -26,16 +24,16 @@ from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import effective_draws, rank_rhat
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.uniformity import uniformity
 
-__all__ = ["calibrate_sampler", "uniformity"]
-
-type Floats = NDArray[np.float64]
-type Integers = NDArray[np.int64]
+__all__ = ["calibrate_sampler"]
 
 LOGLIK = "loglik"
 # Of one way to sample a group effect or a coefficient; the data choose between two.
 ENDS_OF_INTERNAL = ("_offset", "_partial")
-NULL_SIMULATIONS = 4000
+CORRELATIONS = "_corr"
+# Data sets drawn for one that is kept.
+MOST_DRAWN = 200
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
 
 
@@ -48,6 +46,7 @@ def calibrate_sampler(
     ranks: int = 99,
     var: Sequence[str] | None = None,
     fitted: str | ModelSpec | None = None,
+    keep: Callable[[xr.DataArray], bool] | None = None,
     seed: int | None = None,
     **sample_kwargs: Any,
 ) -> xr.Dataset:
@@ -62,7 +61,7 @@ def calibrate_sampler(
         default that of the card's example.
     n : int
         Data sets. Where the card has no formula its cells are independent, and all data sets are
-        cells of one fit, which takes seconds; else there are n fits, of which each is compiled.
+        cells of one fit, which takes seconds; else there are n fits, of a second or so each.
     ranks : int
         Draws, evenly thinned, among which the truth is ranked: fewer than the effective ones.
     var : sequence of str, optional
@@ -71,6 +70,11 @@ def calibrate_sampler(
     fitted : str or ModelSpec, optional
         Model to fit with, where it is not the one that the data are drawn from: ranks then show
         what a wrong prior or a wrong rule for κ does.
+    keep : callable, optional
+        From a count table to whether it is fitted, to leave out data sets that nobody would fit,
+        such as those of people who gave one response alone. It sees the counts and not the true
+        values, and therefore ranks stay uniform: the posterior of a data set is the same, whichever
+        others are left out.
     seed : int, optional
         Of the data sets and of the fits.
     **sample_kwargs
@@ -81,15 +85,17 @@ def calibrate_sampler(
     Dataset
         Dims (simulation, parameter), parameter such as ``"log_m[a]"`` with coordinate
         ``variable``: ``rank`` (0 to `ranks`), ``truth``, ``z_score``, ``contraction``, ``ess`` and
-        ``rhat``. Per parameter ``statistic`` and ``p_value`` of `uniformity`. The last parameter
-        is ``"loglik"``, the log-likelihood of the data set, which alone shows a posterior that
-        ignores the data. attrs: model, fitted (JSON), n, ranks, seed.
+        ``rhat``. Per parameter ``statistic`` and ``p_value`` of `uniformity`. Per simulation
+        ``divergences``, the number of draws that diverged in its fit (of the one fit where all data
+        sets are cells of one). The last parameter is ``"loglik"``, the log-likelihood of the data
+        set, which alone shows a posterior that ignores the data. attrs: model, fitted (JSON), n,
+        ranks, seed, and drawn, the data sets of which `keep` kept n.
 
     Raises
     ------
     InputError
-        If the card or a variable is unknown, there is no design, or there are fewer draws than
-        `ranks`.
+        If the card or a variable is unknown, there is no design, there are fewer draws than
+        `ranks`, or `keep` keeps fewer than one data set in two hundred.
 
     Notes
     -----
@@ -111,9 +117,7 @@ def calibrate_sampler(
         raise InputError("ranks", got, "at most as many as there are draws")
     design = example_of(spec) if design is None else design
     of_data, of_fits = np.random.SeedSequence(seed).spawn(2)
-    drawn = draw_prior(design, spec, draws=number, seed=np.random.default_rng(of_data))
-    prior = drawn["prior"].to_dataset()
-    tables = drawn["prior_predictive"].to_dataset()["counts"].isel(chain=0)
+    prior, tables, drawn = draw_data_sets(design, spec, number, keep, of_data)
     names = ranked_variables(prior, spec, var)
     other = spec if fitted is None else as_model(fitted)
     seeds = of_fits.generate_state(number).tolist()
@@ -122,65 +126,13 @@ def calibrate_sampler(
         truth = {"posterior": prior.isel(draw=[i]), "observed_data": tree["observed_data"]}
         true = parameter_values(xr.DataTree.from_dict(truth), names, spec.record)
         drawn_values = parameter_values(tree, names, other.record)
-        found.append(rank_simulation(drawn_values, true.isel(chain=0, draw=0), size))
+        ranked = rank_simulation(drawn_values, true.isel(chain=0, draw=0), size)
+        diverged = int(tree["sample_stats"].to_dataset()["diverging"].sum())
+        found.append(ranked.assign(divergences=diverged))
     result = summarise_ranks(xr.concat(found, "simulation"), size)
-    said = {"model": spec.name, "fitted": other.to_json(), "n": number, "ranks": size}
-    result.attrs = {**said, "seed": str(seed)}
+    said = {"model": spec.name, "fitted": other.to_json(), "n": number, "drawn": drawn}
+    result.attrs = {**said, "ranks": size, "seed": str(seed)}
     return result
-
-
-def uniformity(ranks: Integers, number: int, *, seed: int = 0) -> tuple[Floats, Floats]:
-    r"""Test whether ranks are uniform, by their empirical distribution function.
-
-    Parameters
-    ----------
-    ranks : array of int, shape (n, quantities)
-        From 0 to `number`, of n simulations.
-    number : int
-        Draws among which the truths were ranked.
-    seed : int, optional
-        Of the simulated ranks that the p-value is read from.
-
-    Returns
-    -------
-    tuple of array, shape (quantities,)
-        Statistic γ and its p-value.
-
-    Notes
-    -----
-    With :math:`R_r` ranks of at most r, binomial with :math:`p_r = (r + 1)/(number + 1)`,
-
-    .. math:: \gamma = 2 \min_r \min\{P(X \le R_r), P(X \ge R_r)\}
-
-    that is, the level at which the first point of the function would touch its pointwise band.
-    Source: Säilynoja et al. (2022), for discrete ranks.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> fair, heaped = rng.integers(0, 100, (200, 1)), rng.integers(20, 80, (200, 1))
-    >>> [bool(uniformity(one, 99)[1][0] > 0.05) for one in (fair, heaped)]
-    [True, False]
-    """
-    simulations = len(ranks)
-    shares = (np.arange(number) + 1) / (number + 1)
-    seen = np.arange(simulations + 1)[:, None]
-    tails = np.minimum(
-        binom.cdf(seen, simulations, shares), binom.sf(seen - 1, simulations, shares)
-    )
-    null = np.random.default_rng(seed).integers(0, number + 1, (simulations, NULL_SIMULATIONS))
-    statistic, under_null = (smallest_tail(x, number, tails) for x in (ranks, null))
-    as_small = np.searchsorted(np.sort(under_null), statistic, side="right")
-    return statistic, (as_small + 1) / (NULL_SIMULATIONS + 1)
-
-
-def smallest_tail(ranks: Integers, number: int, tails: Floats) -> Floats:
-    """γ of each column of ranks, by tail probabilities (count, rank)."""
-    columns = ranks.shape[1]
-    flat = ranks + (number + 1) * np.arange(columns)
-    histogram = np.bincount(flat.ravel(), minlength=columns * (number + 1))
-    at_most = histogram.reshape(columns, number + 1).cumsum(axis=1)[:, :-1]
-    return np.minimum(1.0, 2 * tails[at_most, np.arange(number)].min(axis=1))
 
 
 def example_of(spec: ModelSpec) -> xr.DataArray:
@@ -189,6 +141,35 @@ def example_of(spec: ModelSpec) -> xr.DataArray:
         got = f"none, and model {spec.name!r} has no example"
         raise InputError("design", got, "a count table", "Make one with simulate_counts.")
     return simulate_counts(seed=0, **spec.example)
+
+
+def draw_data_sets(
+    design: xr.DataArray,
+    spec: ModelSpec,
+    number: int,
+    keep: Callable[[xr.DataArray], bool] | None,
+    seed: np.random.SeedSequence,
+) -> tuple[xr.Dataset, xr.DataArray, int]:
+    """True values, the data sets drawn from them, and how many were drawn to keep that many."""
+    rng = np.random.default_rng(seed)
+    priors, tables = [], []
+    kept, drawn, size = 0, 0, number
+    while kept < number:
+        if drawn > MOST_DRAWN * number:
+            got = f"one that keeps {kept} of {drawn} data sets"
+            raise InputError("keep", got, f"one that keeps at least 1 of {MOST_DRAWN}")
+        tree = draw_prior(design, spec, draws=size, seed=rng)
+        counts = tree["prior_predictive"].to_dataset()["counts"].isel(chain=0)
+        own = [i for i in range(size) if keep is None or keep(counts.isel(draw=i, drop=True))]
+        priors.append(tree["prior"].to_dataset().isel(draw=own))
+        tables.append(counts.isel(draw=own))
+        kept, drawn = kept + len(own), drawn + size
+        # As many as will do at this rate, and some more.
+        size = min(drawn * (number - kept) // max(kept, 1) + 10, 20 * number)
+    whole = slice(number)
+    prior = xr.concat(priors, "draw").isel(draw=whole).assign_coords(draw=range(number))
+    counts = xr.concat(tables, "draw").isel(draw=whole).assign_coords(draw=range(number))
+    return prior, counts, drawn
 
 
 def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | None) -> list[str]:
@@ -225,7 +206,8 @@ def fits_of(
             name: together[name].to_dataset().isel(own).assign_coords(cell=cells)
             for name in ("posterior", "observed_data")
         }
-        yield xr.DataTree.from_dict(groups)
+        # A draw is of all cells at once.
+        yield xr.DataTree.from_dict({**groups, "sample_stats": together["sample_stats"]})
 
 
 def parameter_values(
@@ -237,8 +219,12 @@ def parameter_values(
     for name in names:
         dims = [str(dim) for dim in posterior[name].dims if dim not in ("chain", "draw")]
         values = posterior[name].transpose("chain", "draw", *dims)
-        parts.append(values.to_numpy().reshape(*values.shape[:2], -1))
-        places = np.ndindex(*values.shape[2:])
+        places = list(np.ndindex(*values.shape[2:]))
+        if name.endswith(CORRELATIONS):
+            # Symmetric, with a diagonal of 1.
+            places = [place for place in places if place[0] > place[1]]
+        array = values.to_numpy()
+        parts += [array[(..., *place)][..., None] for place in places]
         levels = [values[dim].values.tolist() for dim in dims]
         own = [", ".join(str(levels[i][j]) for i, j in enumerate(place)) for place in places]
         labels += [f"{name}[{place}]" if place else name for place in own]

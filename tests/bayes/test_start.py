@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
 
+from hmetad.bayes.compiled_sampling import initial_points
+from hmetad.bayes.density import log_density
 from hmetad.bayes.design import parse_design
 from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.start import fit_mixed
 from hmetad.simulate.simulate import simulate_counts
 
@@ -96,3 +99,27 @@ def test_ratings_that_nobody_used_have_a_start():
     values = build_problem(counts, load_model("individual")).start.values
     assert all(np.isfinite(v).all() for v in values.values())
     assert values["log_gap"].shape == (1, 2, 4)
+
+
+def test_people_whose_ratings_say_nothing_do_not_carry_the_population_away():
+    """Their estimates have errors without end: the population's SD of log M was once 50 there."""
+    rows = [
+        [177, 8, 0, 0, 214, 1, 0, 0, 35, 0, 0, 0, 364, 0, 1, 0],
+        [2, 0, 0, 0, 396, 1, 0, 1, 1, 0, 0, 0, 397, 2, 0, 0],
+        [0, 0, 0, 0, 396, 3, 1, 0, 0, 0, 0, 0, 400, 0, 0, 0],
+        [7, 0, 0, 0, 382, 8, 2, 1, 11, 0, 0, 0, 387, 2, 0, 0],
+        [0, 0, 0, 0, 37, 18, 34, 311, 0, 0, 0, 0, 1, 1, 4, 394],
+        [1, 0, 0, 0, 383, 11, 5, 0, 1, 0, 0, 0, 366, 20, 13, 0],
+    ]
+    counts = simulate_counts([1.0] * 6, coords={"subject": [*"123456"]}, seed=1)
+    counts = counts.copy(data=np.array(rows).reshape(6, 2, 2, 4))
+    problem = build_problem(counts, load_model("group"))
+    values = problem.start.values
+    assert abs(values["log_m_Intercept"]) < 3
+    assert values["log_m_1|subject_sigma"] < 3
+    program = write_program(problem)
+    begin, density = initial_points(problem, program), log_density(program)
+    for seed in range(20):
+        value, gradient = density(begin(seed))
+        assert value > -1e6
+        assert np.isfinite(gradient).all()

@@ -87,6 +87,25 @@ def test_narrow_intervals_keep_value_and_gradient(gap, kappa):
         assert getattr(result, name)[0][index] == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("log_m", [3.0, 8.0, 14.0, 19.0])
+@pytest.mark.parametrize("s", [1.0, 1.3])
+def test_shares_keep_their_digits_where_tails_are_too_small_for_any(log_m, s):
+    """The log of the tail beyond κ is about -10^16 there, and that of the share in it about -1."""
+    ratio, gap = np.exp(log_m), 1e-8 * 2.0 ** np.array([[0, 3], [2, 1]])
+    counts = np.array([[[[20.0, 9.0, 5.0], [7.0, 0.0, 1.0]], [[8.0, 4.0, 2.0], [3.0, 1.0, 9.0]]]])
+    # Both means lie below κ, so that response S2 is in the tail for both stimuli.
+    one = {"d": 0.5, "c": 1.75, "m": [0.5 * ratio] * 2, "kappa": [1.75 * ratio] * 2}
+    one |= {"gaps": gap.tolist(), "s": s}
+    counts[0, :, 0] = [[0, 0, 30], [0, 0, 14]]
+    arrays = {name: np.array([value]) for name, value in one.items()}
+    found = log_likelihood_and_gradient(counts, **arrays)
+    exact = float(mp_reference.log_likelihood(counts[0], **one))
+    assert found.value[0] == pytest.approx(exact, rel=1e-9)
+    for name, index in (("kappa", 1), ("m", 1), ("gaps", (1, 0))):
+        expected = float(mp_gradient(counts[0], one, name, index))
+        assert getattr(found, name)[0][index] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 def test_a_rating_that_nobody_used_and_a_stimulus_never_shown_are_finite():
     counts, p = random_cells(np.random.default_rng(3), 3, 4, 1)
     counts[0, :, :, 2] = 0

@@ -120,3 +120,18 @@ def test_degenerate_tables_have_a_finite_answer(table, likelihood):
         assert np.isfinite(modes.values[p.name]).all()
         assert (modes.variances[p.name] > 0).all()
         assert (modes.variances[p.name] <= p.prior.parameters["sigma"] ** 2 + 1e-9).all()
+
+
+def test_estimates_without_penalty_stay_where_a_normal_can_say_something():
+    """Confidence that runs backward where errors are rare: M has a slope and no curvature."""
+    tables = [
+        [[[0, 0, 0, 0], [37, 18, 34, 311]], [[0, 0, 0, 0], [1, 1, 4, 394]]],
+        [[[7, 0, 0, 0], [382, 8, 2, 1]], [[11, 0, 0, 0], [387, 2, 0, 0]]],
+        [[[20, 2, 1, 0], [33, 46, 298, 0]], [[62, 37, 46, 24], [227, 4, 0, 0]]],
+    ]
+    likelihood = load_likelihood("meta-d")
+    modes = penalised_modes(np.array(tables, float), likelihood)
+    for p in likelihood.parameters:
+        moved = modes.without_penalty[p.name][0] - modes.values[p.name]
+        # Three standard deviations of the prior; before, an estimate could be a hundred away.
+        assert abs(moved).max() <= 3 * p.prior.parameters["sigma"] + 1e-9

@@ -137,6 +137,15 @@ def group_accuracy():
     return xr.DataArray([[0.7, 0.89, 0.95], [0.7, 0.784, 0.84]], coords, ("noise", "size"))
 
 
+def ranked():
+    """Ranks of three quantities, of which one is shifted and one heaped in the middle."""
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(*ends, 100) for ends in ((0, 50), (0, 40), (12, 38))]
+    found = xr.Dataset({"rank": (("simulation", "parameter"), np.stack(columns, axis=1))})
+    found.attrs["ranks"] = 49
+    return found.assign_coords(parameter=["c", "log_m_Intercept", "log_m_1|subject_sigma"])
+
+
 def forest():
     bounds = {"estimate": "m_ratio", "lower": "m_ratio_lower", "upper": "m_ratio_upper"}
     look = {"group": "task", "reference": 1.0, "rope": (0.9, 1.1), "xlabel": "M-ratio"}
@@ -158,6 +167,7 @@ PICTURES = {
     "information_plane": lambda: hmetad.plots.information_plane(
         hmetad.information.meta_information(counts())
     ),
+    "ranks": lambda: hmetad.plots.ranks(ranked()),
     "sensitivity_bars": lambda: hmetad.plots.sensitivity_bars(sensitivities()),
     "type1_roc": lambda: hmetad.plots.type1_roc(counts(1)),
     "type2_roc": lambda: hmetad.plots.type2_roc(counts()),

@@ -78,6 +78,14 @@ def grown(names, missing):
     return xr.DataArray(values, {"noise": list(names), "size": [1, 3]}, ("noise", "size"))
 
 
+def ranked(names, missing, ax=None):
+    """Ranks that are heaped, so that every line is outside the band."""
+    values = np.zeros((1 if missing else 30, len(names)), dtype=int)
+    found = xr.Dataset({"rank": (("simulation", "parameter"), values)}, attrs={"ranks": 19})
+    names = np.array(names, dtype=str)
+    return hmetad.plots.ranks(found.assign_coords(parameter=names), ax=ax)
+
+
 def criterion(names, missing, ax=None):
     columns = {"x": "label", "hue": "verdict", "panel": None}
     return hmetad.plots.criterion(frame_of(names, missing), ax=ax, **columns)[0]
@@ -106,6 +114,7 @@ PLOTS = {
     "groups": (16, lambda n, m, ax=None: hmetad.plots.group_accuracy(grown(n, m), ax=ax)),
     "plane": (8, lambda n, m, ax=None: hmetad.plots.information_plane(
         hmetad.information.meta_information(counts_of(n, m)), ax=ax)),
+    "ranks": (100, ranked),
     "type1_roc": (8, lambda n, m, ax=None: hmetad.plots.type1_roc(counts_of(n, m), ax=ax)),
     "type2_roc": (8, lambda n, m, ax=None: hmetad.plots.type2_roc(counts_of(n, m), ax=ax)),
 }  # fmt: skip

@@ -3,62 +3,16 @@
 import numpy as np
 import pytest
 import xarray as xr
-from arviz_stats.ecdf_utils import simulate_confidence_bands
-from scipy import stats
 
 from hmetad import InputError, ModelSpec, Prior, fit, load_model, simulate_counts
 from hmetad.bayes import draw_prior
 from hmetad.simulate import calibrate_sampler
-from hmetad.simulate.calibration import fits_of, parameter_values, rank_simulation, uniformity
+from hmetad.simulate.calibration import fits_of, parameter_values, rank_simulation
+from hmetad.uniformity import uniformity
 
 pytestmark = pytest.mark.integration
 
 SHORT = {"draws": 300, "tune": 300, "chains": 2}
-# Factors on the SD of a posterior.
-POSTERIORS = {"right": 1.0, "narrow": 0.6, "wide": 1.7}
-
-
-def normal_ranks(factor=1.0, shift=0.0, n=400, size=99, seed=1):
-    """Ranks from a conjugate normal model: one observation of SD 1, prior N(0, 1)."""
-    rng = np.random.default_rng(seed)
-    truth = rng.normal(size=(n, 1))
-    seen = truth + rng.normal(size=(n, 1))
-    draws = rng.normal(seen / 2 + shift, factor * np.sqrt(0.5), (n, size))
-    return (draws < truth).sum(axis=1)[:, None]
-
-
-def test_p_values_of_uniform_ranks_are_uniform():
-    ranks = np.random.default_rng(1).integers(0, 100, (200, 2000))
-    p = uniformity(ranks, 99)[1]
-    for level in (0.01, 0.05, 0.2, 0.5):
-        assert (p <= level).mean() == pytest.approx(level, abs=4 * np.sqrt(level / 2000))
-
-
-def test_the_critical_value_is_that_of_arviz():
-    # ArviZ evaluates at i/n: with n - 1 draws to rank among, at the same points as here.
-    n = 60
-    rng = np.random.default_rng(2)
-    points = np.arange(1, n) / n
-    # 1 - γ at its 95 % quantile.
-    theirs = 1 - simulate_confidence_bands(n, 1, points, 0.95, 4000, rng)
-    statistic, p = uniformity(rng.integers(0, n, (n, 4000)), n - 1)
-    ours = statistic[p > 0.05].min()
-    # Both are read off 4000 simulations of a steep, discrete distribution.
-    assert ours == pytest.approx(theirs, rel=0.2)
-
-
-def test_a_right_posterior_passes_and_a_wrong_one_is_seen():
-    for name, factor in POSTERIORS.items():
-        p = uniformity(normal_ranks(factor), 99)[1].item()
-        assert (p > 0.05) == (name == "right"), name
-    assert uniformity(normal_ranks(shift=0.3), 99)[1].item() < 0.01
-
-
-def test_the_test_agrees_with_kolmogorov_and_smirnov_where_that_is_powerful():
-    shifted = normal_ranks(shift=0.2)
-    ks = stats.kstest((shifted[:, 0] + 0.5) / 100, "uniform").pvalue
-    assert ks < 0.05
-    assert uniformity(shifted, 99)[1].item() < 0.05
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +98,64 @@ def test_cards_with_formulas_are_fitted_once_for_each_data_set():
     effects = [f"log_m_1|subject[{subject}]" for subject in coords["subject"]]
     assert found["parameter"].values.tolist() == [*names[:2], *effects, "loglik"]
     assert found["rank"].shape == (2, 6)
+
+
+# Four people: enough to see a wrong prior or likelihood of a population within a minute.
+SMALL_GROUP = {"draws": 250, "tune": 250, "chains": 2, "cores": 1, "ranks": 39, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def four_people():
+    coords = {"subject": [*"1234"]}
+    return simulate_counts([1.0] * 4, trials=200, ratings=2, coords=coords, seed=1)
+
+
+def test_a_group_is_calibrated(four_people):
+    found = calibrate_sampler("group", four_people, n=60, **SMALL_GROUP)
+    assert found.sizes["parameter"] == 43
+    # Of all quantities together, one run in two hundred fails by chance.
+    assert found["p_value"].min() > 0.005 / 43
+    # Data that the priors think of are harder to sample than those of people.
+    assert (found["rhat"].max("parameter") > 1.1).sum() <= 3
+    assert found["divergences"].sum() < 0.02 * 60 * 500
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"priors": {"log_m_1|subject_sigma": Prior("HalfNormal", sigma=0.1)}},
+        {"meta_criterion": "absolute"},
+    ],
+    ids=["prior of a group SD", "likelihood: the rule for κ"],
+)
+def test_a_group_with_a_wrong_prior_or_likelihood_is_seen(four_people, wrong):
+    fitted = load_model("group", **wrong)
+    found = calibrate_sampler("group", four_people, fitted=fitted, n=40, **SMALL_GROUP)
+    assert found["p_value"].min() < 1e-4
+
+
+def test_correlations_are_ranked_once_and_without_their_diagonal():
+    coords = {"subject": [*"1122"], "task": [*"xyxy"]}
+    design = simulate_counts([1.0] * 4, trials=60, ratings=2, coords=coords, seed=1)
+    name = "log_m_task|subject_corr"
+    found = calibrate_sampler("multitask", design, n=2, ranks=19, var=[name], seed=1, **SHORT)
+    assert found["parameter"].values.tolist() == [f"{name}[y, x]", "loglik"]
+
+
+def test_data_sets_may_be_chosen_by_their_counts():
+    design = simulate_counts([1.0], trials=40, ratings=2, seed=1)
+
+    def both_responses(counts):
+        return bool((counts.sum(["stimulus", "rating"]) > 4).all())
+
+    found = calibrate_sampler(design=design, n=100, ranks=49, keep=both_responses, seed=2, **SHORT)
+    assert found.sizes["simulation"] == 100
+    assert found.attrs["drawn"] > 110
+    # The choice moves the truths, and leaves their ranks alone.
+    assert abs(found["truth"].sel(parameter="c[all]")).max() < 2.5
+    assert found["p_value"].min() > 0.001
+    with pytest.raises(InputError, match="keep: got one that keeps 0 of"):
+        calibrate_sampler(design=design, n=2, keep=lambda _: False, **SHORT)
 
 
 def test_wrong_arguments_are_refused():
