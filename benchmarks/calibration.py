@@ -153,7 +153,7 @@ def keep_for_site(folder: Path, found: dict[str, xr.Dataset]) -> None:
     """Ranks of all cards, compressed, and the table."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [card_row(card, one) for card, one in found.items()]
-    pd.DataFrame(rows).to_csv(folder / "cards.csv", index=False, float_format="%.5g")
+    pd.DataFrame(rows).to_csv(folder / "cards.csv", index=False, float_format="%.3g")
     arrays = {}
     for card, one in found.items():
         arrays[card] = one["rank"].to_numpy().astype(np.uint8)
