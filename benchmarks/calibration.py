@@ -32,6 +32,7 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
     "hmetad_single": {},
     "individual": {},
     "group": PEOPLE,
+    "group_m": PEOPLE,
     "group_comparison": {**PEOPLE, "group": [*"aaabbb"]},
     "regression": {**PEOPLE, "covariate": [20.0, 30.0, 40.0, 50.0, 60.0, 70.0]},
     "response_conditional": PEOPLE,
