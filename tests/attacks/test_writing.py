@@ -40,7 +40,7 @@ WRITERS = {
     "measures.tex": "measures trials.csv",
     "rows.csv": COMPARED,
     "rows.json": COMPARED,
-    "rows.html": COMPARED,
+    "rows.html": f"{COMPARED} --no-sensitivity",
     "report.html": "report made.nc",
     "report.json": "report made.nc",
     "trials.csv": "import table trials.csv --columns correct=right,confidence=confidence",

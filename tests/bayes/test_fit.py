@@ -83,7 +83,8 @@ def test_the_fit_says_how_it_was_made(two_cells):
     attrs = two_cells.attrs
     assert json.loads(attrs["spec"])["name"] == "individual"
     assert "pymc" in json.loads(attrs["versions"])
-    assert (attrs["seed"], attrs["sampler"], attrs["meta_criterion"]) == ("1", "nutpie", "relative")
+    assert (attrs["seed"], attrs["sampler"], attrs["meta_criterion"]) == ("1", "hmetad", "relative")
+    assert (attrs["method"], attrs["density"]) == ("importance", "compiled")
     assert all(isinstance(value, str) for value in attrs.values())
 
 

@@ -58,7 +58,7 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
     ("name", "formula"),
     [
         ("individual", None),
-        ("individual", "1 + age + (1 + age | subject)"),
+        ("individual", "1 + age + (1 + age || subject)"),
         ("group", None),
         ("hmetad_group", None),
         ("hmetad_single", None),
