@@ -134,13 +134,15 @@ def profile_cells(density: CellDensity, start: Floats) -> Profiles:
     -------
     Profiles
     """
-    mode, sd = find_modes(density, start)
-    middle = node_at(density, mode, None)
-    sides = []
-    highest = middle.log_mass
-    for direction in (-1.0, 1.0):
-        found, highest = march(density, middle, direction * FIRST_DISTANCE * sd, highest)
-        sides.append(found)
+    # Far out a density may be 0, and differences of its logarithm are not defined.
+    with np.errstate(invalid="ignore", over="ignore"):
+        mode, sd = find_modes(density, start)
+        middle = node_at(density, mode, None)
+        sides = []
+        highest = middle.log_mass
+        for direction in (-1.0, 1.0):
+            found, highest = march(density, middle, direction * FIRST_DISTANCE * sd, highest)
+            sides.append(found)
     nodes = [*reversed(sides[0]), middle, *sides[1]]
     names = ("main", "log_mass", "centre", "axes", "scales")
     return Profiles(*(np.stack([getattr(n, name) for n in nodes], axis=1) for name in names))

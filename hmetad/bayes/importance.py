@@ -143,6 +143,8 @@ def draw_part(
     # In the order of x, which differs from that of the points by the place of M.
     order = np.argsort(density.places, axis=1)
     values, k, effective = np.empty((cells, draws, own)), np.empty(cells), np.empty(cells)
+    # Where the posterior has no point of the proposal, any is as bad as another.
+    log_ratios[~np.isfinite(log_ratios).any(axis=1)] = 0
     for i, rng in enumerate(streams):
         log_weights, k[i] = smooth_weights(log_ratios[i])
         weights = np.exp(log_weights)
