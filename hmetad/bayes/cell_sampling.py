@@ -53,9 +53,10 @@ def sample_cells(
     again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
     if again.size:
         part = problem.of_cells(again)
-        values, statistics = sample_values(part, write_program(part), options)
-        theirs = write_program(part).owners
-        x[..., own[again]] = values[..., np.argsort(theirs, kind="stable").reshape(again.size, -1)]
+        theirs = write_program(part)
+        values, statistics = sample_values(part, theirs, options)
+        places = np.argsort(theirs.owners, kind="stable").reshape(again.size, -1)
+        x[..., own[again]] = values[..., places]
     statistics = statistics.assign_coords(cell=problem.counts["cell"].values).assign(
         pareto_k=("cell", found.pareto_k),
         effective_draws=("cell", np.minimum(found.effective, chains * draws)),

@@ -18,6 +18,8 @@ from hmetad.untrusted import read_attr
 
 __all__ = ["check_fit"]
 
+# Statistics of importance sampling, and their kinds.
+OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
 GROUPS = ("posterior", "sample_stats", "observed_data")
 JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
@@ -156,3 +158,8 @@ def check_stats(fit: xr.DataTree) -> None:
     found = stats["diverging"].sizes if "diverging" in stats else {}
     if dict(found) != sizes or stats["diverging"].dtype.kind not in "biu":
         raise InputError("sample_stats", "no flag diverging for every draw", ALLOWED)
+    # Of importance sampling there are all three, a number a cell, or none.
+    kinds = {name: stats[name].dtype.kind for name in OF_WEIGHTS if name in stats}
+    cells = {"cell": fit["posterior"].sizes["cell"]}
+    if kinds and (kinds != OF_WEIGHTS or any(dict(stats[n].sizes) != cells for n in kinds)):
+        raise InputError("sample_stats", "weights that are not of every cell", ALLOWED)

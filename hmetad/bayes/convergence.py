@@ -43,14 +43,14 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
     """
     sampled = sampled_variables(fit)
     found = [*divergence_notice(fit), *one_chain_notice(fit), *weight_notices(fit)]
+    if not sampled:
+        names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
+        return [*found, notice_of("rhat", names=names)]
     if "by_chains" in fit["sample_stats"]:
         # The other draws are independent, and judged by their weights.
         sampled = sampled.isel(cell=fit["sample_stats"]["by_chains"].values)
         if not sampled.sizes["cell"]:
             return found
-    if not sampled:
-        names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
-        return [*found, notice_of("rhat", names=names)]
     for diagnostic, flags in flagged_elements(sampled).items():
         if diagnostic != "rhat" or sampled.sizes["chain"] > 1:
             found += threshold_notice(flags, diagnostic)

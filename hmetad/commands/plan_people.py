@@ -57,6 +57,7 @@ def plan_people(question: str, pilot: Path | None, **options: Any) -> "xr.Datase
     """The plan, with a pilot that is read from its file."""
     read = {} if pilot is None else {"pilot": hmetad.load_fit(pilot)}
     try:
+        # Typer has refused questions that are none; their type is lost on the way.
         return hmetad.simulate.plan_groups(question, **read, **options)  # type: ignore[arg-type]
     except InputError as error:
         if error.argument != "folder":

@@ -9,7 +9,6 @@ import xarray as xr
 
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.mle.measure import measure
-from hmetad.notice_registry import limit
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
 from hmetad.plots.intervals import describe_intervals
@@ -116,7 +115,7 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block
         sampling=sampling.format(
             **{k: fit.attrs[k] for k in ("sampler", "seed")},
             chains=posterior.sizes["chain"],
-            again=f"; {number} with k above {limit('pareto-k')} by chains" if number else "",
+            again=f"; {number} with uneven weights by chains" if number else "",
         ),
         card=f"{spec.name!r} ({spec.title})" if spec.title else repr(spec.name),
         method=method_of(spec),
