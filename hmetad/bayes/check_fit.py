@@ -16,7 +16,7 @@ from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
-__all__ = ["check_fit"]
+__all__ = ["check_attrs", "check_fit", "counts_of"]
 
 # Statistics of importance sampling, and their kinds.
 OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}

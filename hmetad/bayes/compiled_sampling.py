@@ -161,29 +161,35 @@ def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset]:
     return np.stack(x), xr.Dataset(statistics, sizes)
 
 
-def nutpie_model(problem: Problem, program: Program) -> "CompiledPyMCModel":
-    """Model that nutpie samples: its one variable is x, the free values of the program."""
+def nutpie_model(
+    problem: Problem, program: Program, *, with_deviations: bool = False
+) -> "CompiledPyMCModel":
+    """Model that nutpie samples: its one variable is x, the free values of the program.
+
+    With deviations, they follow the free values in what is kept.
+    """
     import_without("nutpie", "arviz")
     model = import_module("nutpie.compile_pymc").CompiledPyMCModel
     size, packed = program.size, pack(program)
+    length = size + len(program.offset_places) if with_deviations else size
     # They are compiled when they are imported.
     callbacks = import_module("hmetad.bayes.callbacks")
     return model(
         dims={},
         reparameterized_names=(),
         compiled_logp_func=callbacks.evaluate_at,
-        compiled_expand_func=callbacks.copy_draw,
+        compiled_expand_func=callbacks.copy_deviations if with_deviations else callbacks.copy_draw,
         initial_point_func=initial_points(problem, program),
         shared_data={},
         shared_var_keys={},
         # Its memory is read while chains run: the model holds it.
         user_data=packed,
-        n_expanded=size,
-        shape_info=(["x"], [slice(0, size)], [(size,)]),
+        n_expanded=length,
+        shape_info=(["x"], [slice(0, length)], [(length,)]),
         logp_func=None,
         expand_func=None,
         _n_dim=size,
-        _shapes={"x": (size,)},
+        _shapes={"x": (length,)},
         _coords={},
     )
 

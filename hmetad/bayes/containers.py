@@ -25,6 +25,7 @@ __all__ = [
     "files_in",
     "read_text",
     "reading",
+    "refuse_too_large",
     "refuse_unusual_hdf5",
     "refuse_unusual_zarr",
 ]

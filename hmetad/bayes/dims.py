@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block
 
-__all__ = ["FACTOR_DIM", "choose_dim", "effect_labels", "is_single"]
+__all__ = ["FACTOR_DIM", "choose_dim", "effect_labels", "is_single", "offset_name"]
 
 # End of the name of the dim of the groups of a factor.
 FACTOR_DIM = "__factor_dim"
@@ -44,6 +44,11 @@ def choose_dim(
 def is_single(block: Block) -> bool:
     """Whether a block has one effect, which has no label."""
     return len(block.terms) == 1 and block.terms[0].labels is None
+
+
+def offset_name(parameter: str, block: Block) -> str:
+    """Name of the variable that the effects of a block are made of, to be sampled."""
+    return f"{parameter}_{block.name}_offset"
 
 
 def effect_labels(block: Block) -> NDArray[np.str_]:

@@ -1,7 +1,8 @@
 """The posterior of a program, from draws of its free values.
 
-Program and draws without limits → Dataset with all variables that the PyMC model has: what is
-sampled, coefficients, effects, correlations, and for every cell what the likelihood says of it.
+Program and draws without limits → Dataset with the variables that the PyMC model has, but for the
+offsets: coefficients, effects, standard deviations, correlations, and for every cell what the
+likelihood says of it.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hmetad.bayes.cell_results import cell_results
 from hmetad.bayes.density import expand
 from hmetad.bayes.packing import pack
 from hmetad.bayes.problem import Problem
@@ -31,32 +33,40 @@ def posterior_of(problem: Problem, program: Program, draws: Floats) -> xr.Datase
     program : Program
         Of that problem.
     draws : array, shape (chains, draws, free)
-        Free values.
+        Free values; the deviations that were made of them may follow, for draws that were kept
+        on disk: the estimates that offsets are relative to could be others by now.
 
     Returns
     -------
     Dataset
         Dims chain, draw and those of each variable.
     """
-    chains = in_threads(
-        lambda chain: dict(variables(problem, program, unfold(program, chain))), list(draws)
-    )
+    chains = in_threads(lambda chain: chain_of(problem, program, chain), list(draws))
+    found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
+    return found.assign_coords(chain=np.arange(len(chains)))
+
+
+def chain_of(problem: Problem, program: Program, draws: Floats) -> xr.Dataset:
+    """Variables of the posterior of one chain."""
+    values = expand(unfold(program, draws[:, : program.size]), pack(program))
+    values[:, values.shape[1] - draws.shape[1] + program.size :] = draws[:, program.size :]
     found = {
-        name: (("chain", "draw", *dims), np.stack([chain[name][1] for chain in chains]))
-        for name, (dims, _) in chains[0].items()
+        name: (("chain", "draw", *dims), own[None])
+        for name, (dims, own) in variables(program, values)
+        if name not in problem.offset_names
     }
-    used = {dim for dims, _ in found.values() for dim in dims}
-    coords = {dim: np.asarray(labels) for dim, labels in program.coords.items() if dim in used}
-    sizes = {"chain": np.arange(len(draws)), "draw": np.arange(draws.shape[1])}
-    return xr.Dataset(found, sizes | coords)
+    sampled = xr.Dataset(found, {"draw": np.arange(len(draws))})
+    results = cell_results(sampled, problem.spec, problem.designs, problem.given)
+    whole = sampled.assign(results)
+    coords = {dim: np.asarray(own) for dim, own in program.coords.items() if dim in whole.dims}
+    return whole.assign_coords(coords)
 
 
 def variables(
-    problem: Problem, program: Program, x: Floats
+    program: Program, values: Floats
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats]]]:
-    """Dims and values of every variable, from free values (draws, free)."""
-    values = expand(x, pack(program))
-    draws, width = len(x), len(values[0])
+    """Dims and draws of what is sampled, of effects and of correlations; values (draws, values)."""
+    draws, width = len(values), len(values[0])
     for free in program.free:
         own = values[:, free.first : free.first + free.elements.size]
         yield free.name, (free.dims, own.reshape(draws, *free.shape))
@@ -68,29 +78,6 @@ def variables(
     for one in program.correlations:
         pairs = one.size * (one.size - 1) // 2
         yield one.name, (one.dims, correlations(values[:, one.first : one.first + pairs], one.size))
-    yield from cell_variables(problem, program, values)
-
-
-def cell_variables(
-    problem: Problem, program: Program, values: Floats
-) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats]]]:
-    """Parameters with a formula, quantities from the counts, and what follows from parameters."""
-    likelihood, spec = problem.likelihood, problem.spec
-    cells = len(program.counts)
-    parameters = program.offsets + multiply(program.rows, values, values.shape[1])
-    parameters = parameters.reshape(len(values), cells, -1)
-    known = {name: parameters[..., program.columns[name]] for name in problem.given}
-    known |= {
-        p.variable: parameters[..., program.columns[p.variable]] for p in likelihood.parameters
-    }
-    for name in problem.given:
-        yield name, (("cell",), known[name])
-    for p in likelihood.parameters:
-        if p.name in problem.designs and p.in_posterior:
-            yield spec.named(p.name), (("cell", *p.dims), known[p.variable])
-    for name, value in likelihood.derived(known).items():
-        if name not in known and name in likelihood.results:
-            yield name, (("cell", *likelihood.dims(name)), value)
 
 
 def multiply(rows: Rows, values: Floats, width: int) -> Floats:

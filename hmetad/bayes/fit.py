@@ -15,16 +15,18 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.bayes.cell_sampling import sample_cells
-from hmetad.bayes.compiled_sampling import can_sample, sample_compiled
+from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, build_problem
+from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
+from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
@@ -110,8 +112,8 @@ def fit(
     -----
     nutpie samples a log density that is compiled once for all models, and compiles nothing for a
     fit (``attrs["density"] == "compiled"``). PyMC's model, as `hmetad.build_model` returns it,
-    defines the same density; it is sampled with `store`, with likelihoods that have no compiled
-    density, such as registered ones, and with options of PyMC (``"pymc"``).
+    defines the same density; it is sampled with likelihoods that have no compiled density, such as
+    registered ones, and with options of PyMC (``"pymc"``).
 
     Examples
     --------
@@ -134,11 +136,15 @@ def fit(
     refuse_draws(counts, spec.record, options)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
-    is_compiled = store is None and can_sample(problem, options)
+    is_compiled = can_sample(problem, options)
     attrs["density"] = "compiled" if is_compiled else "pymc"
-    attrs["method"] = chosen_method(method, problem, options, is_compiled)
+    attrs["method"] = chosen_method(method, problem, options, is_compiled and store is None)
     if attrs["method"] == "importance":
         tree = sample_cells(problem, options, may_use_chains=method == "auto")
+    elif is_compiled and store is not None:
+        program = write_program(problem)
+        sampled = nutpie_model(problem, program, with_deviations=True)
+        tree = sample_to_folder(sampled, counts, store, attrs, options)
     elif is_compiled:
         tree = sample_compiled(problem, options)
     else:

@@ -91,11 +91,11 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
     ['c', 'dprime', 'log_gap', 'log_m']
     """
     observed = fit["observed_data"].to_dataset()["counts"]
-    return build_model(observed, spec_of(fit))
+    return pymc_model(build_problem(observed, spec_of(fit)), by_offsets=False)
 
 
-def pymc_model(problem: Problem) -> pm.Model:
-    """PyMC model of a problem, as `build_model` returns it."""
+def pymc_model(problem: Problem, *, by_offsets: bool = True) -> pm.Model:
+    """PyMC model of a problem, as `build_model` returns it, or with effects as its variables."""
     counts, likelihood = problem.counts, problem.likelihood
     criteria = np.arange(1, counts.sizes["rating"])
     coords = {name: counts[name].values for name in counts.dims} | {"criterion": criteria}
@@ -106,7 +106,7 @@ def pymc_model(problem: Problem) -> pm.Model:
             for name, values in problem.given.items()
         }
         for parameter in likelihood.parameters:
-            value = cell_parameter(parameter, problem, known)
+            value = cell_parameter(parameter, problem, known, by_offsets)
             known = with_derived({**known, parameter.variable: value}, problem, xp)
         observe(counts, likelihood, [known[name] for name in likelihood.arguments])
     return model
@@ -128,12 +128,16 @@ def with_derived(known: Known, problem: Problem, xp: Arrays) -> Known:
     return found
 
 
-def cell_parameter(parameter: Parameter, problem: Problem, known: Known) -> TensorVariable:
+def cell_parameter(
+    parameter: Parameter, problem: Problem, known: Known, by_offsets: bool
+) -> TensorVariable:
     """A parameter of every cell: free in each, or by its formula."""
     spec, dims = problem.spec, ("cell", *parameter.dims)
     if parameter.name in problem.designs:
         parametrisation = problem.start.parametrisations[parameter.name]
-        value = linear_predictor(parametrisation, parameter.dims, problem.prior, spec.named)
+        value = linear_predictor(
+            parametrisation, parameter.dims, problem.prior, spec.named, by_offsets=by_offsets
+        )
         if not parameter.in_posterior:
             return value
         return pm.Deterministic(spec.named(parameter.name), value, dims=dims)

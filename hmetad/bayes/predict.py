@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
-from hmetad.bayes.design import Design, cell_table, parse_design
-from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.cell_results import derived_results, linear_predictor
+from hmetad.bayes.design import cell_table, parse_design
 from hmetad.bayes.formula import formula_columns
 from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.records import Likelihood
 
 __all__ = ["predict"]
 
@@ -82,7 +80,9 @@ def predict(
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
         values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
-    found = derived_results(values, spec.record)
+    left_out = {p.variable for p in spec.record.parameters if not p.in_posterior}
+    names = dict.fromkeys([*values, *spec.record.results])
+    found = derived_results(values, spec.record, [name for name in names if name not in left_out])
     refuse_same_names(table.columns, found)
     result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
     # Each variable carries the notices, for users who take it out of the Dataset.
@@ -153,56 +153,3 @@ def joined_labels(table: pd.DataFrame) -> list[str]:
     if len(set(labels)) < len(labels):
         raise InputError("cells", "the same cell twice", "each cell once")
     return labels
-
-
-def linear_predictor(
-    posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
-) -> xr.DataArray:
-    """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
-    known = {"chain", "draw", *spec.extra_dims(design.parameter)}
-    total = xr.DataArray(0.0)
-    for term in design.common:
-        beta = posterior[spec.named(f"{design.parameter}_{term.name}")]
-        total = total + weighted_sum(term.columns, beta, known)
-    if group_terms:
-        for block in design.blocks:
-            if (block.index < 0).any():
-                raise InputError(
-                    "cells",
-                    f"a {block.factor} that the fit does not have",
-                    f"one of its {len(block.groups)}",
-                    "Leave out group_terms=True for the population's value.",
-                )
-            for term in block.terms:
-                effects = posterior[spec.named(f"{design.parameter}_{term.name}|{block.factor}")]
-                # The name alone is ambiguous: "lab:subject" ends like "subject".
-                dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
-                own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
-                total = total + weighted_sum(term.columns, own.drop_vars(dim), known | {"cell"})
-    return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
-
-
-def weighted_sum(
-    columns: NDArray[np.float64], coefficients: xr.DataArray, known: set[str]
-) -> xr.DataArray:
-    """Σ columns (cells, k) times coefficients, over the one dim of theirs that is not known."""
-    over = [dim for dim in coefficients.dims if dim not in known]
-    if not over:
-        return xr.DataArray(columns[:, 0], dims="cell") * coefficients
-    return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
-
-
-def derived_results(
-    values: Mapping[str, xr.DataArray], likelihood: Likelihood
-) -> dict[str, xr.DataArray]:
-    """Parameters with a formula that are results, and all results that follow from them."""
-    found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
-    coords = {name: own for value in values.values() for name, own in value.coords.items()}
-    left_out = {p.variable for p in likelihood.parameters if not p.in_posterior}
-    result = {}
-    for name in [*values, *likelihood.results]:
-        if name in found and name not in left_out:
-            dims = ("chain", "draw", "cell", *likelihood.dims(name))
-            own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
-            result[name] = xr.DataArray(found[name], own, dims)
-    return result

@@ -28,7 +28,12 @@ type Floats = NDArray[np.float64]
 
 
 def linear_predictor(
-    parametrisation: Parametrisation, extra: tuple[str, ...], prior_of: PriorOf, named: NameOf
+    parametrisation: Parametrisation,
+    extra: tuple[str, ...],
+    prior_of: PriorOf,
+    named: NameOf,
+    *,
+    by_offsets: bool,
 ) -> TensorVariable:
     """X β + Σ Z u of every cell, (cells, *extra), with all its variables in the current model.
 
@@ -41,6 +46,8 @@ def linear_predictor(
         Prior of a variable, by its plain name.
     named : callable
         The name that a variable bears in the posterior, from its plain name.
+    by_offsets : bool
+        Whether effects are made of offsets, to be sampled; else they are the variables.
 
     Returns
     -------
@@ -50,7 +57,9 @@ def linear_predictor(
     common = common_coefficients(design, extra, prior_of, named)
     parts: list[GroupEffects] = []
     for part in parametrisation.blocks:
-        own = GroupEffects(design.parameter, part, extra, common, parts, prior_of, named)
+        own = GroupEffects(
+            design.parameter, part, extra, common, parts, prior_of, named, by_offsets=by_offsets
+        )
         parts.append(own)
     total: TensorVariable | float = 0.0
     for own in parts:

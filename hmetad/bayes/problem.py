@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Design, cell_table, parse_design
+from hmetad.bayes.dims import offset_name
 from hmetad.bayes.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
 from hmetad.bayes.start import Start, starting_point
 from hmetad.counts.checks import require_stimulus
@@ -20,7 +21,7 @@ from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.likelihood.records import Likelihood, Parameter
 from hmetad.measures.sdt import sdt
 
-__all__ = ["Problem", "build_problem"]
+__all__ = ["Problem", "build_problem", "designs_of", "given_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -56,6 +57,18 @@ class Problem:
     def likelihood(self) -> Likelihood:
         """Record of the likelihood, with the model's choices."""
         return self.spec.record
+
+    @property
+    def offset_names(self) -> set[str]:
+        """Names of the variables that effects are made of while they are sampled."""
+        designs = self.designs.values()
+        return {offset_name(design.parameter, b) for design in designs for b in design.blocks}
+
+    def without_offsets(self, posterior: xr.Dataset) -> xr.Dataset:
+        """Posterior without them, as fits have it."""
+        kept = posterior.drop_vars(self.offset_names, errors="ignore")
+        used = {dim for values in kept.values() for dim in values.dims}
+        return kept.drop_dims([dim for dim in kept.dims if dim not in used])
 
     def prior(self, variable: str) -> Prior:
         """Prior of a variable, by its plain name."""
@@ -95,11 +108,7 @@ def build_problem(counts: xr.DataArray, spec: ModelSpec) -> Problem:
     counts = checked_counts(counts, spec)
     designs = designs_of(counts, spec)
     spec = replace(spec, priors=priors_of(spec, designs))
-    given: dict[str, Floats] = {}
-    if spec.record.from_counts:
-        # HMeta-d adds 1/(2K) to every count.
-        estimates = sdt(counts, correction="cell")
-        given = {name: estimates[name].to_numpy() for name in spec.record.from_counts}
+    given = given_of(counts, spec)
     return Problem(counts, spec, designs, given, starting_point(counts, spec, designs, given))
 
 
@@ -123,6 +132,15 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
             "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
         )
     return counts.transpose(*COUNT_DIMS)
+
+
+def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
+    """Quantities that a model sets to their values from the counts, (cells,) each."""
+    if not spec.record.from_counts:
+        return {}
+    # HMeta-d adds 1/(2K) to every count.
+    estimates = sdt(counts, correction="cell")
+    return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
 
 
 def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:

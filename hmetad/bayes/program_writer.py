@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from hmetad.bayes.design import Block, Design, Term
-from hmetad.bayes.dims import FACTOR_DIM, effect_labels, is_single
+from hmetad.bayes.dims import FACTOR_DIM, effect_labels, is_single, offset_name
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_LOGISTIC, PRIOR_CODES, Correlation, Program
@@ -129,7 +129,7 @@ def sample_block(
 ) -> Integers:
     """Standard deviations, correlations and offsets; deviations (groups, effects, elements)."""
     extra, block = parameter.dims, part.block
-    name, groups = f"{parameter.name}_{block.name}", len(block.groups)
+    groups = len(block.groups)
     sigmas = []
     for term in block.terms:
         expression = expression_dim(writer, parameter, term)
@@ -142,7 +142,7 @@ def sample_block(
     labels = None if is_single(block) else effect_labels(block)
     inner = writer.label_dim(parameter.name, f"{block.name}__{end}", labels)
     dims = (*factor_dim(writer, parameter, block), *inner, *extra)
-    offsets = writer.sample(f"{name}_offset", dims).reshape(groups, *sigma.shape)
+    offsets = writer.sample(offset_name(parameter.name, block), dims).reshape(groups, *sigma.shape)
     first = writer.deviation_count
     writer.deviation_count += offsets.size
     rows = first + np.arange(offsets.size).reshape(offsets.shape)

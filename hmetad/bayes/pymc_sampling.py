@@ -16,6 +16,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.zarr_store import sample_to_folder
+from hmetad.lazy import import_without
 
 __all__ = ["sample_pymc"]
 
@@ -49,10 +50,13 @@ def sample_pymc(
     refuse_same_names(counts.coords, model.named_vars)
     start = initial_values(problem, model)
     if store is not None:
-        return sample_to_folder(model, start, counts, store, attrs, options)
+        nutpie = import_without("nutpie", "arviz")
+        compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
+        return sample_to_folder(compiled, counts, store, attrs, options)
     with model, without_remarks(options.get("progressbar") is False):
         tree: xr.DataTree = pm.sample(**{"initvals": start, **options})
-    return tree
+    posterior = tree["posterior"].to_dataset()
+    return tree.assign(posterior=xr.DataTree(problem.without_offsets(posterior)))
 
 
 @contextmanager

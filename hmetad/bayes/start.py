@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.design import Block, Design
-from hmetad.bayes.dims import is_single
+from hmetad.bayes.dims import is_single, offset_name
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation, parametrise
 from hmetad.bayes.spec import ModelSpec
 from hmetad.mle.scoring import penalised_modes
@@ -213,7 +213,7 @@ def block_values(parameter: str, part: BlockParametrisation, sigmas: Floats) -> 
         values[f"{parameter}_{block.name}_partial"] = np.full(size * (size - 1) // 2, 0.5)
     # An offset of 0 is the effect that the data suggest.
     offsets = np.zeros(part.estimates.shape)
-    values[f"{parameter}_{block.name}_offset"] = offsets[:, 0] if is_single(block) else offsets
+    values[offset_name(parameter, block)] = offsets[:, 0] if is_single(block) else offsets
     return values
 
 

@@ -9,6 +9,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, whole
 from hmetad.bayes.check_fit import check_fit
+from hmetad.bayes.compact import with_results, without_results
 from hmetad.bayes.containers import MAX_BYTES
 from hmetad.bayes.fit import finish_fit, with_posterior_notices
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
@@ -19,9 +20,12 @@ from hmetad.notice import notice_of, notices, with_notices
 
 __all__ = ["load_fit", "save_fit"]
 
+# Bytes of a posterior that is written with all its variables.
+MAX_WHOLE = 64 * 2**20
+
 
 @check_inputs()
-def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
+def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -> Path:
     """Write a fit as netCDF; the file is complete, or is not written.
 
     Parameters
@@ -30,6 +34,10 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
         What `hmetad.fit` returned.
     path : str or Path
         The file; an existing one is kept until the new one is complete.
+    whole : bool, optional
+        Whether the file has all variables, for other programs that read it. Else those are left
+        out that follow from others, such as M from log M; `load_fit` computes them again, to the
+        last digit. By default they are left out where the posterior takes more than 64 MiB.
 
     Returns
     -------
@@ -43,12 +51,14 @@ def save_fit(fit: xr.DataTree, path: str | Path) -> Path:
         If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
-    check_fit(fit, "fit")
+    spec = check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError(
             "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
         )
-    write_together({path: netcdf_bytes(fit)})
+    is_small = fit["posterior"].nbytes <= MAX_WHOLE
+    kept = fit if (is_small if whole is None else whole) else without_results(fit, spec)
+    write_together({path: netcdf_bytes(kept)})
     return path
 
 
@@ -82,7 +92,7 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     if not path.is_file():
         step = "Write one with save_fit or hmetad fit."
         raise InputError(str(path), "no such file", "a fit", step)
-    tree = read_netcdf(path, max_bytes)
+    tree = with_results(read_netcdf(path, max_bytes), path, max_bytes)
     check_fit(tree, str(path))
     return tree
 
@@ -93,7 +103,7 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     attrs = {str(key): value for key, value in tree.attrs.items()}
     wanted, is_closed = attrs.pop("draws_wanted"), attrs.pop("is_closed")
     done = tree["posterior"].sizes["draw"]
-    tree.attrs = {"sampler": "nutpie", **attrs}
+    tree.attrs = attrs
     check_fit(tree, str(folder))
     fit = finish_fit(tree, tree["observed_data"].to_dataset()["counts"], attrs)
     if is_closed:

@@ -1,7 +1,7 @@
 """Draws kept on disk while they are drawn, so that a killed run loses little.
 
-PyMC model → folder with a zarr store → DataTree. The counts and the attrs of the fit lie beside the
-draws, so that a run that was cut short can be read, and is marked as such.
+Model as nutpie samples it → folder with a zarr store → DataTree. Counts and attrs of the fit
+lie beside the draws, so that a run that was cut short can be read, and is marked as such.
 """
 
 import json
@@ -13,16 +13,20 @@ from urllib.parse import unquote
 import numpy as np
 import xarray as xr
 
+from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.checksums import folder_checksum, refuse_changed_folder
 from hmetad.bayes.containers import MAX_BYTES, files_in, read_text, reading, refuse_unusual_zarr
+from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
+from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program_writer import write_program
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.lazy import import_without
 from hmetad.untrusted import parse_json
 
 if TYPE_CHECKING:
-    import pymc as pm
+    from nutpie.compile_pymc import CompiledPyMCModel
 
 __all__ = ["read_folder", "sample_to_folder"]
 
@@ -35,8 +39,7 @@ QUIETLY_LEFT_OUT = {"quiet", "compute_convergence_checks"}
 
 
 def sample_to_folder(
-    model: "pm.Model",
-    start: Mapping[str, Any],
+    model: "CompiledPyMCModel",
     counts: xr.DataArray,
     folder: str | Path,
     attrs: Mapping[str, str],
@@ -46,9 +49,8 @@ def sample_to_folder(
 
     Parameters
     ----------
-    model : pm.Model
-    start : mapping of str to array
-        Values to begin at, by variable.
+    model : CompiledPyMCModel
+        As nutpie samples it.
     counts : DataArray
         The count table, written beside the draws.
     folder : str or Path
@@ -75,14 +77,13 @@ def sample_to_folder(
     for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
         raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
     nutpie = import_without("nutpie", "arviz")
-    compiled = nutpie.compile_pymc_model(model, initial_points=dict(start))
     record = {"attrs": dict(attrs), "draws": options["draws"]}
     table = netcdf_bytes(xr.DataTree(counts.to_dataset(name="counts")))
     write_together({folder / COUNTS: table, folder / RECORD: json.dumps(record)})
     (folder / DRAWS).mkdir()
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     nutpie.sample(
-        compiled,
+        model,
         draws=options["draws"],
         tune=options["tune"],
         chains=options["chains"],
@@ -138,10 +139,26 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     with reading(folder):
         refuse_unusual_zarr(folder, max_bytes)
         tree = xr.DataTree.from_dict({**read_draws(folder), "observed_data": observed})
+        tree.attrs = {"sampler": "nutpie", **record["attrs"]}
+        tree = tree.assign(posterior=xr.DataTree(posterior_of_run(tree)))
     # Only a run that came to its end has a checksum.
     ended = {"draws_wanted": record["draws"], "is_closed": "checksum" in record}
-    tree.attrs = {**record["attrs"], **ended}
+    tree.attrs |= ended
     return tree
+
+
+def posterior_of_run(run: xr.DataTree) -> xr.Dataset:
+    """Variables of the posterior, from what was kept of the draws."""
+    kept = run["posterior"].to_dataset()
+    problem = build_problem(counts_of(run), check_attrs(run))
+    if run.attrs.get("density") != "compiled":
+        return problem.without_offsets(kept)
+    program = write_program(problem)
+    draws = kept["x"].transpose("chain", "draw", ...).to_numpy()
+    length = program.size + len(program.offset_places)
+    if draws.shape[2:] != (length,):
+        raise ValueError(f"draws of shape {draws.shape}, not of {length} values")
+    return posterior_of(problem, program, draws).assign_attrs(kept.attrs)
 
 
 def fit_record(path: Path) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from hmetad.uniformity import uniformity
 __all__ = ["calibrate_sampler"]
 
 LOGLIK = "loglik"
-# Of one way to sample a group effect or a coefficient; the data choose between two.
-ENDS_OF_INTERNAL = ("_offset", "_partial")
+# What correlations are made of.
+PARTIAL = "_partial"
 CORRELATIONS = "_corr"
 # Data sets drawn for one that is kept.
 MOST_DRAWN = 200
@@ -181,7 +181,7 @@ def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | No
                 raise InputError("var", repr(name), "variables of the model", nearest(name, known))
         return list(var)
     left_out = {*spec.record.results} - {*spec.parameters}
-    return sorted(n for n in known if n not in left_out and not n.endswith(ENDS_OF_INTERNAL))
+    return sorted(n for n in known if n not in left_out and not n.endswith(PARTIAL))
 
 
 def fits_of(

@@ -63,7 +63,9 @@ def prior_draws(formula, much=0.0, draws=4000, prior_of=prior_of, seed=1, extra=
     if much:
         parametrisation = with_information(parametrisation, much)
     with pm.Model(coords={"cell": range(len(CELLS)), "response": ["S1", "S2"]}) as model:
-        value = linear_predictor(parametrisation, extra, prior_of, lambda name: name)
+        value = linear_predictor(
+            parametrisation, extra, prior_of, lambda name: name, by_offsets=True
+        )
         pm.Deterministic("value", value, dims=("cell", *extra))
     prior = pm.sample_prior_predictive(draws, model=model, random_seed=seed)["prior"]
     return {str(name): prior[name].values[0] for name in prior.data_vars}

@@ -5,6 +5,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy.stats import multivariate_normal
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo, trial_log_likelihood
@@ -81,6 +82,30 @@ def test_pymc_takes_a_loaded_fit_with_its_model(equal, tmp_path):
     log_m = loaded["posterior"]["log_m"]
     expected = -(log_m**2) / 2 - np.log(2 * np.pi) / 2
     np.testing.assert_allclose(prior["log_m"].values, expected.values)
+
+
+@pytest.mark.parametrize(
+    "formula", ["1 + task + (1 + task|subject)", "0 + task + (0 + task|subject)"]
+)
+def test_pymc_takes_a_fit_with_correlated_effects(formula):
+    coords = {"subject": [*"aabbcc"], "task": ["x", "y"] * 3}
+    counts = simulate_counts([1.5] * 6, trials=400, coords=coords, seed=1)
+    draws = fit(counts, formula=formula, draws=20, tune=100, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    with rebuild_model(draws):
+        quiet = {"extend_inferencedata": False, "progressbar": False}
+        likelihood = pm.stats.compute_log_likelihood(draws, **quiet)["counts"]
+        prior = pm.stats.compute_log_prior(draws, **quiet)
+    ours = (trial_log_likelihood(draws) * counts).sum(["stimulus", "response", "rating"])
+    np.testing.assert_allclose(likelihood.values, ours.values, rtol=1e-6)
+    names = [name for name in posterior if str(name).endswith("|subject")]
+    found = sum(prior[name].sum(set(prior[name].dims) - {"chain", "draw"}) for name in names)
+    first = posterior.isel(chain=0, draw=0)
+    u = np.column_stack([first[name].values.reshape(3, -1) for name in names])
+    sd = np.concatenate([np.atleast_1d(first[f"{name}_sigma"].values) for name in names])
+    (corr,) = [first[name].values for name in posterior if str(name).endswith("_corr")]
+    expected = multivariate_normal.logpdf(u, cov=corr * np.outer(sd, sd)).sum()
+    assert float(found[0, 0]) == pytest.approx(expected, rel=1e-9)
 
 
 def prior_sensitivity(draws):

@@ -4,13 +4,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import xarray as xr
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.store import load_fit
+from hmetad.bayes.loading import load_model
+from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
+from hmetad.bayes.problem import build_problem
+from hmetad.bayes.store import load_fit, save_fit
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
@@ -21,6 +24,7 @@ COUNTS = simulate_counts(
     [1.2, 1.6, 2.0], m_ratio=0.8, trials=1000, coords={"subject": ["x", "y", "z"]}, seed=1
 )
 FORMULA = {"log_m": "1 + (1|subject)"}
+SMALL_FILES = ("individual", "group", "multitask", "crossed_items", "dmc", "hmetad_group")
 QUIET = {"progressbar": False, "random_seed": 1}
 LONG_RUN = """
 import sys
@@ -33,6 +37,12 @@ fit(counts, "group", store=sys.argv[1], draws=20_000, tune=300, chains=2, progre
 """
 
 
+def plain(value):
+    if hasattr(value, "items"):
+        return {key: plain(own) for key, own in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
 def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
     kept = fit(COUNTS, formula=FORMULA, store=tmp_path / "run", draws=200, chains=2, **QUIET)
     loaded = load_fit(tmp_path / "run")
@@ -41,10 +51,86 @@ def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
     assert [n.code for n in notices(loaded)] == [n.code for n in notices(kept)]
     memory = fit(COUNTS, formula=FORMULA, draws=200, chains=2, quiet=True, **QUIET)
     ours, theirs = (x["posterior"].to_dataset() for x in (kept, memory))
-    assert set(ours.data_vars) == set(theirs.data_vars)
-    assert ours["log_m"].dims == theirs["log_m"].dims
+    xr.testing.assert_allclose(ours, theirs, rtol=1e-12)
     assert ours["subject"].values.tolist() == ["x", "y", "z"]
-    np.testing.assert_allclose(ours["log_m"].mean(), theirs["log_m"].mean(), atol=0.1)
+
+
+def test_what_is_kept_of_another_density_is_a_fit_too(tmp_path):
+    options = {"draws": 100, "tune": 100, "chains": 2, **QUIET}
+    coords = {"subject": ["x", "y", "z"]}
+    counts = simulate_counts([1.2, 1.6, 2.0], trials=400, coords=coords, seed=1)
+    formula = {"dprime": "1 + (1|subject)"}
+    kept = fit(counts, "signal_detection", formula=formula, store=tmp_path / "run", **options)
+    assert kept.attrs["density"] == "pymc"
+    assert not [name for name in kept["posterior"] if str(name).endswith("_offset")]
+    loaded = load_fit(tmp_path / "run")
+    xr.testing.assert_equal(loaded["posterior"].to_dataset(), kept["posterior"].to_dataset())
+
+
+def test_draws_on_disk_keep_their_effects_whatever_offsets_are_relative_to(tmp_path, monkeypatch):
+    options = {"draws": 100, "tune": 100, "chains": 2, **QUIET}
+    kept = fit(COUNTS, formula=FORMULA, store=tmp_path / "run", **options)
+
+    def build_other(*arguments):
+        problem = build_problem(*arguments)
+        parametrisations = problem.start.parametrisations
+        part = parametrisations["log_m"].blocks[0]
+        moved = replace(part, estimates=part.estimates + 1, information=3 * part.information)
+        other = {"log_m": replace(parametrisations["log_m"], blocks=(moved,))}
+        return replace(problem, start=replace(problem.start, parametrisations=other))
+
+    monkeypatch.setattr("hmetad.bayes.zarr_store.build_problem", build_other)
+    loaded = load_fit(tmp_path / "run")
+    xr.testing.assert_equal(loaded["posterior"].to_dataset(), kept["posterior"].to_dataset())
+
+
+@pytest.mark.parametrize("card", SMALL_FILES)
+def test_a_small_file_is_the_same_fit(card, tmp_path):
+    options = {"draws": 20, "tune": 20, "chains": 2, **QUIET}
+    example = {name: plain(value) for name, value in load_model(card).example.items()}
+    draws = fit(simulate_counts(**example, seed=3), card, quiet=True, **options)
+    whole = save_fit(draws, tmp_path / "whole.nc", whole=True)
+    small = save_fit(draws, tmp_path / "small.nc", whole=False)
+    assert small.stat().st_size < whole.stat().st_size
+    xr.testing.assert_identical(load_fit(small), load_fit(whole))
+    with xr.open_datatree(small) as kept:
+        assert "m_ratio" not in kept["posterior"]
+
+
+def test_draws_that_are_not_those_of_the_model_are_all_kept(tmp_path):
+    draws = fit(COUNTS, draws=20, quiet=True, **QUIET)
+    posterior = draws["posterior"].to_dataset()
+    own = draws.assign(posterior=xr.DataTree(posterior.assign(m_ratio=posterior["m_ratio"] + 1)))
+    path = save_fit(own, tmp_path / "fit.nc", whole=False)
+    xr.testing.assert_identical(load_fit(path)["posterior"], own["posterior"])
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("[]", "posterior of"),
+        ('["a"]', "posterior of"),
+        ("{}", "posterior of"),
+        ("x", "JSON"),
+    ],
+)
+def test_a_small_file_that_lacks_more_is_refused(names, said, tmp_path):
+    draws = fit(COUNTS, draws=20, quiet=True, **QUIET)
+    path = save_fit(draws, tmp_path / "fit.nc", whole=False)
+    tree = read_netcdf(path)
+    tree.attrs["variables"] = names
+    path.write_bytes(netcdf_bytes(tree))
+    with pytest.raises(InputError, match=said):
+        load_fit(path)
+
+
+def test_a_small_file_may_not_grow_beyond_the_limit(tmp_path):
+    draws = fit(COUNTS, draws=200, quiet=True, **QUIET)
+    path = save_fit(draws, tmp_path / "fit.nc", whole=False)
+    with xr.open_datatree(path) as kept:
+        size = sum(group.nbytes for group in kept.children.values())
+    with pytest.raises(InputError, match="Raise max_bytes"):
+        load_fit(path, max_bytes=size + 1000)
 
 
 def test_a_killed_run_leaves_what_it_had_drawn_and_says_so(tmp_path):

@@ -1,0 +1,127 @@
+"""Parameters and results of cells, from what a formula's coefficients and effects are.
+
+Draws of what is sampled → Dataset (chain, draw, cell) of what follows from them.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.bayes.design import Design
+from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.spec import ModelSpec
+from hmetad.errors import InputError
+from hmetad.likelihood.records import Likelihood
+
+__all__ = ["cell_results", "derived_results", "following_names", "linear_predictor"]
+
+type Floats = NDArray[np.float64]
+
+
+def following_names(spec: ModelSpec) -> dict[str, str]:
+    """Variables of a fit that follow from others: name in the posterior → name in the likelihood.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.loading import load_model
+    >>> [*following_names(load_model("individual"))]
+    ['meta_d', 'm_ratio', 'meta_c', 'criteria']
+    """
+    record = spec.record
+    own = [p.name for p in record.parameters if p.name in spec.formula and p.in_posterior]
+    sampled = {p.variable for p in record.parameters if p.name not in spec.formula}
+    results = {name: name for name in record.results if name not in sampled}
+    return {name: name for name in record.from_counts} | {spec.named(n): n for n in own} | results
+
+
+def cell_results(
+    posterior: xr.Dataset,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    given: Mapping[str, Floats],
+) -> dict[str, xr.DataArray]:
+    """Variables of a fit that follow from others.
+
+    Parameters
+    ----------
+    posterior : Dataset
+        Draws of what is sampled, and of the effects of groups.
+    spec : ModelSpec
+    designs : mapping of str to Design
+        Formulas evaluated on the cells, by parameter.
+    given : mapping of str to array, shape (cells,)
+        Quantities that are set to their values from the counts.
+
+    Returns
+    -------
+    dict of str to DataArray
+        Those of `following_names`, dims (chain, draw, cell, ...).
+    """
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    values = {
+        name: xr.DataArray(np.tile(own, (*sizes, 1)), dims=("chain", "draw", "cell"))
+        for name, own in given.items()
+    }
+    for p in spec.record.parameters:
+        values[p.variable] = (
+            linear_predictor(posterior, spec, designs[p.name], group_terms=True)
+            if p.name in designs
+            else posterior[spec.named(p.variable)]
+        )
+    names = following_names(spec)
+    found = derived_results(values, spec.record, names.values())
+    return {name: found[plain] for name, plain in names.items()}
+
+
+def linear_predictor(
+    posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
+) -> xr.DataArray:
+    """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
+    known = {"chain", "draw", *spec.extra_dims(design.parameter)}
+    total = xr.DataArray(0.0)
+    for term in design.common:
+        beta = posterior[spec.named(f"{design.parameter}_{term.name}")]
+        total = total + weighted_sum(term.columns, beta, known)
+    if group_terms:
+        for block in design.blocks:
+            if (block.index < 0).any():
+                raise InputError(
+                    "cells",
+                    f"a {block.factor} that the fit does not have",
+                    f"one of its {len(block.groups)}",
+                    "Leave out group_terms=True for the population's value.",
+                )
+            for term in block.terms:
+                effects = posterior[spec.named(f"{design.parameter}_{term.name}|{block.factor}")]
+                # The name alone is ambiguous: "lab:subject" ends like "subject".
+                dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
+                own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
+                total = total + weighted_sum(
+                    term.columns, own.drop_vars(dim, errors="ignore"), known | {"cell"}
+                )
+    return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
+
+
+def weighted_sum(columns: Floats, coefficients: xr.DataArray, known: set[str]) -> xr.DataArray:
+    """Σ columns (cells, k) times coefficients, over the one dim of theirs that is not known."""
+    over = [dim for dim in coefficients.dims if dim not in known]
+    if not over:
+        return xr.DataArray(columns[:, 0], dims="cell") * coefficients
+    return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
+
+
+def derived_results(
+    values: Mapping[str, xr.DataArray], likelihood: Likelihood, names: Iterable[str]
+) -> dict[str, xr.DataArray]:
+    """Those of the named parameters and quantities that follow from values, or are among them."""
+    found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
+    coords = {name: own for value in values.values() for name, own in value.coords.items()}
+    result = {}
+    for name in names:
+        if name in found:
+            dims = ("chain", "draw", "cell", *likelihood.dims(name))
+            own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
+            result[name] = xr.DataArray(np.ascontiguousarray(found[name]), own, dims)
+    return result
