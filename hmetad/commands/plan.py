@@ -6,10 +6,7 @@ Truth, design and ROPE → what studies of several sizes would find.
 import secrets
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give, write_answer
@@ -18,17 +15,33 @@ from hmetad.commands.arguments import (
     given_options,
     parse_limits,
     parse_numbers,
-    sampling_options,
     writable_file,
-    writable_folder,
 )
 from hmetad.commands.options import AsJson, CiProb, PrintAs, Seed
-from hmetad.commands.plan_people import (
-    people_options,
-    people_remark,
-    plan_people,
-    refuse_people_options,
+from hmetad.commands.plan_options import (
+    BetweenSd,
+    Comparisons,
+    Cores,
+    CorrelationOfTasks,
+    Criterion,
+    Dprime,
+    DprimeSd,
+    Effect,
+    HalfWidth,
+    MetaCriterion,
+    MRatio,
+    NumberOfRatings,
+    Output,
+    Pilot,
+    Probability,
+    Question,
+    Resume,
+    Rope,
+    Studies,
+    Subjects,
+    TrialsOfACell,
 )
+from hmetad.commands.plan_people import people_remark, plan_people, refuse_people_options
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -45,7 +58,6 @@ hmetad plan --m-ratio 0.9 --half-width 0.2 --seed 1
 hmetad plan --question difference --subjects 20,40,80 --trials 100,200 --effect 0.4 \\
   --rope=-0.1,0.1 --probability 0.8 --resume plan
 """
-Question = Literal["mean", "difference", "tasks", "correlation", "slope"]
 PLANNED = {
     "subjects": "people",
     "trials": "trials",
@@ -61,114 +73,29 @@ STUDIES, STUDIES_OF_PEOPLE = 1000, 100
 
 
 def plan(
-    trials: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,…",
-            help="Trials of a cell: of one subject, one condition; 100,200,400,800,1600, or 200 "
-            "where people are planned for.",
-        ),
-    ] = None,
-    m_ratio: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M[,M]", help="True M of one condition, or of two to compare; 1,0.8 if none."
-        ),
-    ] = None,
-    dprime: Annotated[
-        str | None,
-        typer.Option(metavar="D[,D]", help="True d′, of all conditions or of each; 1.5."),
-    ] = None,
-    c: Annotated[
-        str | None,
-        typer.Option("--criterion", metavar="C[,C]", help="True criterion c, likewise; 0."),
-    ] = None,
-    ratings: Annotated[
-        int | None, typer.Option(min=2, metavar="K", help="Number of ratings; 4.")
-    ] = None,
-    subjects: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N[,N…]",
-            help="Subjects, 1 if none; with several, their mean is judged. Several numbers, or "
-            "--question, plan for people, 20,40,80 if none, and fit each study with a "
-            "hierarchical model.",
-        ),
-    ] = None,
-    between_sd: Annotated[
-        float | None, typer.Option(metavar="SD", help="Of log M between subjects.")
-    ] = None,
-    correlation: Annotated[
-        float | None,
-        typer.Option(metavar="R", help="Of a subject's log M in the two conditions or tasks."),
-    ] = None,
-    question: Annotated[
-        Question | None,
-        typer.Option(
-            metavar="WHAT",
-            help="Of people: the mean of a group; the difference between two groups, or two tasks "
-            "of the same people; the correlation between tasks; the slope on a covariate.",
-        ),
-    ] = None,
-    effect: Annotated[
-        float | None,
-        typer.Option(metavar="E", help="Of people: true difference, correlation or slope."),
-    ] = None,
-    dprime_sd: Annotated[
-        float | None,
-        typer.Option("--dprime-sd", metavar="SD", help="Of people: of d′ between them."),
-    ] = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(metavar="FIT", help="Of people: a fit to take what is not given from."),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Of people: keep the studies that are done there, and go on from them.",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Of people: processes, one a CPU if none."),
-    ] = None,
-    rope: Annotated[
-        str | None,
-        typer.Option(metavar="LOW,HIGH", help="What is negligible in log M: --rope=-0.05,0.05."),
-    ] = None,
+    trials: TrialsOfACell = None,
+    m_ratio: MRatio = None,
+    dprime: Dprime = None,
+    c: Criterion = None,
+    ratings: NumberOfRatings = None,
+    subjects: Subjects = None,
+    between_sd: BetweenSd = None,
+    correlation: CorrelationOfTasks = None,
+    question: Question = None,
+    effect: Effect = None,
+    dprime_sd: DprimeSd = None,
+    pilot: Pilot = None,
+    resume: Resume = None,
+    cores: Cores = None,
+    rope: Rope = None,
     ci_prob: CiProb = 0.95,
-    comparisons: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Comparisons to correct for (Bonferroni).")
-    ] = 1,
-    meta_criterion: Annotated[
-        Literal["relative", "absolute"],
-        typer.Option(metavar="RULE", help="relative, κ = M·c, or absolute, κ = c."),
-    ] = "relative",
-    probability: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Say how many trials, or people, give the true verdict with this probability.",
-        ),
-    ] = None,
-    half_width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="W",
-            help="Say how many trials, or people, give intervals with this half-width.",
-        ),
-    ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(
-            min=2, metavar="N", help="Studies simulated of each size; 1000, of people 100."
-        ),
-    ] = None,
+    comparisons: Comparisons = 1,
+    meta_criterion: MetaCriterion = "relative",
+    probability: Probability = None,
+    half_width: HalfWidth = None,
+    draws: Studies = None,
     seed: Seed = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv or .json.")
-    ] = None,
+    output: Output = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -177,40 +104,27 @@ def plan(
     path = None if output is None else writable_file(output, *DATA_FILES)
     needs_one_goal(probability, half_width, rope)
     numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
+    truth = {"m_ratio": m_ratio, "dprime": dprime, "c": c}
     shared = {
         **given_options(ratings=ratings, between_sd=between_sd, correlation=correlation),
         "rope": None if rope is None else parse_limits(rope),
         "ci_prob": ci_prob,
         "comparisons": comparisons,
         "meta_criterion": meta_criterion,
+        "seed": seed,
     }
+    own = {"effect": effect, "dprime_sd": dprime_sd, "cores": cores}
     if question is None and len(numbers) == 1:
-        own = {"effect": effect, "dprime_sd": dprime_sd, "cores": cores}
         refuse_people_options({**own, "pilot": pilot, "resume": resume})
-        found = hmetad.simulate.plan_trials(
-            trials=whole_numbers("--trials", trials or "100,200,400,800,1600"),
-            m_ratio=parse_numbers("--m-ratio", m_ratio or "1,0.8"),
-            dprime=one_or_more(parse_numbers("--dprime", dprime or "1.5")),
-            c=one_or_more(parse_numbers("--criterion", c or "0")),
-            subjects=numbers[0],
-            n=STUDIES if draws is None else draws,
-            # Without a seed one is drawn here, so that the answer can say it.
-            seed=secrets.randbelow(2**31) if seed is None else seed,
-            **shared,
-        )
+        found = plan_cells(truth, numbers[0], trials, draws or STUDIES, **shared)
     else:
-        asked = question or "difference"
         found = plan_people(
-            asked,
-            pilot,
+            question or "difference",
+            {**truth, "pilot": pilot, "resume": resume},
             subjects=numbers,
             trials=whole_numbers("--trials", trials or "200"),
-            n=STUDIES_OF_PEOPLE if draws is None else draws,
-            folder=None if resume is None else writable_folder(resume),
-            progressbar=sampling_options()["progressbar"],
-            seed=seed,
-            **given_options(dprime_sd=dprime_sd, cores=cores),
-            **people_options(asked, m_ratio, effect, dprime, c),
+            n=draws or STUDIES_OF_PEOPLE,
+            **given_options(**own),
             **shared,
         )
     goal = given_options(probability=probability, half_width=half_width)
@@ -220,6 +134,29 @@ def plan(
     give(answer, chosen, [] if path is None else [path])
     if remark:
         say(remark)
+
+
+def plan_cells(
+    truth: Mapping[str, str | None],
+    subjects: int,
+    trials: str | None,
+    studies: int,
+    *,
+    seed: int | None,
+    **shared: Any,
+) -> "xr.Dataset":
+    """The plan of studies whose cells are fitted by maximum likelihood, from texts of options."""
+    return hmetad.simulate.plan_trials(
+        trials=whole_numbers("--trials", trials or "100,200,400,800,1600"),
+        m_ratio=parse_numbers("--m-ratio", truth["m_ratio"] or "1,0.8"),
+        dprime=one_or_more(parse_numbers("--dprime", truth["dprime"] or "1.5")),
+        c=one_or_more(parse_numbers("--criterion", truth["c"] or "0")),
+        subjects=subjects,
+        n=studies,
+        # Without a seed one is drawn here, so that the answer can say it.
+        seed=secrets.randbelow(2**31) if seed is None else seed,
+        **shared,
+    )
 
 
 def answer_of(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[Answer, str]:

@@ -5,17 +5,22 @@ Text of options → plan of `plan_groups`, and what it says of a goal.
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import given_options, parse_numbers
+from hmetad.commands.arguments import (
+    given_options,
+    parse_numbers,
+    sampling_options,
+    writable_folder,
+)
+from hmetad.commands.plan_options import AskedQuestion
 from hmetad.errors import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["people_options", "people_remark", "plan_people", "refuse_people_options"]
+__all__ = ["people_remark", "plan_people", "refuse_people_options"]
 
 # Options that have a meaning only where hierarchical fits are planned.
 ONLY_PEOPLE = ("effect", "dprime_sd", "pilot", "resume", "cores")
@@ -31,14 +36,46 @@ def refuse_people_options(given: Mapping[str, Any]) -> None:
             raise InputError(option, f"{given[name]} without --question", "both", step)
 
 
-def people_options(
-    question: str, m_ratio: str | None, effect: float | None, dprime: str | None, c: str | None
+def plan_people(question: AskedQuestion, given: Mapping[str, Any], **options: Any) -> "xr.Dataset":
+    """The plan of studies that are fitted with a hierarchical model.
+
+    Parameters
+    ----------
+    question : str
+    given : mapping of str to object
+        m_ratio, dprime and c as texts; pilot and resume as paths; None where not given.
+    **options
+        Others of `plan_groups`.
+
+    Returns
+    -------
+    Dataset
+    """
+    try:
+        return hmetad.simulate.plan_groups(
+            question,
+            pilot=None if given["pilot"] is None else hmetad.load_fit(given["pilot"]),
+            folder=None if given["resume"] is None else writable_folder(given["resume"]),
+            progressbar=sampling_options()["progressbar"],
+            **guesses_of(question, given, options.pop("effect", None)),
+            **options,
+        )
+    except InputError as error:
+        if error.argument != "folder":
+            raise
+        raise InputError("--resume", error.got, error.allowed, error.next_step) from error
+
+
+def guesses_of(
+    question: str, given: Mapping[str, str | None], effect: float | None
 ) -> dict[str, Any]:
     """Guesses of `plan_groups`; of two M the ratio is the effect."""
     found = given_options(effect=effect)
-    for name, option, text in (("dprime", "--dprime", dprime), ("c", "--criterion", c)):
+    for name, option in (("dprime", "--dprime"), ("c", "--criterion")):
+        text = given[name]
         if text is not None:
             found[name] = one_number(option, text)
+    m_ratio = given["m_ratio"]
     if m_ratio is None:
         return found
     ratios = parse_numbers("--m-ratio", m_ratio)
@@ -51,18 +88,6 @@ def people_options(
         raise InputError("--effect", f"{effect:g} beside two --m-ratio", "one of the two")
     first, second = map(math.log, ratios)
     return found | {"m_ratio": math.exp((first + second) / 2), "effect": first - second}
-
-
-def plan_people(question: str, pilot: Path | None, **options: Any) -> "xr.Dataset":
-    """The plan, with a pilot that is read from its file."""
-    read = {} if pilot is None else {"pilot": hmetad.load_fit(pilot)}
-    try:
-        # Typer has refused questions that are none; their type is lost on the way.
-        return hmetad.simulate.plan_groups(question, **read, **options)  # type: ignore[arg-type]
-    except InputError as error:
-        if error.argument != "folder":
-            raise
-        raise InputError("--resume", error.got, error.allowed, error.next_step) from error
 
 
 def people_remark(
