@@ -152,15 +152,26 @@ def print_summary(found: dict[str, xr.Dataset]) -> None:
 
 
 def keep_for_site(folder: Path, found: dict[str, xr.Dataset]) -> None:
-    """Ranks of all cards, compressed, and the table."""
+    """Ranks of all cards, compressed, and the table; other cards stay as they are there."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [card_row(card, one) for card, one in found.items()]
-    pd.DataFrame(rows).to_csv(folder / "cards.csv", index=False, float_format="%.3g")
-    arrays = {}
+    rows, arrays = kept_on_site(folder)
+    rows |= {card: card_row(card, one) for card, one in found.items()}
+    table = pd.DataFrame([rows[card] for card in DESIGNS if card in rows])
+    table.to_csv(folder / "cards.csv", index=False, float_format="%.3g")
     for card, one in found.items():
         arrays[card] = one["rank"].to_numpy().astype(np.uint8)
         arrays[f"{card} names"] = one["parameter"].to_numpy().astype(str)
     np.savez_compressed(folder / "ranks.npz", draws=RANKS, **arrays)
+
+
+def kept_on_site(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rows of cards and arrays of ranks that are there already."""
+    if not (folder / "ranks.npz").exists():
+        return {}, {}
+    table = pd.read_csv(folder / "cards.csv")
+    with np.load(folder / "ranks.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files if name != "draws"}
+    return {row["card"]: row for row in table.to_dict("records")}, arrays
 
 
 def card_row(card: str, found: xr.Dataset) -> dict[str, Any]:

@@ -43,6 +43,15 @@ ROOMS = {
     "errors": "Errors",
 }
 
+# What simulated studies were asked, by what is true.
+ASKED = {
+    "no difference": "Two groups of people that do not differ in log M.",
+    "difference": "Two groups of people that differ in log M.",
+    "mean": "The mean of log M in one group.",
+    "no slope": "A covariate that log M does not depend on.",
+    "tasks": "Two tasks of the same people in which log M is the same.",
+    "correlation": "The correlation of log M between two tasks.",
+}
 # Public modules, whose names bear theirs.
 MODULES = sorted(set(dir(hmetad)) - set(hmetad.__all__))
 TEXTS = (".ipynb", ".md", ".rst")
@@ -60,6 +69,7 @@ def write_all(docs: Path) -> None:
         "generated/data_sets.md": data_sets(),
         "generated/validation.md": validation(docs / "validation"),
         "generated/calibration.md": calibration(docs / "calibration"),
+        "generated/coverage.md": coverage(docs / "calibration" / "coverage.csv"),
         **report_sections(docs / "example" / "report.md"),
         **notebooks(docs.parent / "notebooks"),
     }
@@ -269,6 +279,27 @@ def calibration(folder: Path) -> str:
     return "\n".join(
         [*table(header, rows), "", f"{total}chance alone gives {found / 1000:.1f}.", ""]
     )
+
+
+def coverage(path: Path) -> str:
+    """What verdicts and intervals of simulated studies came to, a table for each question."""
+    frame = pd.read_csv(path)
+    header = ("people", "trials", "different", "negligible", "inconclusive", "unreliable")
+    header = (*header, "coverage", "bias", "half-width")
+    lines: list[str] = []
+    for question, rows in frame.groupby("question", sort=False):
+        first = rows.iloc[0]
+        lines += [f"**{ASKED[question]}** True value {first['truth']:.2f}, {first['n']} studies a row."]
+        lines += ["", *table(header, [coverage_row(row) for _, row in rows.iterrows()])]
+    return "\n".join(lines)
+
+
+def coverage_row(row: pd.Series) -> list[str]:
+    """A size of studies: shares with two digits, means with their Monte Carlo error."""
+    shares = [f"{row[name]:.2f}" for name in ("different", "negligible", "inconclusive")]
+    means = [f"{row[name]:.3f} ± {row[f'{name}_se']:.3f}" for name in ("coverage", "bias")]
+    sizes = [str(row["people"]), str(row["trials"])]
+    return [*sizes, *shares, f"{row['unreliable']:.2f}", *means, f"{row['half_width']:.2f}"]
 
 
 def differences(frame: pd.DataFrame) -> Iterable[str]:
