@@ -41,6 +41,9 @@ from hmetad.bayes.packing import (
 from hmetad.bayes.prior_density import log_prior
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
 from hmetad.likelihood.meta_d_density import add_value_and_gradient as add_meta_d
+from hmetad.likelihood.signal_detection_density import (
+    add_value_and_gradient as add_signal_detection,
+)
 from hmetad.likelihood.tails import compiled
 
 __all__ = ["Density", "evaluate", "evaluate_parts", "expand", "log_density"]
@@ -97,9 +100,11 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     is_sloped = len(gradient) > 0
     by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
     counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
-    if packed[LIKELIHOOD] == 0:
-        of_cells = parameters.reshape(cells, -1)
-        add_meta_d(of_cells, counts, whole(packed, CHOICES), by_cell, by_parameters)
+    of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
+    if packed[LIKELIHOOD] == 1:
+        add_signal_detection(of_cells, counts, chosen, by_cell, by_parameters)
+    else:
+        add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
     slopes = np.zeros(len(values))
     if is_sloped:
         add_transposed(

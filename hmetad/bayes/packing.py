@@ -17,7 +17,10 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 # Where likelihoods are compiled; `hmetad.bayes.density` calls each.
-MODULES = ("hmetad.likelihood.meta_d_density",)
+MODULES = (
+    "hmetad.likelihood.meta_d_density",
+    "hmetad.likelihood.signal_detection_density",
+)
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.
 (

@@ -3,6 +3,7 @@
 Name and choices → Likelihood.
 """
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -30,7 +31,8 @@ def register(likelihood: Likelihood) -> Likelihood:
     Returns
     -------
     Likelihood
-        The same.
+        The same; without the compiled code of a likelihood of the package whose probabilities it
+        does not have.
 
     Raises
     ------
@@ -52,12 +54,36 @@ def register(likelihood: Likelihood) -> Likelihood:
         raise InputError("name", repr(likelihood.name), allowed)
     refuse_unknown_names(likelihood)
     refuse_improper_probabilities(likelihood)
+    likelihood = without_other_code(likelihood)
     for one in likelihood.quantities:
         if one.symbol:
             result = Result("", one.name, one.description, "", one.unit, symbol=one.symbol)
             RESULTS[one.name] = result
     REGISTERED[likelihood.name] = likelihood
     return likelihood
+
+
+def without_other_code(likelihood: Likelihood) -> Likelihood:
+    """The record without modules of the package that compute other probabilities than it has."""
+    own = own_likelihoods().values()
+    of_kernel = [one for one in own if one.kernel == likelihood.kernel]
+    of_density = [one for one in own if one.density == likelihood.density]
+    if not any(likelihood.log_probabilities is one.log_probabilities for one in of_kernel):
+        is_others = bool(of_kernel)
+        likelihood = replace(likelihood, kernel="" if is_others else likelihood.kernel)
+    if not any(is_same_model(likelihood, one) for one in of_density):
+        likelihood = replace(likelihood, density="")
+    return likelihood
+
+
+def is_same_model(first: Likelihood, second: Likelihood) -> bool:
+    """Whether probabilities follow from parameters in the same way."""
+    return (
+        first.log_probabilities is second.log_probabilities
+        and first.arguments == second.arguments
+        and first.quantities == second.quantities
+        and [p.name for p in first.parameters] == [p.name for p in second.parameters]
+    )
 
 
 def load_likelihood(name: str, **choices: str) -> Likelihood:

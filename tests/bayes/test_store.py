@@ -55,7 +55,8 @@ def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
     assert ours["subject"].values.tolist() == ["x", "y", "z"]
 
 
-def test_what_is_kept_of_another_density_is_a_fit_too(tmp_path):
+def test_what_is_kept_of_pymcs_density_is_a_fit_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("hmetad.bayes.fit.can_sample", lambda *_: False)
     options = {"draws": 100, "tune": 100, "chains": 2, **QUIET}
     coords = {"subject": ["x", "y", "z"]}
     counts = simulate_counts([1.2, 1.6, 2.0], trials=400, coords=coords, seed=1)

@@ -50,6 +50,7 @@ LIKELIHOODS = (
         ),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
+        density="hmetad.likelihood.signal_detection_density",
         parameter_of_interest="dprime",
         symbol="d′",
         plotted="dprime",
