@@ -1,7 +1,8 @@
 """How far importance sampling of cells is from long chains.
 
 Simulated cells, and cells of count tables → distance of means, standard deviations and quantiles of
-log M from those of No-U-Turn chains of 20,000 draws, in standard deviations of the posterior.
+M, on the scale of the model, from those of No-U-Turn chains of 20,000 draws, in standard deviations
+of the posterior.
 
     python benchmarks/importance.py FILE.csv [--cells 200] [--tables counts.nc …] [--most 60]
 
@@ -20,11 +21,14 @@ from machine import describe_machine, print_table
 
 import hmetad
 from hmetad.monte_carlo import check_chains
+from hmetad.notice_registry import limit
 
 QUANTILES = np.array([0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975])
 DRAWS = {"draws": 5000, "chains": 4}
 CHAINS = {"tune": 1000, "cores": 1, "target_accept": 0.95}
 QUIET = {**DRAWS, "progressbar": False, "quiet": True}
+# Long chains worth fewer draws say too little.
+LEAST_ESS = 1000
 CARDS = ("individual", "hmetad_single", "individual", "dmc")
 FIELDS = ["source", "cell", "card", "trials", "ratings", "k", "effective", "by_chains", "ess"]
 FIELDS += ["divergences", "mean", "sd", "quantile", "noise"]
@@ -82,7 +86,8 @@ def compare(table: xr.DataArray, card: str) -> dict[str, Any]:
     """Distances of one cell."""
     ours = hmetad.fit(table, card, method="importance", random_seed=1, **QUIET)
     theirs = hmetad.fit(table, card, method="nuts", random_seed=2, **CHAINS, **QUIET)
-    first, second = (tree["posterior"]["log_m"].to_numpy()[..., 0] for tree in (ours, theirs))
+    main = hmetad.load_model(card).record.parameter_of_interest
+    first, second = (tree["posterior"][main].to_numpy()[..., 0] for tree in (ours, theirs))
     sd = second.std()
     away = np.abs(np.quantile(first, QUANTILES) - np.quantile(second, QUANTILES)) / sd
     statistics = ours["sample_stats"]
@@ -122,22 +127,25 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def print_summary(rows: list[dict[str, Any]]) -> None:
-    """A line for every source: largest distances, and how many cells lie within the limits."""
+    """A line for every source: largest distances, and how many cells lie within the limits.
+
+    Left out are cells that `fit` would sample by chains, and those whose chains say too little.
+    """
     lines = []
     for source in dict.fromkeys(row["source"] for row in rows):
         own = [row for row in rows if row["source"] == source]
-        mean, sd, quantile, k, noise = (
-            np.array([float(row[name]) for row in own])
-            for name in ("mean", "sd", "quantile", "k", "noise")
+        k, ess = (np.array([float(row[name]) for row in own]) for name in ("k", "ess"))
+        is_weighted, is_known = k <= limit("pareto-k"), ess >= LEAST_ESS
+        kept = is_weighted & is_known
+        mean, sd, quantile = (
+            np.array([float(row[name]) for row in own])[kept] for name in ("mean", "sd", "quantile")
         )
         good = (mean <= 0.05) & (sd <= 0.05) & (quantile <= 0.15)
-        lines.append(
-            [source, len(own), int(good.sum()), f"{mean.max():.3f}", f"{sd.max():.3f}"]
-            + [f"{quantile.max():.3f}", f"{k.max():.2f}", f"{noise.max():.3f}"]
-        )
-    print_table(
-        ["source", "cells", "within .05, 5 %, .15", "mean", "SD", "quantile", "k", "noise"], lines
-    )
+        counts = [len(own), (~is_weighted).sum(), (~is_known).sum(), kept.sum(), good.sum()]
+        largest = [f"{x.max(initial=0):.3f}" for x in (mean, sd, quantile)]
+        lines.append([source, *map(int, counts), *largest])
+    header = ["source", "cells", "to chains", "chains say little", "kept", "within .05, 5 %, .15"]
+    print_table([*header, "mean", "SD", "quantile"], lines)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
 DEGREES_OF_FREEDOM = 6.0
-# Points of a proposal, by draws, and at least; many more where the weights are bad.
+# Points of a proposal, by draws, and at least; many more where they are worth too few draws.
 POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
 # Numbers held at once by a thread, and cells: their gradients are taken side by side.
 NUMBERS_AT_ONCE, CELLS_AT_ONCE = 2**23, 48
@@ -53,9 +53,14 @@ class CellWeights:
     effective: Floats
 
     @property
+    def are_uneven(self) -> NDArray[np.bool_]:
+        """Which cells have weights that more points would not mend."""
+        return ~(self.pareto_k <= limit("pareto-k"))
+
+    @property
     def are_bad(self) -> NDArray[np.bool_]:
         """Which cells have weights that cannot be trusted."""
-        return ~((self.pareto_k <= limit("pareto-k")) & (self.effective >= limit("ess")))
+        return self.are_uneven | ~(self.effective >= limit("ess"))
 
 
 def has_separate_cells(problem: Problem) -> bool:
@@ -104,9 +109,10 @@ def fill_cells(
 
     def fill_twice(places: Integers) -> CellWeights:
         found = fill_part(places, number)
-        for bad in parts_of(np.flatnonzero(found.are_bad), MORE * number):
-            again = fill_part(places[bad], MORE * number)
-            found.pareto_k[bad], found.effective[bad] = again.pareto_k, again.effective
+        few = np.flatnonzero(found.are_bad & ~found.are_uneven)
+        for part in parts_of(few, MORE * number):
+            again = fill_part(places[part], MORE * number)
+            found.pareto_k[part], found.effective[part] = again.pareto_k, again.effective
         return found
 
     found = in_threads(fill_twice, parts_of(np.arange(len(own)), number))

@@ -32,8 +32,8 @@ def smooth_weights(log_ratios: Floats) -> tuple[Floats, float]:
     Returns
     -------
     tuple of array, shape (points,), and float
-        Log weights that add up to 1 when exponentiated, and k: above .7 means of the weights are
-        unreliable; infinite or NaN where the largest ratios are of no such distribution.
+        Log weights that add up to 1 when exponentiated, and k: above .5 the ratios have no
+        finite variance; infinite or NaN where the largest ratios are of no such distribution.
 
     Notes
     -----

@@ -25,8 +25,8 @@ from hmetad.simulate.simulate import simulate_counts
 MODE = Mode(linker="py", optimizer=None)
 ENDINGS = ("", "_log__", "_logodds__", "_log__")
 MOST_OPERANDS = 32
-# It has more variables than PyTensor can add up without compiling.
-COMPILED = pytest.param("within_subject", marks=pytest.mark.integration)
+# It has more variables than PyTensor can add up without compiling, which takes minutes.
+COMPILED = pytest.param("within_subject", marks=pytest.mark.slow)
 CARDS = [COMPILED if name == "within_subject" else name for name in card_names()]
 SD = "log_m_1|subject_sigma"
 # PyMC takes the reciprocals of rates in single precision: these are powers of two.

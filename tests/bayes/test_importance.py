@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad import InputError, ModelSpec, fit, load_model, notices, simulate_counts
+from hmetad import InputError, ModelSpec, fit, from_nr, load_model, notices, simulate_counts
 from hmetad.bayes import importance
 from hmetad.bayes.cell_profiles import CellDensity, profile_cells
 from hmetad.bayes.density import evaluate_parts, log_density
@@ -119,6 +119,17 @@ def test_draws_of_a_cell_rest_on_the_seed_and_its_place_alone(counts):
     assert set(whole["sample_stats"]) == {
         "diverging", "pareto_k", "effective_draws", "by_chains",
     }  # fmt: skip
+
+
+def test_a_cell_whose_weights_have_no_variance_is_sampled_by_chains():
+    # No errors, and the highest rating mostly: one of three gaps is large, and any of them may be.
+    table = from_nr([18, 4, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 5, 13])
+    forced = fit(table, method="importance", random_seed=1, **QUIET)
+    assert float(forced["sample_stats"]["pareto_k"][0]) > 0.5
+    assert "pareto-k" in [notice.code for notice in notices(forced)]
+    found = fit(table, random_seed=1, **QUIET)
+    assert found["sample_stats"]["by_chains"].all()
+    assert "pareto-k" not in [notice.code for notice in notices(found)]
 
 
 @pytest.fixture
