@@ -19,6 +19,9 @@ from hmetad.bayes.program_writer import write_program
 
 __all__ = ["sample_cells"]
 
+# Cells that need chains have long tails, in which larger steps diverge.
+OF_CHAINS = {"target_accept": 0.99}
+
 
 def sample_cells(
     problem: Problem, options: Mapping[str, Any], *, may_use_chains: bool
@@ -54,7 +57,7 @@ def sample_cells(
     if again.size:
         part = problem.of_cells(again)
         theirs = write_program(part)
-        values, statistics = sample_values(part, theirs, options)
+        values, statistics = sample_values(part, theirs, {**options, **OF_CHAINS})
         places = np.argsort(theirs.owners, kind="stable").reshape(again.size, -1)
         x[..., own[again]] = values[..., places]
     statistics = statistics.assign_coords(cell=problem.counts["cell"].values).assign(
