@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.strips import NODES, log_between, log_strip
+from hmetad.likelihood.strips import NODES, TINY, log_between, log_strip
 from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
 
 __all__ = [
@@ -36,9 +36,6 @@ __all__ = [
 ]
 
 type Floats = NDArray[np.float64]
-
-# Stands for an SD of 0 where something is divided by it, and only its sign matters.
-TINY = 1e-100
 
 
 class Gradient(NamedTuple):

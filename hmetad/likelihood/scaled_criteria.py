@@ -33,7 +33,7 @@ type Floats = NDArray[np.float64]
 SMALL = 1e-5
 # The sums run to ±REACH with a step from this list, and are taken in blocks of CHUNK nodes.
 REACH = 8.4
-STEPS = 0.75 * 0.85 ** np.arange(20)
+STEPS = 0.75 * 0.85 ** np.arange(24)
 SIDES = np.ceil(REACH / STEPS).astype(np.int64)
 DIGITS = 34.0
 CHUNK = 16

@@ -20,6 +20,10 @@ NEGLIGIBLE = 40.0
 # Half of the range that is looked through first, and the coarsest step.
 REACH = 12.0
 STEP = 0.25
+MOST_STEPS = 10_000
+STAGES = 4
+# Logarithm of the largest scale and of the inverse of the smallest.
+LONGEST = 600.0
 # Once a halved step changes the sum by no more, the error is about the square of this times 1000.
 SETTLED = 1e-8
 HALVINGS = 12
@@ -43,23 +47,33 @@ def log_scaled_area(
     Returns
     -------
     tuple of float
-        The logarithm, then its derivatives by h, lower, upper and q. All derivatives are 0 where
-        the area is empty.
+        The logarithm, then its derivatives by h, lower, upper and q. Where the area is empty, -inf
+        and zeros.
     """
-    step = min(STEP, 0.5 / math.sqrt(1 + q * q * h * h))
-    top, first, last = find_range(h, lower, upper, q, REACH, step)
+    if math.isnan(h + lower + upper + q):
+        return math.nan, math.nan, math.nan, math.nan, math.nan
+    finest = min(STEP, 0.5 / math.sqrt(1 + q * q * h * h))
+    step = max(finest, REACH / MOST_STEPS)
+    top, first, last = find_range(h, lower, upper, q, -REACH, REACH, step)
     # Beyond the reach there is no more than its normal tail.
     reach = math.sqrt(2 * max(0.0, NEGLIGIBLE - top))
-    if reach > REACH and top > -math.inf:
-        top, first, last = find_range(h, lower, upper, q, reach, step)
-    if top == -math.inf or not first < last:
-        return (top if top != top else -math.inf), 0.0, 0.0, 0.0, 0.0
+    if REACH < reach < math.inf:
+        step = max(finest, reach / MOST_STEPS)
+        top, first, last = find_range(h, lower, upper, q, -reach, reach, step)
+    # Very far out that is done in stages, each within the range of the one before.
+    for _ in range(STAGES):
+        if step <= finest:
+            break
+        step = max(finest, (last - first) / MOST_STEPS)
+        top, first, last = find_range(h, lower, upper, q, first, last, step)
+    if top == -math.inf:
+        return top, 0.0, 0.0, 0.0, 0.0
     total, by_h, by_lower, by_upper, by_q = sums(h, lower, upper, q, first, last, step, top)
     for _ in range(HALVINGS):
         step /= 2
         before = total
         total, by_h, by_lower, by_upper, by_q = sums(h, lower, upper, q, first, last, step, top)
-        if abs(total - before) <= SETTLED * total:
+        if abs(total - before) <= SETTLED * total or last - first > MOST_STEPS * step:
             break
     return (
         top + math.log(total) - LOG_SQRT_2PI,
@@ -75,30 +89,27 @@ def log_integrand(
     z: float, h: float, lower: float, upper: float, q: float
 ) -> tuple[float, float, float, float]:
     """Log of exp(-z²/2)·area at z; φ(upper)/area, (φ(upper) - φ(lower))/area; the scale."""
-    scale = math.exp(q * (z - q / 2))
+    # Products with distances of 0 and ∞ stay what they are.
+    scale = math.exp(min(max(q * (z - q / 2), -LONGEST), LONGEST))
     log_area, share, tilt = log_between(lower * scale - h, upper * scale - h)
     return log_area - z * z / 2, share, tilt, scale
 
 
 @compiled
 def find_range(
-    h: float, lower: float, upper: float, q: float, reach: float, step: float
+    h: float, lower: float, upper: float, q: float, start: float, stop: float, step: float
 ) -> tuple[float, float, float]:
     """Largest log integrand on a grid, and the range outside of which it is negligible."""
-    number = math.ceil(reach / step)
-    top, first, last = -math.inf, 0.0, 0.0
-    for i in range(-number, number + 1):
-        value = log_integrand(i * step, h, lower, upper, q)[0]
-        top = max(top, value)
-    for i in range(-number, number + 1):
-        if log_integrand(i * step, h, lower, upper, q)[0] > top - NEGLIGIBLE:
-            first = (i - 1) * step
-            break
-    for i in range(number, -number - 1, -1):
-        if log_integrand(i * step, h, lower, upper, q)[0] > top - NEGLIGIBLE:
-            last = (i + 1) * step
-            break
-    return top, first, last
+    number = math.ceil((stop - start) / step)
+    top, first, last = -math.inf, 0, number
+    for i in range(number + 1):
+        top = max(top, log_integrand(start + i * step, h, lower, upper, q)[0])
+    limit = top - NEGLIGIBLE
+    while first < number and log_integrand(start + first * step, h, lower, upper, q)[0] < limit:
+        first += 1
+    while last > first and log_integrand(start + last * step, h, lower, upper, q)[0] < limit:
+        last -= 1
+    return top, start + (first - 1) * step, start + (last + 1) * step
 
 
 @compiled
@@ -118,6 +129,8 @@ def sums(
         z = first + i * step
         value, share, tilt, scale = log_integrand(z, h, lower, upper, q)
         weight = step * math.exp(value - top)
+        if weight == 0:
+            continue
         # An edge moves with its distance by the scale; a moving h shifts both back.
         at_lower, at_upper = weight * (tilt - share) * scale, weight * share * scale
         total += weight

@@ -34,10 +34,14 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = ["NODES", "log_between", "log_strip"]
+__all__ = ["NODES", "TINY", "log_between", "log_strip"]
 
 type Floats = NDArray[np.float64]
 
+# An s below this counts as 0; where something is divided by s = 0, it stands for it.
+TINY = 1e-100
+# An edge of N(0, 1) beyond which there is less than 1e-20 of any area that begins nearer by 1.
+DISTANT = 50.0
 # Over a stretch on which φ(u) falls by exp(-fall), the rules with so many nodes have a relative
 # error below 1e-12 (compared with 60 nodes, all ρ and h). What lies beyond a fall of 34 is below
 # 2e-15 of the whole.
@@ -53,8 +57,13 @@ WEIGHTS = np.array([np.resize(leggauss(number)[1], NODES) for _, number in RULES
 def log_between(lower: float, upper: float) -> tuple[float, float, float]:
     """Log area A of N(0, 1) between two edges, φ(upper)/A and (φ(upper) - φ(lower))/A.
 
-    An edge may be infinite.
+    An edge may be infinite. One far beyond the other counts as such, since its size would cost the
+    nearer edge its digits.
     """
+    if lower < -DISTANT and upper > lower + 1:
+        lower = -math.inf
+    if upper > DISTANT and lower < upper - 1:
+        upper = math.inf
     if upper == math.inf:
         if lower == -math.inf:
             return 0.0, 0.0, 0.0
@@ -90,21 +99,23 @@ def log_strip(
     """
     if upper <= lower:
         return -math.inf
+    if math.isnan(h + rho + s) or math.isnan(lower) or math.isnan(upper):
+        return math.nan
     if rho < 0:
         lower, upper, rho = -upper, -lower, -rho
     # Where q = 0.
     start = -h / rho if rho > 0 else math.copysign(math.inf, -h)
     value = -math.inf
-    if lower < start and s > 0:
+    if lower < start and s > TINY:
         inner = min(upper, start)
         value = log_shaded(lower, inner, h, rho, s, -1.0, room, work)
     if upper > start:
         outer = max(lower, start)
         whole = log_between(outer, upper)[0]
-        if s > 0:
+        if s > TINY:
             # No more than half of the whole is missing, and no more than s·φ(h)·R(0).
             bound = math.log(s) - h * h / 2 + 0.3
-            if bound > whole - 36:
+            if whole > -math.inf and bound > whole - 36:
                 missing = log_shaded(outer, upper, h, rho, s, 1.0, room, work)
                 whole += math.log1p(-math.exp(missing - whole))
         if value == -math.inf:
@@ -130,6 +141,8 @@ def log_shaded(
     first, last = (lower + rho * h) / s, (upper + rho * h) / s
     # Where φ(u) is largest.
     top = min(max(first, 0.0), last)
+    if abs(top) > 1 / TINY:
+        return -math.inf
     first = max(first, -math.sqrt(top * top + 2 * FARTHEST))
     last = min(last, math.sqrt(top * top + 2 * FARTHEST))
     start, slope = side * h * s, side * rho

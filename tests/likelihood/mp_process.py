@@ -1,5 +1,6 @@
 """Areas of the process models in mpmath, by the evidence, as the models are defined."""
 
+import itertools
 from functools import cache
 
 import mpmath as mp
@@ -49,7 +50,7 @@ def log_integral(log_f, lower, upper, steep=()):
         pieces |= {place + width * i for i in (-16, -8, -4, -2, 0, 2, 4, 8, 16)}
     pieces = sorted(x for x in pieces if first <= x <= last)
     total = mp.mpf(0)
-    for left, right in zip(pieces[:-1], pieces[1:], strict=True):
+    for left, right in itertools.pairwise(pieces):
         half, center = (right - left) / 2, (right + left) / 2
         for place, weight in gauss_nodes():
             total += half * weight * mp.exp(log_f(center + half * place) - top)

@@ -85,7 +85,7 @@ def classic(p):
 
 def member(name):
     a, b, w, sigma, theta = MEMBERS[name]
-    return dict(d=D, c=C, a=a, b=b, w=w, sigma=sigma, theta=theta)
+    return {"d": D, "c": C, "a": a, "b": b, "w": w, "sigma": sigma, "theta": theta}
 
 
 def random_cells(rng, cells, ratings, spread):
@@ -204,21 +204,41 @@ def test_value_and_gradient_agree_with_mpmath(seed):
     check_against_mpmath(cell, at, 1e-12, 1e-10)
 
 
-# Probabilities from 1e-13 to 1e-250: far criteria, far means, narrow ratings, little noise.
+# Probabilities from 1e-13 to 1e-250: far criteria, far means, narrow ratings, little noise. The
+# numbers are d, c, a, b, w, σ; then the first criterion and the distance of the second.
 TAILS = {
-    "last rating": (dict(d=1, c=0, a=0.8, b=0.2, w=0, sigma=0.5), (1, 0, 2), 9.0, 1.5),
-    "wrong side": (dict(d=30, c=0, a=0.7, b=0, w=0.3, sigma=0.6), (1, 0, 1), 3.0, 1e-3),
-    "change of mind": (dict(d=2, c=0, a=1, b=0, w=0, sigma=0.05), (0, 1, 0), -1.0, 1.5),
-    "contrary": (dict(d=3, c=1, a=-0.5, b=0.3, w=0.2, sigma=0.3), (0, 1, 2), 5.0, 1.5),
-    "no evidence": (dict(d=2, c=5, a=0.0, b=1.0, w=0.1, sigma=2.0), (0, 1, 1), 30.0, 1e-3),
+    "last rating": ((1, 0, 0.8, 0.2, 0, 0.5), (1, 0, 2), 9.0, 1.5),
+    "wrong side": ((30, 0, 0.7, 0, 0.3, 0.6), (1, 0, 1), 3.0, 1e-3),
+    "change of mind": ((2, 0, 1, 0, 0, 0.05), (0, 1, 0), -1.0, 1.5),
+    "contrary": ((3, 1, -0.5, 0.3, 0.2, 0.3), (0, 1, 2), 5.0, 1.5),
+    "no evidence": ((2, 5, 0.0, 1.0, 0.1, 2.0), (0, 1, 1), 30.0, 1e-3),
 }
 
 
 @pytest.mark.parametrize("name", TAILS)
 def test_tails_keep_their_digits(name):
-    cell, at, start, width = TAILS[name]
+    numbers, at, start, width = TAILS[name]
+    cell = dict(zip(NAMES, numbers, strict=True))
     theta = np.array([[-start, -start - width], [start, start + width]])
     check_against_mpmath(cell | {"theta": theta}, at, 1e-10, 1e-9)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("a", 0.0), ("sigma", 0.0)])
+def test_the_limits_of_small_parameters_are_reached(name, limit):
+    counts = np.arange(1.0, 13.0).reshape(1, 2, 2, 3)
+    numbers = {"d": 1.0, "c": 0.1, "a": 0.7, "b": 0.3, "w": 0.1, "sigma": 0.5, "theta": THETA}
+    expected = log_likelihood_and_gradient(counts, **by_cell(**(numbers | {name: limit})))
+    for value in (1e-300, 1e-160, 1e-100, 1e-30):
+        found = log_likelihood_and_gradient(counts, **by_cell(**(numbers | {name: value})))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1e3, 1e8, 1e160, np.nan])
+def test_far_out_the_value_is_finite_or_minus_infinity_and_nan_stays_nan(d):
+    cell = by_cell(d=d, c=0.1, a=0.7, b=0.3, w=0.1, sigma=0.5, theta=THETA)
+    value = log_likelihood_and_gradient(np.ones((1, 2, 2, 3)), **cell).value[0]
+    assert np.isnan(value) if np.isnan(d) else value < 0
 
 
 def test_empty_areas_matter_only_where_they_were_rated():

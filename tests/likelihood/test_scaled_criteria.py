@@ -187,11 +187,11 @@ def test_value_and_gradient_agree_with_mpmath(seed):
 
 # Probabilities from 1e-10 to 1e-200: far criteria, far means, narrow ratings, small and large q.
 TAILS = {
-    "last rating": (dict(d=1, c=0, q=0.2), (0, 1, 2), 7.0, 4.0),
-    "wrong side": (dict(d=20, c=0, q=0.5), (0, 1, 1), 0.5, 1.0),
-    "narrow": (dict(d=8, c=3, q=0.5), (0, 1, 1), 2.0, 1e-4),
-    "inner": (dict(d=20, c=0, q=0.3), (1, 1, 0), 0.5, 0.5),
-    "large scale": (dict(d=14, c=1, q=1.8), (1, 1, 0), 1e-3, 1.0),
+    "last rating": ({"d": 1, "c": 0, "q": 0.2}, (0, 1, 2), 7.0, 4.0),
+    "wrong side": ({"d": 20, "c": 0, "q": 0.5}, (0, 1, 1), 0.5, 1.0),
+    "narrow": ({"d": 8, "c": 3, "q": 0.5}, (0, 1, 1), 2.0, 1e-4),
+    "inner": ({"d": 20, "c": 0, "q": 0.3}, (1, 1, 0), 0.5, 0.5),
+    "large scale": ({"d": 14, "c": 1, "q": 1.8}, (1, 1, 0), 1e-3, 1.0),
 }
 
 
@@ -221,6 +221,23 @@ def test_a_rating_that_nobody_used_and_a_stimulus_never_shown_are_finite():
             np.testing.assert_array_equal(whole[i], part[0])
         log_p = log_probabilities(**cells[i])
         assert together.value[i] == pytest.approx((counts[i] * log_p).sum(), rel=1e-13)
+
+
+@pytest.mark.parametrize(("d", "q"), [(1e4, 0.5), (1e8, 0.5), (1e160, 0.5), (1, 50), (np.nan, 1)])
+def test_far_out_the_value_is_finite_or_minus_infinity_and_nan_stays_nan(d, q):
+    cell = by_cell(d=d, c=0, q=q, t=DISTANCES)
+    value = log_likelihood_and_gradient(np.ones((1, 2, 2, 3)), **cell).value[0]
+    assert np.isnan(value) if np.isnan(d) else value < 0
+
+
+def test_a_negative_spread_mirrors_a_positive_one():
+    counts = np.arange(1.0, 13.0).reshape(1, 2, 2, 3)
+    found, mirrored = (
+        log_likelihood_and_gradient(counts, **by_cell(d=1, c=0.1, q=q, t=DISTANCES))
+        for q in (0.5, -0.5)
+    )
+    assert mirrored.value == pytest.approx(found.value, rel=1e-13)
+    assert mirrored.q == pytest.approx(-found.q, rel=1e-12)
 
 
 def test_a_mean_far_out_is_taken_the_exact_way():
