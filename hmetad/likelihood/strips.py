@@ -42,9 +42,11 @@ type Floats = NDArray[np.float64]
 TINY = 1e-100
 # An edge of N(0, 1) beyond which there is less than 1e-20 of any area that begins nearer by 1.
 DISTANT = 50.0
-# Over a stretch on which φ(u) falls by exp(-fall), the rules with so many nodes have a relative
-# error below 1e-12 (compared with 60 nodes, all ρ and h). What lies beyond a fall of 34 is below
-# 2e-15 of the whole.
+# Logarithm of a ratio below a double's last digit.
+NEGLIGIBLE = 37.0
+# Over a stretch on which φ(u) falls by exp(-fall), the rules with so many nodes have relative
+# errors below 1e-12, as a comparison with 60 nodes over all ρ and h showed. What lies beyond a
+# fall of 34 is below 2e-15 of the whole.
 RULES = ((1.0, 8), (8.0, 12), (34.0, 20))
 NODES = RULES[-1][1]
 NEAR, MIDDLE, FARTHEST = (fall for fall, _ in RULES)
@@ -114,8 +116,8 @@ def log_strip(
         whole = log_between(outer, upper)[0]
         if s > TINY:
             # No more than half of the whole is missing, and no more than s·φ(h)·R(0).
-            bound = math.log(s) - h * h / 2 + 0.3
-            if whole > -math.inf and bound > whole - 36:
+            bound = math.log(s / 2) - h * h / 2
+            if whole > -math.inf and bound > whole - NEGLIGIBLE:
                 missing = log_shaded(outer, upper, h, rho, s, 1.0, room, work)
                 whole += math.log1p(-math.exp(missing - whole))
         if value == -math.inf:
@@ -147,9 +149,10 @@ def log_shaded(
     last = min(last, math.sqrt(top * top + 2 * FARTHEST))
     start, slope = side * h * s, side * rho
     total = 0.0
-    if first < top:
+    if (last - first) * (last - first) <= 2 * FARTHEST:
+        total += panel(first, last, top, start, slope, room, work)
+    else:
         total += panel(first, top, top, start, slope, room, work)
-    if last > top:
         total += panel(top, last, top, start, slope, room, work)
     if total == 0.0:
         return -math.inf
@@ -166,8 +169,12 @@ def panel(
     room: Floats,
     work: Floats,
 ) -> float:
-    """∫ exp(-(u² - top²)/2)·R(start + slope·u) du from first to last, `top` being one of them."""
-    fall = abs(last - first) * abs(last + first) / 2
+    """∫ exp(-(u² - top²)/2)·R(start + slope·u) du from first to last; φ is largest at `top`."""
+    width = last - first
+    if width <= 0:
+        return 0.0
+    # A stretch across zero needs as many nodes as one of its width from zero on.
+    fall = width * max(width, abs(last + first)) / 2
     if fall <= NEAR:
         rule, number = 0, NEAR_NODES
     elif fall <= MIDDLE:

@@ -196,7 +196,7 @@ def check_against_mpmath(parameters, at, value_tolerance, slope_tolerance):
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_value_and_gradient_agree_with_mpmath(seed):
     rng = np.random.default_rng(seed)
     cell = {k: v[0] for k, v in random_cells(rng, 1, 3, rng.choice([0.5, 1.5])).items()}

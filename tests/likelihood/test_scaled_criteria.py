@@ -179,7 +179,7 @@ def check_against_mpmath(cell, at, value_tolerance, slope_tolerance):
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_value_and_gradient_agree_with_mpmath(seed):
     rng = np.random.default_rng(seed)
     check_against_mpmath(random_cell(rng, 1.5), tuple(rng.integers((2, 2, 3))), 1e-11, 1e-9)
