@@ -57,8 +57,18 @@ def main() -> None:
         print_table([*of_question[0]], [[*row.values()] for row in of_question])
         rows += of_question
     if given.keep:
-        given.keep.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(given.keep / "coverage.csv", index=False, float_format="%.4g")
+        keep_for_site(given.keep / "coverage.csv", pd.DataFrame(rows))
+
+
+def keep_for_site(path: Path, found: pd.DataFrame) -> None:
+    """Write the table; rows of other questions stay as they are there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        old = pd.read_csv(path)
+        found = pd.concat([found, old[~old["question"].isin(found["question"])]])
+    order = found["question"].map([*STUDIES].index)
+    rows = found.iloc[order.argsort(kind="stable")]
+    rows.to_csv(path, index=False, float_format="%.4g")
 
 
 def rows_of(name: str, plan: xr.Dataset) -> list[dict[str, Any]]:
