@@ -27,7 +27,7 @@ def following_names(spec: ModelSpec) -> dict[str, str]:
     --------
     >>> from hmetad.bayes.loading import load_model
     >>> [*following_names(load_model("individual"))]
-    ['meta_d', 'm_ratio', 'meta_c', 'criteria']
+    ['m_ratio', 'meta_d', 'meta_c', 'criteria']
     """
     record = spec.record
     own = [p.name for p in record.parameters if p.name in spec.formula and p.in_posterior]
