@@ -284,22 +284,32 @@ def calibration(folder: Path) -> str:
 def coverage(path: Path) -> str:
     """What verdicts and intervals of simulated studies came to, a table for each question."""
     frame = pd.read_csv(path)
-    header = ("people", "trials", "different", "negligible", "inconclusive", "unreliable")
-    header = (*header, "coverage", "bias", "half-width")
+    # Verdicts that no study came to have no column.
+    verdicts = ("different", "negligible", "inconclusive", "unreliable")
+    verdicts = tuple(name for name in verdicts if frame[name].any())
+    header = ("people", "trials", *(f"{name}, %" for name in verdicts))
+    header = (*header, "coverage, %", "bias", "half-width")
     lines: list[str] = []
     for question, rows in frame.groupby("question", sort=False):
         first = rows.iloc[0]
-        lines += [f"**{ASKED[question]}** True value {first['truth']:.2f}, {first['n']} studies a row."]
-        lines += ["", *table(header, [coverage_row(row) for _, row in rows.iterrows()])]
+        said = f"True value {first['truth']:.2f}, {first['n']} studies a row."
+        cells = [coverage_row(row, verdicts) for _, row in rows.iterrows()]
+        lines += [f"**{ASKED[str(question)]}** {said}", "", *table(header, cells)]
     return "\n".join(lines)
 
 
-def coverage_row(row: pd.Series) -> list[str]:
-    """A size of studies: shares with two digits, means with their Monte Carlo error."""
-    shares = [f"{row[name]:.2f}" for name in ("different", "negligible", "inconclusive")]
-    means = [f"{row[name]:.3f} ± {row[f'{name}_se']:.3f}" for name in ("coverage", "bias")]
+def coverage_row(row: pd.Series, verdicts: Sequence[str]) -> list[str]:
+    """A size of studies: shares in percent, coverage with its Monte Carlo error."""
     sizes = [str(row["people"]), str(row["trials"])]
-    return [*sizes, *shares, f"{row['unreliable']:.2f}", *means, f"{row['half_width']:.2f}"]
+    shares = [f"{100 * row[name]:.1f}" for name in verdicts]
+    held = f"{100 * row['coverage']:.1f}&nbsp;±&nbsp;{100 * row['coverage_se']:.1f}"
+    return [
+        *sizes,
+        *shares,
+        held,
+        f"{row['bias']:.3f}".replace("-", "−"),
+        f"{row['half_width']:.2f}",
+    ]
 
 
 def differences(frame: pd.DataFrame) -> Iterable[str]:
