@@ -156,8 +156,6 @@ class Program:
     outputs : tuple of Output
         With `output_rows` (elements of all outputs, values).
     correlations : tuple of Correlation
-    columns : mapping of str to array of int
-        Columns of each parameter among the parameters of a cell.
     coords : mapping of str to list
         Labels of all dims.
     """
@@ -187,7 +185,6 @@ class Program:
     outputs: tuple[Output, ...]
     output_rows: Rows
     correlations: tuple[Correlation, ...]
-    columns: Mapping[str, Integers]
     coords: Mapping[str, Sequence[object]]
 
     @property

@@ -209,7 +209,6 @@ class Writer:
             outputs=tuple(self.outputs),
             output_rows=self.settle(self.output_rows.rows(self.output_count)),
             correlations=tuple(self.correlations),
-            columns=self.columns,
             coords=self.coords,
             constant=self.constant - (self.around_count + self.deviation_count) * LOG_SQRT_2PI,
         )

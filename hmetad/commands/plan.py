@@ -101,7 +101,7 @@ def plan(
 ) -> None:
     """Say how many trials or people a question about M needs, by simulation."""
     chosen = chosen_format(print_as, as_json)
-    path = None if output is None else writable_file(output, *DATA_FILES)
+    written = [] if output is None else [writable_file(output, *DATA_FILES)]
     needs_one_goal(probability, half_width, rope)
     numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
     truth = {"m_ratio": m_ratio, "dprime": dprime, "c": c}
@@ -129,9 +129,9 @@ def plan(
         )
     goal = given_options(probability=probability, half_width=half_width)
     answer, remark = answer_of(found, goal)
-    if path is not None:
+    for path in written:
         write_answer(answer, path)
-    give(answer, chosen, [] if path is None else [path])
+    give(answer, chosen, written)
     if remark:
         say(remark)
 

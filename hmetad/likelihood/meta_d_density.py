@@ -88,20 +88,7 @@ def add_value_and_gradient(
     own = parameters.shape[1] - 5 - gaps_count
     scale, is_relative, is_sorted = choices[0], choices[1], choices[2]
     at_s, at_gap = 2 + own, 3 + own
-    d, c, s = np.empty(cells), np.empty(cells), np.empty(cells)
-    m, kappa, gaps = np.empty((cells, 2)), np.empty((cells, 2)), np.empty((cells, 2, levels - 1))
-    for i in range(cells):
-        d[i], c[i], s[i] = parameters[i, 0], parameters[i, 1], math.exp(parameters[i, at_s])
-        for r in range(2):
-            ratio = parameters[i, 2 + (r if own == 2 else 0)]
-            if scale == 0:
-                ratio = math.exp(ratio)
-            elif scale == 2:
-                ratio /= d[i]
-            m[i, r] = ratio * d[i]
-            kappa[i, r] = ratio * c[i] if is_relative else c[i]
-            for k in range(levels - 1):
-                gaps[i, r, k] = math.exp(parameters[i, at_gap + r * (levels - 1) + k])
+    d, c, m, kappa, gaps, s = kernel_arguments(parameters, levels, own, scale, is_relative)
     is_sloped = len(gradient) > 0
     value, by_d, by_c, by_m, by_kappa, by_gaps, by_s = evaluate_cells(
         counts, d, c, m, kappa, gaps, s, is_sloped
@@ -143,6 +130,29 @@ def add_value_and_gradient(
         gradient[i, 0] += by_d[i]
         gradient[i, 1] += by_c[i]
         gradient[i, at_s] += by_s[i] * s[i]
+
+
+@compiled
+def kernel_arguments(
+    parameters: Floats, levels: int, own: int, scale: int, is_relative: int
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    """d′, c, meta-d′, κ, gaps and s of every cell, from parameters as in `parameter_shapes`."""
+    cells, at_gap = len(parameters), 3 + own
+    d, c, s = np.empty(cells), np.empty(cells), np.empty(cells)
+    m, kappa, gaps = np.empty((cells, 2)), np.empty((cells, 2)), np.empty((cells, 2, levels - 1))
+    for i in range(cells):
+        d[i], c[i], s[i] = parameters[i, 0], parameters[i, 1], math.exp(parameters[i, at_gap - 1])
+        for r in range(2):
+            ratio = parameters[i, 2 + (r if own == 2 else 0)]
+            if scale == 0:
+                ratio = math.exp(ratio)
+            elif scale == 2:
+                ratio /= d[i]
+            m[i, r] = ratio * d[i]
+            kappa[i, r] = ratio * c[i] if is_relative else c[i]
+            for k in range(levels - 1):
+                gaps[i, r, k] = math.exp(parameters[i, at_gap + r * (levels - 1) + k])
+    return d, c, m, kappa, gaps, s
 
 
 @compiled

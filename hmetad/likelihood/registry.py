@@ -66,11 +66,11 @@ def register(likelihood: Likelihood) -> Likelihood:
 def without_other_code(likelihood: Likelihood) -> Likelihood:
     """The record without modules of the package that compute other probabilities than it has."""
     own = own_likelihoods().values()
-    of_kernel = [one for one in own if one.kernel == likelihood.kernel]
-    of_density = [one for one in own if one.density == likelihood.density]
-    if not any(likelihood.log_probabilities is one.log_probabilities for one in of_kernel):
-        is_others = bool(of_kernel)
-        likelihood = replace(likelihood, kernel="" if is_others else likelihood.kernel)
+    # A kernel may be the user's own; densities are the package's.
+    theirs = [one.log_probabilities for one in own if one.kernel == likelihood.kernel]
+    if theirs and likelihood.log_probabilities not in theirs:
+        likelihood = replace(likelihood, kernel="")
+    of_density = (one for one in own if one.density == likelihood.density)
     if not any(is_same_model(likelihood, one) for one in of_density):
         likelihood = replace(likelihood, density="")
     return likelihood
