@@ -127,8 +127,7 @@ def plan(
             **given_options(**own),
             **shared,
         )
-    goal = given_options(probability=probability, half_width=half_width)
-    answer, remark = answer_of(found, goal)
+    answer, remark = answer_of(found, probability=probability, half_width=half_width)
     for path in written:
         write_answer(answer, path)
     give(answer, chosen, written)
@@ -159,8 +158,9 @@ def plan_cells(
     )
 
 
-def answer_of(found: "xr.Dataset", goal: Mapping[str, Any]) -> tuple[Answer, str]:
+def answer_of(found: "xr.Dataset", **wanted: float | None) -> tuple[Answer, str]:
     """The answer of a plan, and what it says of a goal in words."""
+    goal = given_options(**wanted)
     rows = rows_of_plan(found)
     shown = {name: heading for name, heading in PLANNED.items() if name in rows[0]}
     said = {str(name): value for name, value in found.attrs.items() if name != "seed"}
