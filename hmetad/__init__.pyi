@@ -13,12 +13,10 @@ from hmetad import plots as plots
 from hmetad import report as report
 from hmetad import simulate as simulate
 from hmetad.bayes.fit import fit as fit
-from hmetad.bayes.loading import load_model as load_model
 from hmetad.bayes.loo import loo as loo
 from hmetad.bayes.model import build_model as build_model
 from hmetad.bayes.predict import predict as predict
 from hmetad.bayes.sensitivity import sensitivity as sensitivity
-from hmetad.bayes.spec import ModelSpec as ModelSpec
 from hmetad.bayes.store import load_fit as load_fit
 from hmetad.bayes.store import save_fit as save_fit
 from hmetad.compare.contrasts import contrast as contrast
@@ -46,3 +44,5 @@ from hmetad.notice import notices as notices
 from hmetad.report.page.report import Report as Report
 from hmetad.simulate.simulate import simulate_counts as simulate_counts
 from hmetad.simulate.simulate import simulate_trials as simulate_trials
+from hmetad.specs.loading import load_model as load_model
+from hmetad.specs.spec import ModelSpec as ModelSpec

@@ -44,7 +44,8 @@ BELOW |= {
     "datasets": {*FLOOR, "counts"},
     "measures": {*FLOOR, "counts"},
 }
-BELOW["mle"] = {*BELOW["measures"], "measures", "likelihood"}
+BELOW["specs"] = {*BELOW["measures"], "measures", "likelihood"}
+BELOW["mle"] = {*BELOW["specs"], "specs"}
 BELOW["bayes"] = {*BELOW["mle"], "mle"}
 BELOW["simulate"] = {*BELOW["bayes"], "bayes", "compare"}
 BELOW["text"] = FLOOR

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.bayes import cards
-from hmetad.bayes.cards import card_names, models_folder
-from hmetad.bayes.spec import ModelSpec
+from hmetad.specs import cards
+from hmetad.specs.cards import card_names, models_folder
+from hmetad.specs.spec import ModelSpec
 
 
 @pytest.mark.integration

@@ -13,13 +13,13 @@ import pandas as pd
 import typer
 
 import hmetad
-from hmetad.bayes.cards import card_names, card_path
-from hmetad.bayes.spec import ModelSpec
 from hmetad.cli import app
 from hmetad.compare.columns import COLUMNS
 from hmetad.lazy import homes_in
 from hmetad.notice_registry import codes
 from hmetad.results import results
+from hmetad.specs.cards import card_names, card_path
+from hmetad.specs.spec import ModelSpec
 from hmetad.studies.run import STUDIES
 
 __all__ = ["write_all"]

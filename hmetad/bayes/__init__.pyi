@@ -1,9 +1,9 @@
 """Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
 
-from hmetad.bayes.cards import card_names as card_names
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
 from hmetad.bayes.prior_predictive import draw_prior as draw_prior
 from hmetad.bayes.sensitivity import other_choices as other_choices
 from hmetad.bayes.size import posterior_bytes as posterior_bytes
-from hmetad.bayes.spec import spec_of as spec_of
+from hmetad.specs.cards import card_names as card_names
+from hmetad.specs.spec import spec_of as spec_of

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.design import Design
 from hmetad.bayes.dims import FACTOR_DIM
-from hmetad.bayes.spec import ModelSpec
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood
+from hmetad.specs.design import Design
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["cell_results", "derived_results", "following_names", "linear_predictor"]
 
@@ -25,7 +25,7 @@ def following_names(spec: ModelSpec) -> dict[str, str]:
 
     Examples
     --------
-    >>> from hmetad.bayes.loading import load_model
+    >>> from hmetad.specs.loading import load_model
     >>> [*following_names(load_model("individual"))]
     ['m_ratio', 'meta_d', 'meta_c', 'criteria']
     """

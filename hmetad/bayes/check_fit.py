@@ -10,10 +10,10 @@ import numpy as np
 import xarray as xr
 
 from hmetad.bayes.containers import ALLOWED
-from hmetad.bayes.loading import names_with_prior
-from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
+from hmetad.specs.loading import names_with_prior
+from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_attrs", "check_fit", "counts_of"]

@@ -12,10 +12,10 @@ from hmetad.bayes.cell_results import cell_results, following_names
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.containers import ALLOWED, reading, refuse_too_large
 from hmetad.bayes.fit import with_posterior_notices
-from hmetad.bayes.problem import designs_of, given_of
 from hmetad.bayes.size import posterior_bytes
-from hmetad.bayes.spec import ModelSpec
 from hmetad.errors import InputError
+from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import parse_json
 
 __all__ = ["with_results", "without_results"]

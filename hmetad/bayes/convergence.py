@@ -11,10 +11,10 @@ import numpy as np
 import xarray as xr
 
 from hmetad.bayes.dims import FACTOR_DIM
-from hmetad.bayes.spec import spec_of
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
+from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 
 __all__ = ["check_variable", "convergence_notices", "sampled_variables"]

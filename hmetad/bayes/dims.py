@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.design import Block
+from hmetad.specs.design import Block
 
 __all__ = ["FACTOR_DIM", "choose_dim", "effect_labels", "is_single", "offset_name"]
 

@@ -19,18 +19,18 @@ from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_comp
 from hmetad.bayes.convergence import convergence_notices
 from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
-from hmetad.bayes.loading import as_model
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
-from hmetad.bayes.spec import ModelSpec, spec_of, with_changes
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import CARRIED_ATTRS, notices, with_notices
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec, spec_of, with_changes
 from hmetad.threads import usable_cpus
 
 __all__ = ["finish_fit", "fit", "with_posterior_notices"]

@@ -13,11 +13,11 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.bayes.design import Block
 from hmetad.bayes.dims import FACTOR_DIM, choose_dim, effect_labels, is_single, offset_name
 from hmetad.bayes.distributions import add_variable, lkj_cholesky
 from hmetad.bayes.parametrisation import BlockParametrisation
 from hmetad.likelihood.priors import Prior
+from hmetad.specs.design import Block
 
 __all__ = ["GroupEffects", "NameOf", "PriorOf", "gather_effects", "label_dim"]
 

@@ -15,8 +15,8 @@ from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.convergence import sampled_variables
-from hmetad.bayes.spec import spec_of
 from hmetad.likelihood.records import Likelihood
+from hmetad.specs.spec import spec_of
 
 __all__ = ["loo", "outcome_draws", "trial_log_likelihood"]
 

@@ -16,9 +16,9 @@ from hmetad.bayes.distributions import add_variable, sorted_normal
 from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.problem import Problem, build_problem
-from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.likelihood.arrays import Arrays, tensor_arrays
 from hmetad.likelihood.records import Parameter
+from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = ["build_model", "initial_values", "pymc_model", "rebuild_model"]
 
@@ -52,7 +52,7 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
 
     Examples
     --------
-    >>> from hmetad.bayes.loading import load_model
+    >>> from hmetad.specs.loading import load_model
     >>> from hmetad.counts.table import from_nr
     >>> counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)

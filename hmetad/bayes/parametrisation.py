@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.design import Block, Design
+from hmetad.specs.design import Block, Design
 
 __all__ = ["BlockParametrisation", "OuterBlock", "Parametrisation", "parametrise"]
 

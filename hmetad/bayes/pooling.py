@@ -6,8 +6,8 @@ Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
 
 from itertools import pairwise
 
-from hmetad.bayes.grammar import GroupTerm, parse_formula
-from hmetad.bayes.spec import ModelSpec
+from hmetad.specs.grammar import GroupTerm, parse_formula
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["pooled_over"]
 
@@ -26,7 +26,7 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
 
     Examples
     --------
-    >>> from hmetad.bayes.loading import load_model
+    >>> from hmetad.specs.loading import load_model
     >>> pooled_over(load_model("group"))["m_ratio"]
     'subject'
     >>> pooled_over(load_model("individual"))

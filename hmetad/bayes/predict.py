@@ -12,10 +12,10 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
-from hmetad.bayes.design import cell_table, parse_design
-from hmetad.bayes.formula import formula_columns
-from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
+from hmetad.specs.design import cell_table, parse_design
+from hmetad.specs.formula import formula_columns
+from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = ["predict"]
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
-from hmetad.bayes.spec import spec_of
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.correct import type2_counts
 from hmetad.measures.type2 import type2_roc
 from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.specs.spec import spec_of
 
 __all__ = ["predicted_counts"]
 

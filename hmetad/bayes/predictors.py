@@ -11,7 +11,6 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.bayes.design import Design
 from hmetad.bayes.distributions import add_variable
 from hmetad.bayes.group_effects import (
     GroupEffects,
@@ -21,6 +20,7 @@ from hmetad.bayes.group_effects import (
     label_dim,
 )
 from hmetad.bayes.parametrisation import Parametrisation
+from hmetad.specs.design import Design
 
 __all__ = ["linear_predictor"]
 

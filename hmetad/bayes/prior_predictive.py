@@ -9,14 +9,14 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
-from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import outcome_draws
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.problem import build_problem
-from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["draw_prior"]
 

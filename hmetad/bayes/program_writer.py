@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from hmetad.bayes.design import Block, Design, Term
 from hmetad.bayes.dims import FACTOR_DIM, effect_labels, is_single, offset_name
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_LOGISTIC, PRIOR_CODES, Correlation, Program
 from hmetad.bayes.program_entries import DEVIATION, Entries, Writer
 from hmetad.likelihood.records import Parameter
+from hmetad.specs.design import Block, Design, Term
 
 __all__ = ["covers", "write_program"]
 

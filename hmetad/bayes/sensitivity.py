@@ -14,9 +14,9 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fit import fit as sample
-from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
+from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = ["other_choices", "sensitivity"]
 

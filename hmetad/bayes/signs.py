@@ -8,12 +8,12 @@ Source: Fleming (2017); Guggenmos (2021).
 import xarray as xr
 
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.spec import spec_of
 from hmetad.counts.table_notices import items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
 from hmetad.notice import Notice, notice_of, notice_where
 from hmetad.notice_registry import sentence
+from hmetad.specs.spec import spec_of
 
 __all__ = ["sign_notices"]
 

@@ -15,11 +15,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.design import Block, Design
 from hmetad.bayes.dims import is_single, offset_name
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation, parametrise
-from hmetad.bayes.spec import ModelSpec
 from hmetad.mle.scoring import penalised_modes
+from hmetad.specs.design import Block, Design
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["Start", "starting_point"]
 

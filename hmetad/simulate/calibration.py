@@ -14,16 +14,16 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import as_model
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.prior_predictive import draw_prior
-from hmetad.bayes.spec import ModelSpec
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import effective_draws, rank_rhat
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec
 from hmetad.uniformity import uniformity
 
 __all__ = ["calibrate_sampler"]

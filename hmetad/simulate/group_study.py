@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.compare.summaries import summarise
 from hmetad.notice_registry import limit
 from hmetad.simulate.people import Population, simulate_people
 from hmetad.simulate.questions import QUESTIONS
+from hmetad.specs.loading import load_model
 
 __all__ = ["NUMBERS", "is_reliable", "run_study"]
 

@@ -15,7 +15,6 @@ import xarray as xr
 from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.compare.contrasts import contrast, pair_cells
 from hmetad.compare.decisions import Decisions, decide
 from hmetad.compare.normal_decisions import decide_normal
@@ -24,6 +23,7 @@ from hmetad.measures.sdt import sdt, z_test
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.page.report import Report
+from hmetad.specs.loading import load_model
 from hmetad.studies.comparison import compare_with_print, verdict_words
 from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.report import build_report

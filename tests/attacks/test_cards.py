@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tally import tally, tally_for
 
 import hmetad
-from hmetad.bayes.cards import MAX_BYTES, MAX_LINE, card_names, models_folder
-from hmetad.bayes.spec import MAX_TEXT
 from hmetad.errors import InputError
+from hmetad.specs.cards import MAX_BYTES, MAX_LINE, card_names, models_folder
+from hmetad.specs.spec import MAX_TEXT
 
 CARDS = [(models_folder() / f"{name}.toml").read_text(encoding="utf-8") for name in card_names()]
 VALUES = ["3", "-1e400", "nan", "true", '""', '"cell"', '"a/b"', '"\\u0000"', "[]", "[[1], {}]"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tally import tally, tally_for
 
 import hmetad
-from hmetad.bayes.design import parse_design
-from hmetad.bayes.expressions import FUNCTIONS
-from hmetad.bayes.grammar import MAX_LENGTH, parse_formula
 from hmetad.errors import InputError
+from hmetad.specs.design import parse_design
+from hmetad.specs.expressions import FUNCTIONS
+from hmetad.specs.grammar import MAX_LENGTH, parse_formula
 
 # {run} stands for a command that leaves a file behind.
 HOSTILE = [

@@ -8,10 +8,10 @@ import pytest
 
 from hmetad.bayes.compiled_sampling import can_sample, initial_points
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program_writer import write_program
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import load_model
 
 QUIET = {"progressbar": False, "quiet": True}
 OPTIONS = {"draws": 100, "tune": 100, "chains": 2, "cores": 2, "random_seed": 1}

@@ -7,19 +7,19 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import exp1
 
-from hmetad.bayes.cards import card_names
 from hmetad.bayes.density import log_density
 from hmetad.bayes.expand import posterior_of
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.prior_density import log_exponential_integral
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program import LINK_FOLDED, unfold
 from hmetad.bayes.program_writer import covers, write_program
-from hmetad.bayes.spec import ModelSpec
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import REGISTERED, load_likelihood, register
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.cards import card_names
+from hmetad.specs.loading import load_model
+from hmetad.specs.spec import ModelSpec
 
 # PyTensor's own evaluation, without compiling.
 MODE = Mode(linker="py", optimizer=None)

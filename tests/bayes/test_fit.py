@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 from hmetad.bayes.fit import fit, refuse_truncated
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.predict import predict
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.bayes.pymc_sampling import without_remarks
@@ -17,6 +16,7 @@ from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.notice import notices
+from hmetad.specs.loading import load_model
 
 A = ([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 QUIET = {"progressbar": False, "quiet": True}

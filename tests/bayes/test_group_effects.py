@@ -8,11 +8,11 @@ import pymc as pm
 import pytest
 from scipy.stats import ks_2samp, kstest, norm
 
-from hmetad.bayes.design import parse_design
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.predictors import linear_predictor
-from hmetad.bayes.spec import CORRELATION
 from hmetad.likelihood.priors import Prior
+from hmetad.specs.design import parse_design
+from hmetad.specs.spec import CORRELATION
 
 # PyMC's own random multivariate normal is what Numba would like contiguous.
 CONTIGUOUS = "ignore:.*np.dot:numba.core.errors.NumbaPerformanceWarning"

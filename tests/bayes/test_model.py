@@ -9,11 +9,11 @@ import xarray as xr
 from scipy.stats import kstest, norm, truncnorm
 
 from hmetad.bayes.distributions import sorted_normal_random
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.kernel import log_likelihood_and_gradient
+from hmetad.specs.loading import load_model
 
 COUNTS = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 

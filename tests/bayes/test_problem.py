@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.problem import build_problem
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import load_model
 
 SD = "log_m_1|subject_sigma"
 

@@ -19,11 +19,12 @@ from hmetad import (
     sensitivity,
     simulate_counts,
 )
-from hmetad.bayes.problem import designs_of, priors_of
+from hmetad.bayes.problem import priors_of
 from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
-from hmetad.bayes.spec import ModelSpec
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
+from hmetad.specs.designs import designs_of
+from hmetad.specs.spec import ModelSpec
 
 pytestmark = pytest.mark.integration
 

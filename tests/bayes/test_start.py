@@ -7,14 +7,14 @@ from pymc.initial_point import make_initial_point_fns_per_chain
 
 from hmetad.bayes.compiled_sampling import initial_points
 from hmetad.bayes.density import log_density
-from hmetad.bayes.design import parse_design
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.start import fit_mixed
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.design import parse_design
+from hmetad.specs.loading import load_model
 
 
 @pytest.mark.integration

@@ -10,13 +10,13 @@ import pytest
 import xarray as xr
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import load_model
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,6 @@ from real_data import bang2019, hellmann2023_counts, mazancieux2020, michael2026
 from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
 from hmetad.compare.quantities import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
@@ -27,6 +26,7 @@ from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle
 from hmetad.mle.uvsdt import uvsdt
 from hmetad.notice import notices
+from hmetad.specs.loading import load_model
 
 CUT = "response-is-confidence-cut"
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import ndtr
 
-from hmetad.bayes.loading import load_model
 from hmetad.bayes.model import build_model
 from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
@@ -18,6 +17,7 @@ from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.dmc_minimum import limiting_loss
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import load_model
 
 A = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 B = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])

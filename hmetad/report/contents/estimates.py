@@ -9,8 +9,8 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
 from hmetad.bayes.convergence import check_variable, sampled_variables
-from hmetad.bayes.spec import spec_of
 from hmetad.errors import InputError
+from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_record", "estimate_table"]
 

@@ -13,7 +13,6 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.bayes.predictive import predicted_counts
-from hmetad.bayes.spec import spec_of
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
@@ -22,6 +21,7 @@ from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_bl
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
+from hmetad.specs.spec import spec_of
 from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
 

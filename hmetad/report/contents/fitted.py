@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.bayes.spec import ModelSpec, spec_of
 from hmetad.mle.measure import measure
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
@@ -15,6 +14,7 @@ from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.tables import convergence_table
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
+from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr

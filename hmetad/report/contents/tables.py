@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import xarray as xr
 
-from hmetad.bayes.spec import spec_of
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.notice import Notice, notices
@@ -17,6 +16,7 @@ from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
+from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, interval_kind, symbol
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hmetad.bayes.design import parse_design
 from hmetad.errors import InputError
+from hmetad.specs.design import parse_design
 
 CELLS = pd.DataFrame(
     {

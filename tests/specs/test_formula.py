@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from formulae import design_matrices
 
-from hmetad.bayes.design import parse_design
-from hmetad.bayes.formula import prior_names
 from hmetad.bayes.problem import default_priors
 from hmetad.errors import InputError
 from hmetad.likelihood.registry import load_likelihood
+from hmetad.specs.design import parse_design
+from hmetad.specs.formula import prior_names
 
 META_D = load_likelihood("meta-d")
 CELLS = pd.DataFrame(

@@ -11,12 +11,12 @@ from typing import Any
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.bayes.grammar import parse_formula
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.registry import load_likelihood
+from hmetad.specs.grammar import parse_formula
 from hmetad.untrusted import parse_json
 
 __all__ = [

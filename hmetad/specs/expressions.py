@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from hmetad.bayes.tokens import FormulaError, Token, expect, is_sign, join_tokens, next_token
 from hmetad.errors import nearest
+from hmetad.specs.tokens import FormulaError, Token, expect, is_sign, join_tokens, next_token
 
 __all__ = ["ALLOWED", "FUNCTIONS", "MAX_TERMS", "Expression", "read_terms"]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from hmetad.arguments import check_inputs
-from hmetad.bayes.cards import card_path, read_card
-from hmetad.bayes.formula import prior_names
-from hmetad.bayes.spec import (
+from hmetad.errors import InputError, nearest
+from hmetad.specs.cards import card_path, read_card
+from hmetad.specs.formula import prior_names
+from hmetad.specs.spec import (
     ModelSpec,
     free_variables,
     refuse_unknown_priors,
     with_changes,
 )
-from hmetad.errors import InputError, nearest
 
 __all__ = ["as_model", "load_model", "names_with_prior"]
 

@@ -1,7 +1,7 @@
 """Columns, terms and priors of a formula, before its cells are known.
 
 Formula in Wilkinson's notation → the columns it names, its terms, and the variables that take a
-prior. `hmetad.bayes.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
+prior. `hmetad.specs.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
 """
 
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from formulae import model_description
 from formulae.terms import Model
 
-from hmetad.bayes.expressions import Expression
-from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.errors import InputError
+from hmetad.specs.expressions import Expression
+from hmetad.specs.grammar import GroupTerm, parse_formula
 
 __all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
 

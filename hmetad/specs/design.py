@@ -16,10 +16,10 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
-from hmetad.bayes.expressions import Expression
-from hmetad.bayes.formula import block_factors, describe_terms
-from hmetad.bayes.grammar import GroupTerm, parse_formula
 from hmetad.errors import InputError, nearest
+from hmetad.specs.expressions import Expression
+from hmetad.specs.formula import block_factors, describe_terms
+from hmetad.specs.grammar import GroupTerm, parse_formula
 
 __all__ = [
     "Block",

@@ -9,17 +9,17 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from hmetad.bayes.cards import card_names
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loading import load_model, names_with_prior
-from hmetad.bayes.spec import (
+from hmetad.counts.table import from_nr
+from hmetad.errors import InputError
+from hmetad.specs.cards import card_names
+from hmetad.specs.loading import load_model, names_with_prior
+from hmetad.specs.spec import (
     ModelSpec,
     Prior,
     refuse_unknown_priors,
     with_changes,
 )
-from hmetad.counts.table import from_nr
-from hmetad.errors import InputError
 
 HEAVY = Prior("StudentT", nu=1, mu=0, sigma=1)
 NORMAL = '{dist = "Normal", mu = 0, sigma = 1}'

@@ -2,7 +2,7 @@
 
 Text in Wilkinson's notation → ParsedFormula, or InputError. A formula may come from a stranger,
 in a model card, a saved fit or a command that was copied. It can name columns, combine them, and
-use the functions of `hmetad.bayes.expressions`. Nothing else is a formula, so that reading one
+use the functions of `hmetad.specs.expressions`. Nothing else is a formula, so that reading one
 never runs code.
 """
 
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from hmetad.bayes.expressions import ALLOWED, Expression, read_terms
-from hmetad.bayes.tokens import (
+from hmetad.errors import InputError
+from hmetad.specs.expressions import ALLOWED, Expression, read_terms
+from hmetad.specs.tokens import (
     FormulaError,
     Token,
     depths_of,
@@ -21,7 +22,6 @@ from hmetad.bayes.tokens import (
     split_terms,
     tokens_of,
 )
-from hmetad.errors import InputError
 
 __all__ = ["MAX_LENGTH", "GroupTerm", "ParsedFormula", "parse_formula"]
 

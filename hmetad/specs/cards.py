@@ -7,9 +7,9 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-from hmetad.bayes.spec import ModelSpec, as_priors
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import REGISTERED
+from hmetad.specs.spec import ModelSpec, as_priors
 
 __all__ = ["card_names", "card_path", "models_folder", "read_card"]
 

@@ -1,0 +1,67 @@
+"""What a model takes from a count table: the counts, its formulas on the cells, quantities set.
+
+Count table and ModelSpec → checked counts, a Design for each formula, and quantities from the
+counts. Fits of all kinds begin here.
+"""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.checks import require_stimulus
+from hmetad.errors import InputError
+from hmetad.measures.sdt import sdt
+from hmetad.specs.design import Design, cell_table, parse_design
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["checked_counts", "designs_of", "given_of"]
+
+type Floats = NDArray[np.float64]
+
+COUNT_DIMS = ("cell", "stimulus", "response", "rating")
+
+
+def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
+    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    require_stimulus(counts, "A model of ratings")
+    if set(counts.dims) != set(COUNT_DIMS):
+        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
+    if counts.dtype.kind not in "iu":
+        raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+    shown = counts.sum(["response", "rating"])
+    lacking = counts["cell"].values[(shown == 0).any("stimulus").values]
+    # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
+    if lacking.size and not {"dprime", "c"} <= set(spec.formula):
+        raise InputError(
+            "counts",
+            f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
+            "trials of S1 and of S2 in every cell",
+            "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
+        )
+    return counts.transpose(*COUNT_DIMS)
+
+
+def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
+    """Quantities that a model sets to their values from the counts, (cells,) each."""
+    if not spec.record.from_counts:
+        return {}
+    # HMeta-d adds 1/(2K) to every count.
+    estimates = sdt(counts, correction="cell")
+    return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
+
+
+def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
+    """Formulas of a model, evaluated on the cells of a table, by parameter."""
+    for variable, name in spec.names.items():
+        if name in counts.coords:
+            got = f"{name!r}, which is a coordinate of the cells"
+            raise InputError(f"name of {variable}", got, "another name")
+    if not spec.formula:
+        return {}
+    cells = cell_table(counts)
+    return {
+        name: parse_design(name, formula, cells, may_correlate=not spec.extra_dims(name))
+        for name, formula in spec.formula.items()
+    }
