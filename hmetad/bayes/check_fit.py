@@ -12,6 +12,7 @@ import xarray as xr
 from hmetad.bayes.containers import ALLOWED
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
+from hmetad.likelihood.records import dim_labels
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
@@ -137,7 +138,7 @@ def check_cells(posterior: xr.Dataset, counts: xr.DataArray) -> None:
     expected = {
         "cell": counts["cell"].values.tolist(),
         "response": counts["response"].values.tolist() if "response" in counts.coords else None,
-        "criterion": [*range(1, counts.sizes["rating"])],
+        "criterion": dim_labels(counts.sizes["rating"])["criterion"],
     }
     for name, labels in expected.items():
         found = posterior[name].values.tolist() if name in posterior.coords else None

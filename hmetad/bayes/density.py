@@ -40,7 +40,13 @@ from hmetad.bayes.packing import (
 )
 from hmetad.bayes.prior_density import log_prior
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.likelihood.linear_gaussian_density import (
+    add_value_and_gradient as add_linear_gaussian,
+)
 from hmetad.likelihood.meta_d_density import add_value_and_gradient as add_meta_d
+from hmetad.likelihood.scaled_criteria_density import (
+    add_value_and_gradient as add_scaled_criteria,
+)
 from hmetad.likelihood.signal_detection_density import (
     add_value_and_gradient as add_signal_detection,
 )
@@ -103,6 +109,10 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
     if packed[LIKELIHOOD] == 1:
         add_signal_detection(of_cells, counts, chosen, by_cell, by_parameters)
+    elif packed[LIKELIHOOD] == 2:
+        add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
+    elif packed[LIKELIHOOD] == 3:
+        add_scaled_criteria(of_cells, counts, chosen, by_cell, by_parameters)
     else:
         add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
     slopes = np.zeros(len(values))

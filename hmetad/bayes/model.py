@@ -17,7 +17,7 @@ from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.likelihood.arrays import Arrays, tensor_arrays
-from hmetad.likelihood.records import Parameter
+from hmetad.likelihood.records import Parameter, dim_labels
 from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = ["build_model", "initial_values", "pymc_model", "rebuild_model"]
@@ -97,8 +97,8 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
 def pymc_model(problem: Problem, *, by_offsets: bool = True) -> pm.Model:
     """PyMC model of a problem, as `build_model` returns it, or with effects as its variables."""
     counts, likelihood = problem.counts, problem.likelihood
-    criteria = np.arange(1, counts.sizes["rating"])
-    coords = {name: counts[name].values for name in counts.dims} | {"criterion": criteria}
+    coords = {name: counts[name].values for name in counts.dims}
+    coords |= {dim: np.array(own) for dim, own in dim_labels(counts.sizes["rating"]).items()}
     xp = tensor_arrays()
     with pm.Model(coords=coords) as model:
         known: Known = {

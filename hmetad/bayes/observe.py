@@ -34,7 +34,7 @@ def observe(
     arguments : sequence of tensor
         In the order of the likelihood, each of shape (cells, *its dims).
     """
-    letters = {"response": "r", "criterion": "g"}
+    letters = {"response": "r", "criterion": "g", "criterion_gap": "h"}
     dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]
     pm.CustomDist(
         "counts",

@@ -20,6 +20,8 @@ type Integers = NDArray[np.int64]
 MODULES = (
     "hmetad.likelihood.meta_d_density",
     "hmetad.likelihood.signal_detection_density",
+    "hmetad.likelihood.linear_gaussian_density",
+    "hmetad.likelihood.scaled_criteria_density",
 )
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.

@@ -29,6 +29,7 @@ from hmetad.bayes.program import (
 )
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_SQRT_2PI
+from hmetad.likelihood.records import dim_labels
 
 __all__ = ["DEVIATION", "Entries", "Writer"]
 
@@ -102,7 +103,7 @@ class Writer:
         self.coords: dict[str, list[object]] = {
             str(dim): list(counts[dim].values) for dim in counts.dims
         }
-        self.coords["criterion"] = list(range(1, counts.sizes["rating"]))
+        self.coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
         self.constant = 0.0
         self.cells, ratings = problem.counts.sizes["cell"], problem.counts.sizes["rating"]
         self.ratings = ratings

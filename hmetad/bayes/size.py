@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.records import Likelihood, dim_sizes
 from hmetad.memory import refuse_memory
 
 __all__ = ["CHAINS", "DRAWS", "TUNE", "TUNE_OF_PYMC", "posterior_bytes", "refuse_draws"]
@@ -51,7 +51,7 @@ def posterior_bytes(
     >>> posterior_bytes(counts, load_likelihood("meta-d"), draws=1000, chains=4)
     3840000
     """
-    sizes = {"response": 2, "criterion": counts.sizes["rating"] - 1}
+    sizes = dim_sizes(counts.sizes["rating"])
     numbers = sum(
         int(np.prod([sizes[dim] for dim in quantity.dims]))
         for quantity in likelihood.results.values()

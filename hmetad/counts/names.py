@@ -15,7 +15,18 @@ __all__ = ["DIM_NAMES", "column_names", "renamed_columns"]
 
 # Of count tables and fits. Other names that results need are refused where columns meet them.
 DIM_NAMES = frozenset(
-    ["cell", *TYPE1_DIMS, "correct", "chain", "draw", "pair", "criterion", "summary", "counts"]
+    [
+        "cell",
+        *TYPE1_DIMS,
+        "correct",
+        "chain",
+        "draw",
+        "pair",
+        "criterion",
+        "criterion_gap",
+        "summary",
+        "counts",
+    ]
 )
 
 

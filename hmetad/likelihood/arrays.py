@@ -6,6 +6,7 @@ function. NumPy's arrays and SciPy come with the package; JAX's and PyTensor's a
 asks for them.
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr
 
-__all__ = ["NUMPY", "Array", "Arrays", "jax_arrays", "tensor_arrays"]
+from hmetad.errors import InputError
+
+__all__ = ["NUMPY", "Array", "Arrays", "jax_arrays", "over_cells", "tensor_arrays"]
 
 # Arrays of NumPy, JAX or PyTensor alike: readable likelihoods use only what all have.
 type Array = Any
@@ -52,3 +55,43 @@ def tensor_arrays() -> Arrays:
     """Namespace over ``pytensor.tensor``."""
     own = import_module("hmetad.likelihood.tensors")
     return Arrays(import_module("pytensor.tensor"), **{n: getattr(own, n) for n in own.__all__})
+
+
+def over_cells(
+    kernel: str,
+    of_cell: Sequence[Array],
+    of_criteria: Array,
+    xp: Arrays = NUMPY,
+) -> Array:
+    """Compiled log-probabilities of cells, for NumPy arrays with any leading dims.
+
+    Parameters
+    ----------
+    kernel : str
+        Module with a compiled ``log_probabilities``: arrays (cells,), and one of shape (cells, 2,
+        K - 1) → array, shape (cells, 2, 2, K).
+    of_cell : sequence of array, shape (...)
+    of_criteria : array, shape (..., 2, K - 1)
+    xp : Arrays
+        Of NumPy; others have no compiled function.
+
+    Returns
+    -------
+    array, shape (..., 2, 2, K)
+
+    Raises
+    ------
+    InputError
+        If arrays are not NumPy's.
+    """
+    if xp.module is not np:
+        allowed = (
+            "nutpie or pymc: this model's probabilities are compiled, and JAX has none of them"
+        )
+        raise InputError("nuts_sampler", f"arrays of {xp.module.__name__}", allowed)
+    inner = np.asarray(of_criteria, dtype=float)
+    leading = np.broadcast_shapes(*map(np.shape, of_cell), inner.shape[:-2])
+    flat = [np.broadcast_to(np.asarray(x, dtype=float), leading).ravel() for x in of_cell]
+    own = np.broadcast_to(inner, (*leading, *inner.shape[-2:])).reshape(-1, *inner.shape[-2:])
+    found = import_module(kernel).log_probabilities(*flat, np.ascontiguousarray(own))
+    return found.reshape(*leading, 2, 2, found.shape[-1])

@@ -14,7 +14,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.likelihood.arrays import NUMPY, Array
 from hmetad.likelihood.criteria import LOG_GAP
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.records import Likelihood, dim_sizes
 
 __all__ = ["refuse_improper_probabilities", "refuse_unknown_names", "sums_other_than_one"]
 
@@ -84,7 +84,7 @@ def refuse_wrong_quantities(
     likelihood: Likelihood, values: dict[str, Array], leading: tuple[int, ...]
 ) -> None:
     """Raise where a quantity that fits have is of another shape than it says, or not finite."""
-    sizes = {"response": 2, "criterion": RATINGS - 1}
+    sizes = dim_sizes(RATINGS)
     for name, quantity in likelihood.results.items():
         expected = (*leading, *(sizes[dim] for dim in quantity.dims))
         if name in values and np.shape(values[name]) != expected:

@@ -6,15 +6,22 @@ edge, and the logarithms of the gaps are what priors and formulas are about.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from hmetad.likelihood.arrays import Array
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import criteria_gaps, type2_criteria
 from hmetad.likelihood.records import Parameter, Quantity, Values
+from hmetad.likelihood.type1 import EVIDENCE
 
-__all__ = ["CRITERION", "EVIDENCE", "LOG_GAP", "criteria_quantities"]
+__all__ = [
+    "CRITERION",
+    "FREE_CRITERIA",
+    "FREE_CRITERIA_QUANTITIES",
+    "LOG_GAP",
+    "criteria_quantities",
+]
 
-EVIDENCE = "SD of the S1 evidence"
 CRITERION = ("response", "criterion")
 LOG_GAP = Parameter(
     "log_gap",
@@ -25,6 +32,36 @@ LOG_GAP = Parameter(
     sigma=Prior("HalfNormal", sigma=0.5),
     # The criteria contain the gaps.
     in_posterior=False,
+)
+# Where confidence has other evidence than the decision, its first criterion may lie anywhere.
+FREE_CRITERIA = (
+    Parameter(
+        "first_gap",
+        "distance of the first type-2 criterion from c, outward",
+        Prior("Normal", mu=0.3, sigma=1),
+        dims=("response",),
+        in_posterior=False,
+    ),
+    replace(LOG_GAP, dims=("response", "criterion_gap")),
+)
+FREE_CRITERIA_QUANTITIES = (
+    Quantity(
+        "gaps",
+        dims=("response", "criterion_gap"),
+        needs=("log_gap",),
+        compute=lambda v, xp: xp.exp(v["log_gap"]),
+        in_posterior=False,
+    ),
+    Quantity(
+        "criteria",
+        "type-2 criteria",
+        EVIDENCE,
+        CRITERION,
+        needs=("c", "first_gap", "gaps"),
+        compute=lambda v, xp: type2_criteria(
+            v["c"][..., None], xp.concat([v["first_gap"][..., None], v["gaps"]], axis=-1), xp
+        ),
+    ),
 )
 
 

@@ -15,6 +15,7 @@ outward; the lowest rating of a response reaches inward without end. Special cas
 - the second-order model with SD t and correlation ρ: a = ρ·t, b = 1 - ρ·t, σ = t·√(1 - ρ²),
   w = 0 (Fleming & Daw, 2017);
 - post-decisional accumulation, "PDA" of statConfR: a = 1, b = σ², w = 0;
+- evidence for the chosen response alone, "RCE" of statConfR: a = 1/2, b = 0, w = 1/4, σ = 1/2;
 - independent Gaussian evidence, "IG" of statConfR: a = 0, b = m, w = 0, σ = 1.
 """
 
@@ -31,6 +32,7 @@ __all__ = [
     "Gradient",
     "evaluate",
     "evaluate_cells",
+    "evaluate_in_model",
     "log_likelihood_and_gradient",
     "log_probabilities",
 ]
@@ -108,6 +110,23 @@ def evaluate(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
     """Value and the seven derivatives; the body of `log_likelihood_and_gradient`."""
     return evaluate_cells(counts, d, c, a, b, w, sigma, theta, True)
+
+
+@compiled
+def evaluate_in_model(
+    counts: Floats,
+    d: Floats,
+    c: Floats,
+    a: Floats,
+    b: Floats,
+    w: Floats,
+    sigma: Floats,
+    theta: Floats,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """`evaluate` of arrays that may be constants of a model, which are read-only."""
+    return evaluate(
+        counts.copy(), d.copy(), c.copy(), a.copy(), b.copy(), w.copy(), sigma.copy(), theta.copy()
+    )
 
 
 @compiled

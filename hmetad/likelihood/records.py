@@ -11,13 +11,44 @@ from dataclasses import dataclass, field
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
 from hmetad.likelihood.priors import Prior
 
-__all__ = ["Choice", "Formula", "Likelihood", "Parameter", "Quantity", "Values"]
+__all__ = [
+    "Choice",
+    "Formula",
+    "Likelihood",
+    "Parameter",
+    "Quantity",
+    "Values",
+    "dim_labels",
+    "dim_sizes",
+]
 
 type Values = Mapping[str, Array]
 SLOPE = Prior("Normal", mu=0, sigma=1)
 SIGMA = Prior("HalfNormal", sigma=1)
 
 type Formula = Callable[[Values, Arrays], Array]
+
+
+def dim_labels(ratings: int) -> dict[str, list[int]]:
+    """Labels of the dims of criteria, at K ratings; gap k lies between criteria k - 1 and k.
+
+    Examples
+    --------
+    >>> dim_labels(4)
+    {'criterion': [1, 2, 3], 'criterion_gap': [2, 3]}
+    """
+    return {"criterion": [*range(1, ratings)], "criterion_gap": [*range(2, ratings)]}
+
+
+def dim_sizes(ratings: int) -> dict[str, int]:
+    """Sizes of the dims that parameters and quantities may have beside the cell, at K ratings.
+
+    Examples
+    --------
+    >>> dim_sizes(4)
+    {'response': 2, 'criterion': 3, 'criterion_gap': 2}
+    """
+    return {"response": 2} | {dim: len(own) for dim, own in dim_labels(ratings).items()}
 
 
 @dataclass(frozen=True)
@@ -33,7 +64,7 @@ class Parameter:
     prior : Prior
         Default prior of its value in a cell, and of an intercept or level mean of a formula.
     dims : tuple of str, optional
-        Dims beside the cell: ``"response"``, ``"criterion"``.
+        Dims beside the cell: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     slope, sigma : Prior, optional
         Default priors of differences and slopes, and of standard deviations between groups.
     has_formula : bool, optional
@@ -49,6 +80,11 @@ class Parameter:
     in_posterior : bool, optional
         Whether fits keep its values in the cells where it has a formula. False where a quantity
         that they keep contains them.
+    ratings_needed : int, optional
+        Number of ratings below which counts do not tell of it.
+    levels_needed : int, optional
+        Number of values of d′, with one c and the same criteria, below which counts do not tell of
+        it.
     """
 
     name: str
@@ -62,6 +98,8 @@ class Parameter:
     truncated_at: str = ""
     hyperpriors: Mapping[str, Prior] = field(default_factory=dict)
     in_posterior: bool = True
+    ratings_needed: int = 2
+    levels_needed: int = 1
 
     @property
     def variable(self) -> str:
@@ -70,7 +108,7 @@ class Parameter:
 
     def shape(self, ratings: int) -> tuple[int, ...]:
         """Shape of its values in a cell, at K ratings."""
-        sizes = {"response": 2, "criterion": ratings - 1}
+        sizes = dim_sizes(ratings)
         return tuple(sizes[dim] for dim in self.dims)
 
 
@@ -85,7 +123,7 @@ class Quantity:
     description, unit : str, optional
         In a few words; ``"1"`` where there is no unit.
     dims : tuple of str, optional
-        Dims beside the cell: ``"response"``, ``"criterion"``.
+        Dims beside the cell: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     needs : tuple of str, optional
         Names of the parameters and quantities that it is computed from.
     compute : callable, optional
@@ -188,8 +226,8 @@ class Likelihood:
         Module with functions of the arguments, compiled by Numba: ``evaluate(counts, *arguments)``,
         the log-likelihood of each cell and its derivatives by each argument;
         ``evaluate_in_model``, the same for arrays that may be read-only; and
-        ``expected_information(trials, *arguments)``. Without one, PyTensor differentiates
-        `log_probabilities`.
+        optionally ``expected_information(trials, *arguments)``. Without a kernel, PyTensor
+        differentiates `log_probabilities`.
     density : str, optional
         Module with functions of the parameters, compiled by Numba: ``parameter_shapes`` and
         ``choices`` of a likelihood, and ``add_value_and_gradient(parameters, counts, choices,

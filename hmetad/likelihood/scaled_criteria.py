@@ -25,7 +25,13 @@ from numpy.typing import NDArray
 from hmetad.likelihood.scaled_tails import log_scaled_area
 from hmetad.likelihood.tails import FAR, SQRT_2PI, compiled, fill_tails, mills
 
-__all__ = ["Gradient", "evaluate", "log_likelihood_and_gradient"]
+__all__ = [
+    "Gradient",
+    "evaluate",
+    "evaluate_in_model",
+    "log_likelihood_and_gradient",
+    "log_probabilities",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -115,6 +121,54 @@ def evaluate(
                 by_c[i] -= by_h * side
                 by_q[i] += by_scale
     return value, by_d, by_c, by_q, by_t
+
+
+@compiled
+def evaluate_in_model(
+    counts: Floats, d: Floats, c: Floats, q: Floats, t: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """`evaluate` of arrays that may be constants of a model, which are read-only."""
+    return evaluate(counts.copy(), d.copy(), c.copy(), q.copy(), t.copy())
+
+
+@compiled
+def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
+    """Log P(response, rating | stimulus) of each cell, as `log_likelihood_and_gradient` has it.
+
+    Parameters
+    ----------
+    d, c, q : array, shape (cells,)
+    t : array, shape (cells, 2, K - 1)
+
+    Returns
+    -------
+    array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating.
+    """
+    cells, inner = t.shape[0], t.shape[2]
+    log_p, edges = np.empty((cells, 2, 2, inner + 1)), np.zeros((4, 4 * inner))
+    size = CHUNK * 4 * inner
+    y, density, signed = np.empty(size), np.empty(size), np.empty(size)
+    below, room = np.empty(size), np.empty(size)
+    for i in range(cells):
+        level = step_level(d[i], c[i], q[i])
+        if level >= 0:
+            fill_sums(i, level, d, c, q, t, edges, y, density, signed, below, room)
+        for row in range(4):
+            response = row % 2
+            h = (2.0 * response - 1) * ((row // 2 - 0.5) * d[i] - c[i])
+            tail = math.exp(-h * h / 2) / SQRT_2PI * mills(abs(h))
+            inside = 1 - tail if h > 0 else tail
+            for k in range(inner + 1):
+                outside = edges[0, row * inner + k] if k < inner else 0.0
+                area, inside = inside - outside, outside
+                if level < 0 or area < SMALL:
+                    lower = t[i, response, k - 1] if k > 0 else 0.0
+                    upper = t[i, response, k] if k < inner else math.inf
+                    log_p[i, row // 2, response, k] = log_scaled_area(h, lower, upper, q[i])[0]
+                else:
+                    log_p[i, row // 2, response, k] = math.log(area)
+    return log_p
 
 
 @compiled

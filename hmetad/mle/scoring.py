@@ -132,7 +132,7 @@ class CellLikelihood:
     def score_and_information(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Gradient of ℓ, (cells, parameters), and expected information of each cell."""
         trials = self.counts.sum(axis=(2, 3))
-        if self.likelihood.kernel:
+        if self.likelihood.kernel and hasattr(kernel(self.likelihood), "expected_information"):
             arguments = self.arguments(vectors)
             _, *partials = kernel(self.likelihood).evaluate(self.counts, *arguments)
             by_argument = join_arrays(partials)

@@ -65,7 +65,8 @@ def simulate_counts(
     meta_criterion : {"relative", "absolute"}
         κ = M·c or κ = c.
     likelihood : str, optional
-        Name of another likelihood, which takes d′, c, gaps and its own quantities or parameters.
+        Name of another likelihood, which takes d′, c, gaps and its own choices, quantities or
+        parameters: ``likelihood="linear-gaussian", process="wev", visibility=0.4, noise=0.6``.
         What it lacks, and what follows from values given, is not set to a default.
     coords : mapping of str to sequence, optional
         Coordinates of the cells, such as ``{"subject": [1, 2, 3]}``; they make the cells' labels.
@@ -74,9 +75,9 @@ def simulate_counts(
         `count_trials`.
     seed : int or Generator, optional
         The same seed gives the same table.
-    **values : float or array, shape (cells,)
-        Quantities or parameters of the likelihood, by name; with their own dims last, where they
-        have some.
+    **values : float, str, or array, shape (cells,)
+        Choices of the likelihood, and its quantities or parameters, by name; with their own dims
+        last, where they have some.
 
     Returns
     -------
@@ -102,17 +103,20 @@ def simulate_counts(
     came = {"c": c, "m_ratio": m_ratio, "s": s}
     others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
     others |= {} if gaps is None else {"gaps": gaps}
+    chosen = {name: value for name, value in values.items() if isinstance(value, str)}
+    values = {name: value for name, value in values.items() if name not in chosen}
     asked = {"dprime": dprime, **others, **values}
     if likelihood == "meta-d":
-        if values:
-            raise InputError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
+        if values or chosen:
+            got = repr(next(iter({**values, **chosen})))
+            raise InputError("values", got, "m_ratio and s, of meta-d′")
         # With an M for each response, of which both may be the same.
         record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
         given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
     else:
         own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
-        record = load_likelihood(likelihood, **own_rule)
-        given = design_values(record, asked, usual, ratings)
+        record = load_likelihood(likelihood, **own_rule, **chosen)
+        given = design_values(record, asked, {**usual, "first_gap": 0.5}, ratings)
     own = {
         name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
         for name, value in given.items()

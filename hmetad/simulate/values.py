@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.checks import sums_other_than_one
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.records import Likelihood, dim_sizes
 
 __all__ = ["design_values", "log_outcomes", "meta_d_values"]
 
 type Floats = NDArray[np.float64]
 
 POSITIVE = ("gaps", "s")
-SIZES = {"response": "2", "criterion": "K - 1"}
+SIZES = {"response": "2", "criterion": "K - 1", "criterion_gap": "K - 2"}
 
 
 def meta_d_values(asked: Mapping[str, ArrayLike], ratings: int) -> dict[str, Floats]:
@@ -74,10 +74,12 @@ def design_values(
 
 def ratings_of(likelihood: Likelihood, asked: Mapping[str, ArrayLike], ratings: int) -> int:
     """K of the arrays of criteria or gaps, or the one given where all are single numbers."""
+    lacking = {"criterion": 1, "criterion_gap": 2}
     sizes = {
-        name: np.shape(value)[-1] + 1
+        name: np.shape(value)[-1] + lacking[dim]
         for name, value in asked.items()
-        if likelihood.dims(name)[-1:] == ("criterion",) and np.ndim(value)
+        for dim in likelihood.dims(name)[-1:]
+        if dim in lacking and np.ndim(value)
     }
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{size} of {name}" for name, size in sizes.items())
@@ -98,8 +100,8 @@ def with_dims(name: str, value: ArrayLike, dims: tuple[str, ...], ratings: int) 
     """Value of a cell, or values one a cell, with dims of its own: one number is that of all."""
     array = numbers(name, value, above=0.0 if name in POSITIVE else -np.inf)
     if not array.ndim:
-        levels = whole_number("ratings", ratings, 1)
-        return np.full([2 if dim == "response" else levels - 1 for dim in dims], array)
+        sizes = dim_sizes(whole_number("ratings", ratings, 1))
+        return np.full([sizes[dim] for dim in dims], array)
     leading = array.ndim - len(dims)
     own = dict(zip(dims, array.shape[max(leading, 0) :], strict=False))
     if leading not in (0, 1) or 0 in array.shape[:leading] or own.get("response", 2) != 2:

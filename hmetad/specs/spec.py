@@ -14,7 +14,7 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.records import Likelihood, dim_labels
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.grammar import parse_formula
 from hmetad.untrusted import parse_json
@@ -39,7 +39,7 @@ TABLES_OF_TEXT = ("formula", "names")
 MAX_TEXT = 10_000
 MAX_NAME = 200
 # Names in a posterior that already have a meaning.
-DIMS = ("cell", "stimulus", "response", "rating", "criterion", "chain", "draw")
+DIMS = ("cell", "stimulus", "response", "rating", *dim_labels(2), "chain", "draw")
 
 
 @dataclass(frozen=True, init=False)

@@ -7,10 +7,11 @@ import math
 from functools import cache, partial
 
 from hmetad.likelihood.arrays import Array, Arrays
-from hmetad.likelihood.criteria import CRITERION, EVIDENCE, LOG_GAP, criteria_quantities
+from hmetad.likelihood.criteria import CRITERION, LOG_GAP, criteria_quantities
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Choice, Formula, Likelihood, Parameter, Quantity, Values
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
+from hmetad.likelihood.type1 import EVIDENCE, TYPE1, TYPE1_QUANTITIES
 
 __all__ = ["LIKELIHOODS"]
 
@@ -35,8 +36,6 @@ LIMITS = (
     "M-ratio is not free of d′, criterion and confidence bias under most generative models: M "
     "below 1 is no proof of loss, nor M above 1 of gain. Items of mixed difficulty inflate it."
 )
-DPRIME = Parameter("dprime", "sensitivity d′", Prior("Normal", mu=1, sigma=1))
-C = Parameter("c", "criterion c", Prior("Normal", mu=0, sigma=1))
 LOG_S = Parameter("log_s", "log σ_S1/σ_S2", Prior("Normal", mu=0, sigma=0.5))
 HYPERPRIORS = dict.fromkeys(("mu_c2", "sigma_c2"), Prior("HalfNormal", sigma=10))
 
@@ -57,7 +56,7 @@ def meta_d(
         name=name,
         title=TITLES[name],
         parameters=(
-            *((DPRIME, C) if type1 == "joint" else ()),
+            *(TYPE1 if type1 == "joint" else ()),
             scale_parameter(scale, own),
             criteria_parameter(criteria),
             *((LOG_S,) if name == "unequal-variance" else ()),
@@ -120,8 +119,7 @@ def quantities(
 ) -> tuple[Quantity, ...]:
     """What follows from the parameters; `own` are the dims of M: the response, or none."""
     return (
-        Quantity("dprime", "sensitivity d′", EVIDENCE, parameter="dprime"),
-        Quantity("c", "criterion c", EVIDENCE, parameter="c"),
+        *TYPE1_QUANTITIES,
         *efficiency(scale, own),
         *meta_level(meta_criterion, own),
         Quantity(

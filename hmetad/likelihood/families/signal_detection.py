@@ -5,10 +5,10 @@ nothing is lost between decision and confidence. Source: Green & Swets (1966).
 """
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.criteria import EVIDENCE, LOG_GAP, criteria_quantities
-from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.criteria import LOG_GAP, criteria_quantities
 from hmetad.likelihood.ratings import RESPONSE_SIGN, log_rating_shares
-from hmetad.likelihood.records import Likelihood, Parameter, Quantity
+from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.type1 import TYPE1, TYPE1_QUANTITIES
 
 __all__ = ["LIKELIHOODS", "log_probabilities"]
 
@@ -39,13 +39,11 @@ LIKELIHOODS = (
         name="signal-detection",
         title="Ratings of the evidence of the decision, of equal variance.",
         parameters=(
-            Parameter("dprime", "sensitivity d′", Prior("Normal", mu=1, sigma=1)),
-            Parameter("c", "criterion c", Prior("Normal", mu=0, sigma=1)),
+            *TYPE1,
             LOG_GAP,
         ),
         quantities=(
-            Quantity("dprime", "sensitivity d′", EVIDENCE, parameter="dprime"),
-            Quantity("c", "criterion c", EVIDENCE, parameter="c"),
+            *TYPE1_QUANTITIES,
             *criteria_quantities("c", lambda v: v["c"][..., None]),
         ),
         arguments=("dprime", "c", "gaps"),

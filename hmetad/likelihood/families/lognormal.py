@@ -1,0 +1,82 @@
+"""Criteria that wander by a lognormal factor, as a record.
+
+Parameters → Likelihood. The lognormal meta noise of Shekhar & Rahnev (2021) and the
+meta-uncertainty of CASANDRE (Boundy-Singer et al., 2023) are one model in two units.
+"""
+
+import math
+
+from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
+from hmetad.likelihood.criteria import CRITERION, LOG_GAP, criteria_quantities
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.records import Likelihood, Parameter, Quantity
+from hmetad.likelihood.type1 import TYPE1, TYPE1_QUANTITIES
+
+__all__ = ["LIKELIHOODS"]
+
+KERNEL = "hmetad.likelihood.scaled_criteria"
+LIMITS = (
+    "The same likelihood has two names: meta noise q, and meta-uncertainty √(exp q² - 1). Criteria "
+    "are measured from c. Other processes may fit as well."
+)
+
+
+def log_probabilities(d: Array, c: Array, q: Array, t: Array, xp: Arrays = NUMPY) -> Array:
+    """log P(response, rating | stimulus), shape (..., 2, 2, K); arguments as in `KERNEL`."""
+    return over_cells(KERNEL, (d, c, q), t, xp)
+
+
+LIKELIHOODS = (
+    Likelihood(
+        name="lognormal",
+        title="Criteria of confidence that wander by a lognormal factor.",
+        parameters=(
+            *TYPE1,
+            Parameter(
+                "log_meta_noise",
+                "log of the SD of the log criteria",
+                Prior("Normal", mu=math.log(0.5), sigma=1),
+            ),
+            LOG_GAP,
+        ),
+        quantities=(
+            *TYPE1_QUANTITIES,
+            Quantity(
+                "meta_noise",
+                "meta noise q, SD of the log of the criteria",
+                needs=("log_meta_noise",),
+                compute=lambda v, xp: xp.exp(v["log_meta_noise"]),
+                parameter="log_meta_noise",
+            ),
+            Quantity(
+                "meta_uncertainty",
+                "meta-uncertainty √(exp q² - 1)",
+                needs=("meta_noise",),
+                compute=lambda v, xp: xp.sqrt(xp.expm1(v["meta_noise"] ** 2)),
+                parameter="log_meta_noise",
+                convergence_of=("meta_noise",),
+                always_finite=False,
+            ),
+            *criteria_quantities("c", lambda v: v["c"][..., None]),
+            Quantity(
+                "distances",
+                dims=CRITERION,
+                needs=("gaps",),
+                compute=lambda v, xp: xp.cumulative_sum(v["gaps"], axis=-1),
+                in_posterior=False,
+            ),
+        ),
+        arguments=("dprime", "c", "meta_noise", "distances"),
+        log_probabilities=log_probabilities,
+        parameter_of_interest="log_meta_noise",
+        symbol="q",
+        plotted="meta_noise",
+        compared="meta_noise",
+        tabulated=("dprime", "c", "meta_noise", "meta_uncertainty"),
+        method="criteria multiplied by a lognormal variable in each trial (Shekhar & Rahnev, 2021; "
+        "Boundy-Singer et al., 2023).",
+        limits=LIMITS,
+        kernel=KERNEL,
+        density="hmetad.likelihood.scaled_criteria_density",
+    ),
+)
