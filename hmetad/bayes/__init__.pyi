@@ -6,4 +6,5 @@ from hmetad.bayes.prior_predictive import draw_prior as draw_prior
 from hmetad.bayes.sensitivity import other_choices as other_choices
 from hmetad.bayes.size import posterior_bytes as posterior_bytes
 from hmetad.specs.cards import card_names as card_names
+from hmetad.specs.difficulty import by_difficulty as by_difficulty
 from hmetad.specs.spec import spec_of as spec_of

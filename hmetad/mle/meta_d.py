@@ -17,11 +17,14 @@ from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
+from hmetad.mle.card import fit_card
 from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_negative
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
 from hmetad.notice import copy_notices
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["fit_mle"]
 
@@ -34,18 +37,25 @@ FIELDS = ("m", "value", "slope", "information", "by_offset", "by_ratio")
 @check_inputs(skip=("counts",))
 def fit_mle(
     counts: xr.DataArray,
+    model: str | ModelSpec | None = None,
     *,
     meta_criterion: str = "relative",
     s: float | Literal["estimate"] = 1.0,
     response_conditional: bool = False,
     correction: Correction = "none",
+    starts: int = 5,
+    seed: int = 0,
 ) -> xr.Dataset:
-    r"""Maximum-likelihood d′, c, meta-d′, M and type-2 criteria, per cell.
+    r"""Maximum-likelihood d′, c, meta-d′, M and type-2 criteria, per cell; or any model card.
 
     Parameters
     ----------
     counts : DataArray
         Count table with dims (cell, stimulus, response, rating), K ≥ 2; further dims are kept.
+    model : str or ModelSpec, optional
+        Name or path of a card, or what `load_model` returned, to be maximised in all its parameters
+        at once. Formulas tie cells together: ``c = "0 + subject"``; they have no groups in
+        brackets. Without one, meta-d′ is fitted given d′ and c, as described here.
     meta_criterion : {"relative", "absolute"}, optional
         κ = M·c, or κ = c.
     s : float or "estimate", optional
@@ -56,6 +66,8 @@ def fit_mle(
         An M for each response: meta_d, m_ratio, log_m and meta_c have dim response.
     correction : {"none", "loglinear", "cell"} or float, optional
         What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
+    starts, seed : int, optional
+        With a model: points from which it is maximised, and the seed of all but the first.
 
     Returns
     -------
@@ -67,10 +79,18 @@ def fit_mle(
         estimated. A criterion that belongs to a
         rating nobody used lies on its neighbour, or at infinity beyond the last.
 
+        With a model, the quantities of its likelihood with standard errors, and for each ``unit``,
+        which is a cell or the cells that formulas tie together: ``loglik`` (nat), of responses and
+        ratings; ``parameters``, their number; ``trials``; ``aic``, ``aicc``, ``bic``;
+        ``converged``; ``at_edge``, where counts leave a parameter undetermined, and ``edge``, its
+        name. ``of_unit`` has the unit of a cell.
+
     Raises
     ------
     InputError
-        If the table has no stimulus or no ratings, or an argument is none of the above.
+        If the table has no stimulus or no ratings, or an argument is none of the above; if a model
+        has groups in brackets or priors in its likelihood, or comes with arguments that its card
+        says.
 
     Notes
     -----
@@ -91,7 +111,16 @@ def fit_mle(
     >>> fitted = fit_mle(b)
     >>> fitted["meta_d"].round(6).item(), fitted["m_ratio"].round(6).item()
     (1.460669, 0.971153)
+    >>> noisy = fit_mle(b, "gaussian_noise")
+    >>> noisy["noise"].round(2).item(), noisy["aic"].round(1).item()
     """
+    if model is not None:
+        if (meta_criterion, s, response_conditional) != ("relative", 1.0, False):
+            step = "Set it in the card: load_model('individual', meta_criterion='absolute')."
+            got = "meta_criterion, s or response_conditional"
+            raise InputError("model", got, "a model alone", step)
+        spec = as_model(model)
+        return fit_card(counts, spec, correction=correction, starts=starts, seed=seed)
     check_arguments(counts, meta_criterion, s, response_conditional)
     ordered = counts.transpose(..., *TYPE1_DIMS)
     table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)

@@ -1,0 +1,213 @@
+"""Maximum likelihood of any model card: estimates of every cell, and how well the model fits.
+
+Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is fitted by itself: a
+cell, or the cells that formulas tie together, such as the difficulties of a person.
+"""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.arguments import refuse_same_names
+from hmetad.counts.table import cell_labels
+from hmetad.errors import InputError
+from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.scoring import penalised_modes
+from hmetad.mle.unit_maximum import UnitMaximum, maximise_unit
+from hmetad.mle.units import Unit, units_of
+from hmetad.notice import Notice, copy_notices, notice_of
+from hmetad.results import attrs_of
+from hmetad.specs.design import cell_table
+from hmetad.specs.designs import checked_counts, designs_of, given_of
+from hmetad.specs.identification import identification_notices
+from hmetad.specs.spec import ModelSpec
+from hmetad.threads import in_threads
+
+__all__ = ["fit_card"]
+
+type Floats = NDArray[np.float64]
+
+# How far starts lie from the first one, in standard deviations of the priors.
+SPREAD = 1.5
+# Of the differences that give derivatives of quantities by coefficients.
+DIFFERENCE = 1e-5
+# Starts keep these from the counts.
+FROM_COUNTS = ("dprime", "c", "first_gap", "log_gap")
+
+
+def fit_card(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    *,
+    correction: Correction = "none",
+    starts: int = 5,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Maximise the likelihood of a model card.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, dims (cell, stimulus, response, rating).
+    spec : ModelSpec
+        Without groups in brackets in its formulas, and without priors in its likelihood, as
+        HMeta-d's criteria are.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        As in `fit_mle`.
+    starts : int, optional
+        Points from which each unit is maximised; the highest maximum is taken.
+    seed : int, optional
+        Of the starts but the first.
+
+    Returns
+    -------
+    Dataset
+        As `fit_mle` has it with a model.
+    """
+    refuse_priors(spec)
+    own = checked_counts(counts, spec)
+    designs, given = designs_of(own, spec), given_of(own, spec)
+    ratings = own.sizes["rating"]
+    table = own.to_numpy() + added_per_response(correction, ratings) / ratings
+    modes = penalised_modes(table, spec.record, given).values
+    units = units_of(own, spec, designs, given, table)
+    seeds = np.random.SeedSequence(seed).spawn(len(units))
+
+    def work(k: int) -> UnitMaximum:
+        points = starting_points(units[k], units[k].coefficients(modes), starts, seeds[k])
+        return maximise_unit(units[k], points)
+
+    found = in_threads(work, range(len(units)))
+    labels = unit_labels(own, units)
+    result = label_cells(own, units, found).assign(label_units(own, units, found, labels))
+    unit = np.empty(own.sizes["cell"], dtype=object)
+    for label, one in zip(labels, units, strict=True):
+        unit[one.cells] = label
+    result = result.assign_coords(unit=labels, of_unit=("cell", unit.astype(str)))
+    result.attrs |= {
+        "model": spec.name,
+        "spec": spec.to_json(),
+        "correction": correction if isinstance(correction, str) else float(correction),
+    }
+    said = [*identification_notices(own, spec, designs), *edge_notices(own, units, found)]
+    return copy_notices(result, counts, said)
+
+
+def refuse_priors(spec: ModelSpec) -> None:
+    """Raise where a likelihood has priors of its own, which have no maximum likelihood."""
+    for parameter in spec.record.parameters:
+        if parameter.truncated_at:
+            step = "Use a card with criteria = 'log_gap', such as individual."
+            raise InputError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
+
+
+def starting_points(unit: Unit, first: Floats, number: int, seed: np.random.SeedSequence) -> Floats:
+    """Points (number, coefficients): the first, and others of the parameters of confidence."""
+    spread = [
+        0.0
+        if name in FROM_COUNTS
+        else SPREAD * unit.likelihood.parameter(name).prior.parameters.get("sigma", 1.0)
+        for name in unit.names
+    ]
+    if not any(spread):
+        return first[None]
+    steps = np.random.default_rng(seed).normal(size=(max(number, 1), len(first))) * spread
+    steps[0] = 0
+    return first + steps
+
+
+def label_cells(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> xr.Dataset:
+    """Quantities of the cells with standard errors, by the delta method."""
+    likelihood, cells = units[0].likelihood, counts.sizes["cell"]
+    coords = {name: own for name, own in counts.coords.items() if own.dims == ("cell",)}
+    refuse_same_names(coords, likelihood.results)
+    values: dict[str, Floats] = {}
+    for unit, one in zip(units, found, strict=True):
+        estimates = unit.quantities(one.point)
+        ends = [
+            (unit.quantities(one.point + step), unit.quantities(one.point - step))
+            for step in DIFFERENCE * np.eye(len(one.point))
+        ]
+        for name in likelihood.results:
+            own = np.asarray(estimates[name], dtype=float)
+            slopes = np.stack([(a[name] - b[name]) / (2 * DIFFERENCE) for a, b in ends], axis=-1)
+            se = np.sqrt(np.einsum("...i,ij,...j->...", slopes, one.covariance, slopes))
+            for key, part in ((name, own), (f"{name}_se", se)):
+                whole = values.setdefault(key, np.full((cells, *own.shape[1:]), np.nan))
+                whole[unit.cells] = part
+    result = xr.Dataset(coords=coords)
+    for name, quantity in likelihood.results.items():
+        dims = ("cell", *quantity.dims)
+        said = {"long_name": quantity.description, "units": quantity.unit}
+        result[name] = (dims, values[name], said)
+        said = said | {"long_name": f"standard error of {quantity.description}"}
+        result[f"{name}_se"] = (dims, values[f"{name}_se"], said)
+    criteria = np.arange(1, counts.sizes["rating"])
+    return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)
+
+
+def label_units(
+    counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum], labels: list[str]
+) -> dict[str, xr.DataArray]:
+    """What says how well the model fits each unit, and with how many parameters."""
+    raw = counts.to_numpy().reshape(counts.sizes["cell"], -1).sum(axis=1)
+    n = np.array([raw[unit.cells].sum() for unit in units])
+    k = np.array([len(unit.names) for unit in units])
+    loglik = np.array([one.value for one in found])
+    aic = 2 * k - 2 * loglik
+    with np.errstate(divide="ignore"):
+        small = np.where(n > k + 1, 2 * k * (k + 1) / (n - k - 1), np.inf)
+    opened = [", ".join(open_parameters(u, one)) for u, one in zip(units, found, strict=True)]
+    values = {
+        "loglik": loglik,
+        "parameters": k,
+        "trials": n,
+        "aic": aic,
+        "aicc": aic + small,
+        "bic": k * np.log(n) - 2 * loglik,
+        "converged": np.array([one.converged for one in found]),
+        "at_edge": np.array([bool(text) for text in opened]),
+        "edge": np.array(opened, dtype=str),
+    }
+    coords = {"unit": labels}
+    return {
+        name: xr.DataArray(own, coords, ("unit",), attrs=attrs_of(name, "fit_card"))
+        for name, own in values.items()
+    }
+
+
+def open_parameters(unit: Unit, found: UnitMaximum) -> list[str]:
+    """Names of parameters that the counts of a unit do not determine."""
+    return list(dict.fromkeys(np.array(unit.names)[found.is_open].tolist()))
+
+
+def edge_notices(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> list[Notice]:
+    """Notices of units whose fit lies at an edge, and of those that were not maximised."""
+    cells, said = counts["cell"].to_numpy(), list[Notice]()
+    names: dict[str, list[str]] = {}
+    for unit, one in zip(units, found, strict=True):
+        own = list(map(str, cells[unit.cells]))
+        for name in open_parameters(unit, one):
+            names.setdefault(name, []).extend(own)
+        if not one.converged:
+            said.append(notice_of("not-converged.card", own))
+    for name, own in names.items():
+        what = units[0].likelihood.parameter(name).description
+        said.append(notice_of("at-edge", own, parameter=name, what=what))
+    return said
+
+
+def unit_labels(counts: xr.DataArray, units: list[Unit]) -> list[str]:
+    """A label for each unit: what its cells have in common, as cells are labelled."""
+    cells = counts["cell"].to_numpy()
+    if all(len(unit.cells) == 1 for unit in units):
+        return [str(cells[unit.cells[0]]) for unit in units]
+    table = cell_table(counts)
+    shared = [
+        name for name in table if all(table[name].iloc[u.cells].nunique() == 1 for u in units)
+    ]
+    first = table[shared].iloc[[unit.cells[0] for unit in units]]
+    if len(units) == 1 or first.duplicated().any() or not shared:
+        return [str(cells[unit.cells[0]]) for unit in units] if len(units) > 1 else ["all"]
+    return cell_labels(pd.DataFrame(first))

@@ -1,0 +1,208 @@
+"""The likelihood of a model card as a function of its coefficients, unit by unit.
+
+Count table and ModelSpec → Units: sets of cells that share coefficients, such as the difficulties
+of a person. Nothing is shared between units, so each is maximised by itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from hmetad.errors import InputError
+from hmetad.likelihood.records import Likelihood, Parameter
+from hmetad.mle.scoring import CellLikelihood
+from hmetad.specs.design import Design
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["Unit", "units_of"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Cells that share coefficients, and the likelihood of their counts.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    cells : array of int
+        Places in the count table.
+    counts : array, shape (cells, 2, 2, K)
+    given : mapping of str to array, shape (cells,)
+        Quantities that are no parameters.
+    matrix, offsets : array, shape (cells, columns, coefficients) and (cells, columns)
+        Parameters of the cells are offsets + matrix · coefficients.
+    names : tuple of str
+        Parameter of each coefficient.
+    """
+
+    likelihood: Likelihood
+    cells: Integers
+    counts: Floats
+    given: Mapping[str, Floats]
+    matrix: Floats
+    offsets: Floats
+    names: tuple[str, ...]
+
+    def value_and_gradient(self, points: Floats) -> tuple[Floats, Floats]:
+        """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients)."""
+        number, cells = len(points), len(self.cells)
+        rows = self.parameters(points).reshape(number * cells, -1)
+        counts = np.tile(self.counts, (number, 1, 1, 1))
+        if self.likelihood.density:
+            module = import_module(self.likelihood.density)
+            value, slopes = np.zeros(len(rows)), np.zeros(rows.shape)
+            codes = np.array(module.choices(self.likelihood), np.int64)
+            module.add_value_and_gradient(rows, counts, codes, value, slopes)
+        else:
+            given = {name: np.tile(own, number) for name, own in self.given.items()}
+            part = CellLikelihood(self.likelihood, counts, given)
+            value, slopes = part.value(rows), part.score_and_information(rows)[0]
+        by_cell = slopes.reshape(number, cells, -1)
+        gradient = np.einsum("nck,ckf->nf", by_cell, self.matrix)
+        return value.reshape(number, cells).sum(axis=1), gradient
+
+    def parameters(self, points: Floats) -> Floats:
+        """Parameters (n, cells, columns) at points (n, coefficients)."""
+        return self.offsets + np.einsum("ckf,nf->nck", self.matrix, points)
+
+    def quantities(self, point: Floats) -> dict[str, Any]:
+        """Quantities of the cells by name, at one point."""
+        shapes = column_shapes(self.likelihood, self.counts.shape[-1])
+        values, start = dict[str, Any](self.given), 0
+        rows = self.parameters(point[None])[0]
+        own = {p.variable for p in self.likelihood.parameters}
+        for name, shape in shapes.items():
+            stop = start + int(np.prod(shape, dtype=int))
+            if name in own:
+                values[name] = rows[:, start:stop].reshape(-1, *shape)
+            start = stop
+        return self.likelihood.derived(values)
+
+    def coefficients(self, values: Mapping[str, Floats]) -> Floats:
+        """Coefficients nearest to values of the parameters in the cells, by variable."""
+        shapes = column_shapes(self.likelihood, self.counts.shape[-1])
+        known = {name: own[self.cells] for name, own in values.items()}
+        rows = [
+            np.reshape(known.get(name, np.zeros((len(self.cells), *shape))), (len(self.cells), -1))
+            for name, shape in shapes.items()
+        ]
+        target = np.hstack(rows) - self.offsets
+        flat = self.matrix.reshape(-1, self.matrix.shape[-1])
+        return np.linalg.lstsq(flat, target.ravel())[0]
+
+
+def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the parameters in a cell, in the order of the columns."""
+    if likelihood.density:
+        shapes: dict[str, tuple[int, ...]] = import_module(likelihood.density).parameter_shapes(
+            likelihood, ratings
+        )
+        return shapes
+    return {p.variable: p.shape(ratings) for p in likelihood.parameters}
+
+
+def units_of(
+    counts: xr.DataArray,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    given: Mapping[str, Floats],
+    table: Floats,
+) -> list[Unit]:
+    """Units of a model on a count table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table.
+    spec : ModelSpec
+    designs : mapping of str to Design
+        The formulas, by parameter.
+    given : mapping of str to array, shape (cells,)
+        Quantities that are set to their values from the counts.
+    table : array, shape (cells, 2, 2, K)
+        The counts, corrected.
+
+    Returns
+    -------
+    list of Unit
+        In the order of their first cells.
+    """
+    likelihood, (cells, ratings) = spec.record, (len(table), table.shape[-1])
+    shapes = column_shapes(likelihood, ratings)
+    width = sum(int(np.prod(shape, dtype=int)) for shape in shapes.values())
+    offsets = np.zeros((cells, width))
+    row, column, weight, names = list[Integers](), list[Integers](), list[Floats](), list[str]()
+    start = 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape, dtype=int))
+        places = np.arange(cells)[:, None] * width + start + np.arange(size)
+        if name in given:
+            offsets[:, start] = given[name]
+        parameter = next((p for p in likelihood.parameters if p.variable == name), None)
+        if parameter is not None:
+            columns = columns_of(parameter, designs.get(parameter.name), cells)
+            for own in columns.T:
+                used = np.flatnonzero(own)
+                first = len(names) + np.arange(size)
+                row.append(places[used].ravel())
+                column.append(np.tile(first, len(used)))
+                weight.append(np.repeat(own[used], size))
+                names += [parameter.name] * size
+        start += size
+    shape = (cells * width, len(names))
+    entries = np.concatenate(row), np.concatenate(column)
+    matrix = coo_array((np.concatenate(weight), entries), shape=shape).tocsr()
+    return [
+        Unit(
+            likelihood,
+            own,
+            np.ascontiguousarray(table[own]),
+            {name: values[own] for name, values in given.items()},
+            matrix[rows_of(own, width)][:, free].toarray().reshape(len(own), width, len(free)),
+            offsets[own],
+            tuple(names[k] for k in free),
+        )
+        for own, free in parts_of(entries[0] // width, entries[1], cells, len(names))
+    ]
+
+
+def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Floats:
+    """Columns of a parameter's coefficients; without a formula one for each cell."""
+    if design is None:
+        return np.eye(cells)
+    if design.blocks:
+        raise InputError(
+            f"formula of {parameter.name}",
+            repr(design.formula),
+            "a formula without groups in brackets: nothing is drawn to a population here",
+            "Use hmetad.fit for a group, or 0 + subject for values of each person.",
+        )
+    return design.columns
+
+
+def rows_of(cells: Integers, width: int) -> Integers:
+    """Rows of the matrix of all cells that belong to some."""
+    return (cells[:, None] * width + np.arange(width)).ravel()
+
+
+def parts_of(
+    cell: Integers, coefficient: Integers, cells: int, coefficients: int
+) -> list[tuple[Integers, Integers]]:
+    """Cells and coefficients that belong together, directly or through others."""
+    size = cells + coefficients
+    graph = coo_array((np.ones(len(cell)), (cell, cells + coefficient)), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    order = dict.fromkeys(part[:cells].tolist())
+    return [
+        (np.flatnonzero(part[:cells] == own), np.flatnonzero(part[cells:] == own)) for own in order
+    ]

@@ -1,0 +1,112 @@
+"""A model whose cells of a person differ in difficulty alone.
+
+ModelSpec, count table and names of columns → ModelSpec with other formulas.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas as pd
+import xarray as xr
+from pandas.api.types import is_numeric_dtype
+
+from hmetad.arguments import check_inputs
+from hmetad.errors import InputError, nearest
+from hmetad.specs.design import cell_table
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["by_difficulty"]
+
+
+@check_inputs(skip=("counts",))
+def by_difficulty(
+    model: str | ModelSpec,
+    counts: xr.DataArray,
+    *,
+    subject: str = "subject",
+    difficulty: str | None = "difficulty",
+    pooled: bool = True,
+) -> ModelSpec:
+    """Formulas by which d′ alone changes with difficulty, and a person keeps all else.
+
+    A person does not know how difficult the next stimulus is, so that one criterion of the
+    response, one set of type-2 criteria and one process of confidence serve all difficulties.
+
+    Parameters
+    ----------
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned; its own formulas are replaced.
+    counts : DataArray
+        Count table, with the columns below as coordinates of its cells.
+    subject : str, optional
+        Column of the people.
+    difficulty : str or None, optional
+        Column of the difficulties, whose values are taken as levels. None where there is one.
+    pooled : bool, optional
+        True: people are drawn from a population, for `fit`. False: each has values of its own, for
+        `fit_mle`, or for `fit` without a population.
+
+    Returns
+    -------
+    ModelSpec
+
+    Raises
+    ------
+    InputError
+        If a column is not among the coordinates of the cells, or has one value.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> coords = {"subject": ["1", "1", "2", "2"], "level": ["easy", "hard"] * 2}
+    >>> counts = simulate_counts([2.0, 1.0, 1.8, 0.9], coords=coords, seed=1)
+    >>> model = by_difficulty("wev", counts, difficulty="level")
+    >>> model.formula["dprime"], model.formula["log_noise"]
+    ('0 + level + (0 + level || subject)', '1 + (1 | subject)')
+    >>> by_difficulty("wev", counts, difficulty="level", pooled=False).formula["log_noise"]
+    '0 + subject'
+    """
+    spec, cells = as_model(model), cell_table(counts)
+    columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
+    written = {argument: as_factor(argument, name, cells) for argument, name in columns.items()}
+    if cells.duplicated([*columns.values()]).any():
+        got = f"several cells with the same {' and '.join(columns.values())}"
+        step = "Take one task or condition at a time: counts.sel(...)."
+        raise InputError("counts", got, "one cell for each", step)
+    person, level = written["subject"], written.get("difficulty")
+    has_people = cells[subject].nunique() > 1
+    if pooled and has_people:
+        own = f"1 + (1 | {quoted(subject)})"
+        of_dprime = f"0 + {level} + (0 + {level} || {quoted(subject)})" if level else own
+    elif level:
+        own = f"0 + {person}" if has_people else "1"
+        of_dprime = f"0 + {person}:{level}" if has_people else f"0 + {level}"
+    else:
+        return with_formulas(spec, {})
+    formula = {p.name: own for p in spec.record.parameters if p.has_formula}
+    return with_formulas(spec, formula | {"dprime": of_dprime})
+
+
+def as_factor(argument: str, name: str, cells: pd.DataFrame) -> str:
+    """A column as a formula has it, so that numbers are levels and no slope."""
+    if name not in cells:
+        names = list(map(str, cells))
+        allowed = ", ".join(names) or "a column that was counted by"
+        raise InputError(argument, repr(name), allowed, nearest(name, names))
+    if argument == "difficulty" and cells[name].nunique() < 2:
+        step = "Give difficulty=None."
+        raise InputError(argument, f"{name!r} with one value", "two difficulties or more", step)
+    return f"C({quoted(name)})" if is_numeric_dtype(cells[name]) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A column's name in a formula."""
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def with_formulas(spec: ModelSpec, formula: Mapping[str, str]) -> ModelSpec:
+    """Model with these formulas, and only those of its own priors that need none."""
+    priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
+    bare = replace(spec, formula={}, priors={} if formula else priors)
+    return replace(bare, formula=formula)

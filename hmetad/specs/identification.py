@@ -1,0 +1,78 @@
+"""Parameters that a table cannot tell, whatever its numbers: too few ratings, or one difficulty.
+
+Count table, ModelSpec and formulas → list of Notice.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.notice import Notice, notice_of
+from hmetad.specs.design import Design
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["identification_notices"]
+
+
+def identification_notices(
+    counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]
+) -> list[Notice]:
+    """Notices of parameters that rest on their priors, or that have no maximum.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table.
+    spec : ModelSpec
+    designs : mapping of str to Design
+        The formulas, by parameter.
+
+    Returns
+    -------
+    list of Notice
+        ``"not-identified"``, an error, for each such parameter.
+    """
+    said, ratings = list[Notice](), counts.sizes["rating"]
+    levels = most_levels(counts.sizes["cell"], spec, designs)
+    for parameter in spec.record.parameters:
+        if ratings < parameter.ratings_needed:
+            said.append(
+                notice_of(
+                    "not-identified.ratings",
+                    parameter=parameter.name,
+                    needed=parameter.ratings_needed,
+                    ratings=ratings,
+                )
+            )
+        if levels < parameter.levels_needed:
+            said.append(
+                notice_of(
+                    "not-identified.levels",
+                    parameter=parameter.name,
+                    needed=parameter.levels_needed,
+                )
+            )
+    return said
+
+
+def most_levels(cells: int, spec: ModelSpec, designs: Mapping[str, Design]) -> int:
+    """Largest number of values of d′ that cells may have which share all other parameters."""
+    others = [p.name for p in spec.record.parameters if p.name != "dprime"]
+    shared = groups_of([designs.get(name) for name in others], cells)
+    own = groups_of([designs.get("dprime")], cells)
+    return max(len(set(own[shared == group])) for group in set(shared))
+
+
+def groups_of(designs: list[Design | None], cells: int) -> NDArray[np.int64]:
+    """Number of a cell's group: cells of a group have the same rows in all designs."""
+    rows = [np.zeros((cells, 0))]
+    for design in designs:
+        if design is None:
+            rows.append(np.eye(cells))
+            continue
+        rows.append(design.columns)
+        for block in design.blocks:
+            rows += [block.columns, block.index[:, None].astype(float)]
+    return np.unique(np.hstack(rows), axis=0, return_inverse=True)[1].ravel()
