@@ -12,7 +12,7 @@ import xarray as xr
 from hmetad.bayes.containers import ALLOWED
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
-from hmetad.likelihood.records import dim_labels
+from hmetad.likelihood.records import dim_labels, dim_sizes
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
@@ -118,7 +118,9 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
         if set(posterior[name].dims) != {*CHAIN_DRAW, *dims}:
             got = f"{name} with dims {posterior[name].dims}"
             raise InputError("posterior", got, f"dims chain, draw, {', '.join(dims)}")
-    if not all(posterior.sizes.values()):
+    # With two ratings there is no gap between criteria.
+    may_be_empty = {dim for dim, own in dim_sizes(counts.sizes["rating"]).items() if own == 0}
+    if not all(size for dim, size in posterior.sizes.items() if dim not in may_be_empty):
         raise InputError(
             "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
         )

@@ -98,14 +98,19 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     parameter, extra = design.parameter, estimates.shape[1:]
     y = estimates.reshape(len(estimates), -1)
     v = variances.reshape(len(variances), -1)
-    plain = parametrise(design, extra)
+    plain, size = parametrise(design, extra), y.shape[1]
+    if not size:
+        # With two ratings there is no gap between criteria; shapes are those of one element less.
+        y, v = np.zeros((len(y), 1)), np.ones((len(y), 1))
     fits = [fit_mixed(plain, y[:, j], v[:, j]) for j in range(y.shape[1])]
-    common = unflatten(np.stack([fit.common for fit in fits], axis=-1), extra)
+    common = unflatten(np.stack([fit.common for fit in fits], axis=-1)[..., :size], extra)
     values: dict[str, Floats] = {}
     parts = []
     for b, part in enumerate(plain.blocks):
         own, information, sigmas = (
-            unflatten(np.stack([getattr(fit.blocks[b], name) for fit in fits], axis=-1), extra)
+            unflatten(
+                np.stack([getattr(fit.blocks[b], name) for fit in fits], axis=-1)[..., :size], extra
+            )
             for name in ("estimates", "information", "sigmas")
         )
         parts.append(replace(part, estimates=own, information=information))

@@ -71,7 +71,7 @@ def fit_card(
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings
     modes = penalised_modes(table, spec.record, given).values
-    units = units_of(own, spec, designs, given, table)
+    units = units_of(spec, designs, given, table)
     seeds = np.random.SeedSequence(seed).spawn(len(units))
 
     def work(k: int) -> UnitMaximum:

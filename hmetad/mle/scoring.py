@@ -101,8 +101,8 @@ class CellLikelihood:
         """Parts of vectors (cells, parameters), by variable."""
         parts, start = {}, 0
         for name, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            parts[name] = vectors[:, start : start + size].reshape(-1, *shape)
+            size = int(np.prod(shape, dtype=int))
+            parts[name] = vectors[:, start : start + size].reshape(len(vectors), *shape)
             start += size
         return parts
 

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -84,7 +83,7 @@ class Unit:
         for name, shape in shapes.items():
             stop = start + int(np.prod(shape, dtype=int))
             if name in own:
-                values[name] = rows[:, start:stop].reshape(-1, *shape)
+                values[name] = rows[:, start:stop].reshape(len(rows), *shape)
             start = stop
         return self.likelihood.derived(values)
 
@@ -112,7 +111,6 @@ def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, 
 
 
 def units_of(
-    counts: xr.DataArray,
     spec: ModelSpec,
     designs: Mapping[str, Design],
     given: Mapping[str, Floats],
@@ -122,8 +120,6 @@ def units_of(
 
     Parameters
     ----------
-    counts : DataArray
-        Count table.
     spec : ModelSpec
     designs : mapping of str to Design
         The formulas, by parameter.
