@@ -29,6 +29,8 @@ from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import CARRIED_ATTRS, notices, with_notices
+from hmetad.specs.designs import designs_of
+from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
 from hmetad.threads import usable_cpus
@@ -177,7 +179,13 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
-    found = [*notices(counts), *sign_notices(counts, tree), *convergence_notices(tree)]
+    spec = spec_of(tree)
+    found = [
+        *notices(counts),
+        *sign_notices(counts, tree),
+        *identification_notices(counts, spec, designs_of(counts, spec)),
+        *convergence_notices(tree),
+    ]
     return with_posterior_notices(with_notices(tree, found))
 
 

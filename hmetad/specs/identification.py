@@ -35,7 +35,8 @@ def identification_notices(
         ``"not-identified"``, an error, for each such parameter.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
-    levels = most_levels(counts.sizes["cell"], spec, designs)
+    needed = max(p.levels_needed for p in spec.record.parameters)
+    levels = most_levels(counts.sizes["cell"], spec, designs) if needed > 1 else needed
     for parameter in spec.record.parameters:
         if ratings < parameter.ratings_needed:
             said.append(
@@ -70,7 +71,7 @@ def groups_of(designs: list[Design | None], cells: int) -> NDArray[np.int64]:
     rows = [np.zeros((cells, 0))]
     for design in designs:
         if design is None:
-            rows.append(np.eye(cells))
+            rows.append(np.arange(cells, dtype=float)[:, None])
             continue
         rows.append(design.columns)
         for block in design.blocks:
