@@ -1,4 +1,4 @@
-"""Leave-one-out cross-validation with the trial as the unit.
+"""Leave-one-out cross-validation: a trial at a time, or a whole group.
 
 Fit (DataTree) → ArviZ's ELPDData. A trial's likelihood depends on its cell, stimulus, response
 and rating alone: the n trials of one outcome share one Pareto-smoothed importance sampling, and
@@ -15,6 +15,7 @@ from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.convergence import sampled_variables
+from hmetad.bayes.left_out_groups import group_log_likelihood
 from hmetad.likelihood.records import Likelihood
 from hmetad.specs.spec import spec_of
 
@@ -24,20 +25,38 @@ OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
 @check_inputs(fit=with_posterior)
-def loo(fit: xr.DataTree) -> ELPDData:
-    """Expected log predictive density of a trial that the fit has not seen, summed over trials.
+def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
+    """Expected log predictive density of what the fit has not seen: trials, or whole groups.
 
     Parameters
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
+    by : str, optional
+        A column of the cells, such as ``"subject"``: each of its groups is left out as a whole, and
+        predicted from the population, its own effects integrated out. By default a trial is left
+        out at a time, and predicted by a model that knows its person.
+    seed : int, optional
+        With `by`: seed of the points at which effects are integrated.
 
     Returns
     -------
     ELPDData
-        ArviZ's own, pointwise over trials, so that ``arviz.compare({"a": loo(a), "b": loo(b)})``
-        compares fits of one count table. It warns where a Pareto k says that the estimate
-        cannot be trusted.
+        ArviZ's own, pointwise over trials or groups, so that ``arviz.compare({"a": loo(a), "b":
+        loo(b)})`` compares fits of one count table. It warns where a Pareto k says that the
+        estimate cannot be trusted.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or the likelihood has priors of its own, as HMeta-d's criteria.
+
+    Notes
+    -----
+    For a group of counts y, with population parameters φ and effects θ of the group,
+    p(y | φ) = ∫ p(y | θ) p(θ | φ) dθ is computed at some 1,000 draws of φ by importance sampling,
+    and Pareto-smoothed importance sampling leaves the group out of these draws. Source: Vehtari,
+    Gelman & Gabry (2017); Merkle, Furr & Rabe-Hesketh (2019).
 
     Examples
     --------
@@ -49,6 +68,20 @@ def loo(fit: xr.DataTree) -> ELPDData:
     >>> estimate.n_data_points, 5 < estimate.p < 11
     (400, True)
     """
+    return loo_trials(fit) if by is None else loo_groups(fit, by, seed)
+
+
+def loo_groups(fit: xr.DataTree, by: str, seed: int) -> ELPDData:
+    """Leave one group of a column out."""
+    found = group_log_likelihood(fit, by, seed)
+    posterior = sampled_variables(fit).sel(draw=found.values["draw"].values)
+    log_p = found.values.rename({by: "group"}).to_dataset(name="counts")
+    groups = {"posterior": posterior, "log_likelihood": log_p}
+    return arviz_stats.loo(xr.DataTree.from_dict(groups), pointwise=True)
+
+
+def loo_trials(fit: xr.DataTree) -> ELPDData:
+    """Leave one trial out."""
     observed = fit["observed_data"].to_dataset()["counts"].stack(outcome=OUTCOME)
     seen = np.flatnonzero(observed.values > 0)
     n = observed.values[seen]

@@ -20,7 +20,7 @@ from hmetad.mle.scoring import CellLikelihood
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Unit", "units_of"]
+__all__ = ["Unit", "column_shapes", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -38,8 +38,9 @@ class Unit:
     counts : array, shape (cells, 2, 2, K)
     given : mapping of str to array, shape (cells,)
         Quantities that are no parameters.
-    matrix, offsets : array, shape (cells, columns, coefficients) and (cells, columns)
-        Parameters of the cells are offsets + matrix · coefficients.
+    matrix, offsets : array, shape (cells, columns, coefficients) and (..., cells, columns)
+        Parameters of the cells are offsets + matrix · coefficients; offsets may differ between the
+        points at which they are asked for.
     names : tuple of str
         Parameter of each coefficient.
     """
@@ -52,23 +53,33 @@ class Unit:
     offsets: Floats
     names: tuple[str, ...]
 
+    def value(self, points: Floats) -> Floats:
+        """ℓ (n,) at points (n, coefficients)."""
+        return self.evaluate(points, is_sloped=False)[0]
+
     def value_and_gradient(self, points: Floats) -> tuple[Floats, Floats]:
         """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients)."""
+        value, slopes = self.evaluate(points, is_sloped=True)
+        by_cell = slopes.reshape(len(points), len(self.cells), -1)
+        return value, np.einsum("nck,ckf->nf", by_cell, self.matrix)
+
+    def evaluate(self, points: Floats, *, is_sloped: bool) -> tuple[Floats, Floats]:
+        """ℓ (n,), and its slopes by the parameters of all cells of all points, if asked for."""
         number, cells = len(points), len(self.cells)
         rows = self.parameters(points).reshape(number * cells, -1)
         counts = np.tile(self.counts, (number, 1, 1, 1))
+        slopes = np.zeros(rows.shape if is_sloped else (0, 0))
         if self.likelihood.density:
             module = import_module(self.likelihood.density)
-            value, slopes = np.zeros(len(rows)), np.zeros(rows.shape)
+            value = np.zeros(len(rows))
             codes = np.array(module.choices(self.likelihood), np.int64)
             module.add_value_and_gradient(rows, counts, codes, value, slopes)
         else:
             given = {name: np.tile(own, number) for name, own in self.given.items()}
             part = CellLikelihood(self.likelihood, counts, given)
-            value, slopes = part.value(rows), part.score_and_information(rows)[0]
-        by_cell = slopes.reshape(number, cells, -1)
-        gradient = np.einsum("nck,ckf->nf", by_cell, self.matrix)
-        return value.reshape(number, cells).sum(axis=1), gradient
+            value = part.value(rows)
+            slopes = part.score_and_information(rows)[0] if is_sloped else slopes
+        return value.reshape(number, cells).sum(axis=1), slopes
 
     def parameters(self, points: Floats) -> Floats:
         """Parameters (n, cells, columns) at points (n, coefficients)."""

@@ -1,0 +1,112 @@
+"""Whole groups are left out: their effects are integrated, and the population predicts them."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import hmetad
+from hmetad import InputError, loo
+from hmetad.bayes.left_out_groups import group_log_likelihood
+from hmetad.likelihood.registry import load_likelihood
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
+
+
+def people(number, trials, **coords):
+    rng = np.random.default_rng(4)
+    subject = [f"s{i}" for i in range(number)]
+    return hmetad.simulate_counts(
+        rng.normal(1.4, 0.4, number), rng.normal(0, 0.3, number), likelihood="signal-detection",
+        gaps=np.exp(rng.normal(-0.6, 0.3, (number, 2, 1))), trials=trials,
+        coords={"subject": subject, **coords}, seed=5,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return hmetad.fit(people(12, 30), "sdt_group", draws=1000, chains=2, **QUIET)
+
+
+def by_simulation(fit, place, draws, points=40_000):
+    """Mean likelihood of people drawn from the population."""
+    posterior = fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    counts = fit["observed_data"]["counts"].values[place]
+    record, rng = load_likelihood("signal-detection"), np.random.default_rng(1)
+    found = []
+    for k in draws:
+        values = {}
+        for name in ("dprime", "c", "log_gap"):
+            mean = posterior[f"{name}_Intercept"].isel(sample=k).values
+            sd = posterior[f"{name}_1|subject_sigma"].isel(sample=k).values
+            values[name] = mean + sd * rng.normal(size=(points, *mean.shape))
+        log_l = (counts * record.outcomes(values)).sum((-3, -2, -1))
+        found.append(logsumexp(log_l) - np.log(points))
+    return np.array(found)
+
+
+def test_effects_are_integrated_as_by_drawing_people(fitted):
+    ours = group_log_likelihood(fitted, "subject")
+    values = ours.values.stack(sample=("chain", "draw"))
+    # Every second draw is looked at.
+    draws = np.array([4, 500, 1200, 1990])
+    for place in (0, 5, 11):
+        theirs = by_simulation(fitted, place, draws)
+        # Of 40,000 people some thousand have such counts: errors are about .02; ours, of 60 points, .1.
+        np.testing.assert_allclose(values.isel(subject=place, sample=draws // 2), theirs, atol=0.3)
+    assert (ours.effective > 20).all()
+
+
+def test_a_group_left_out_is_predicted_as_by_a_fit_without_it(fitted):
+    found = loo(fitted, by="subject")
+    assert found.n_data_points == 12
+    assert found.elpd == pytest.approx(float(found.elpd_i.sum()))
+    counts = people(12, 30)
+    for place in (2, 7):
+        others = counts.isel(cell=np.arange(12) != place)
+        refit = hmetad.fit(others, "sdt_group", draws=1000, chains=2, **QUIET)
+        with_it = refit.assign(
+            observed_data=fitted["observed_data"]  # its counts are those of all
+        )
+        draws = np.linspace(0, 1999, 100).astype(int)
+        log_p = by_simulation(with_it, place, draws, points=20_000)
+        theirs = logsumexp(log_p) - np.log(len(draws))
+        assert float(found.elpd_i[place]) == pytest.approx(theirs, abs=0.15)
+
+
+def test_what_belongs_to_all_groups_may_have_no_effect_of_its_own():
+    counts = people(6, 200)
+    formula = {"dprime": "1 + (1|subject)", "c": "1", "log_gap": "1 + (1|subject)"}
+    fit = hmetad.fit(counts, "sdt", formula=formula, draws=300, chains=2, **QUIET)
+    found = group_log_likelihood(fit, "subject")
+    again = group_log_likelihood(fit, "subject", seed=1)
+    assert float(abs(found.values - again.values).mean()) < 0.3
+    assert np.isfinite(found.values).all()
+
+
+def test_correlated_effects_are_integrated_with_their_correlation():
+    rng = np.random.default_rng(2)
+    subject = np.repeat([f"s{i}" for i in range(8)], 2)
+    counts = hmetad.simulate_counts(
+        rng.normal(1.5, 0.3, 16), trials=100, coords={"subject": subject, "task": ["a", "b"] * 8},
+        seed=3,
+    )  # fmt: skip
+    fit = hmetad.fit(
+        counts, "individual", draws=300, chains=2,
+        formula={
+            "log_m": "0 + task + (0 + task|subject)",
+            **dict.fromkeys(("dprime", "c"), "0 + task + (0 + task||subject)"),
+            "log_gap": "1 + (1|subject)",
+        }, **QUIET,
+    )  # fmt: skip
+    one, other = (group_log_likelihood(fit, "subject", seed).values for seed in (0, 1))
+    assert float(abs(one - other).mean()) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("card", "by", "said"), [("group", "task", "subject"), ("hmetad_group", "subject", "group")]
+)
+def test_what_cannot_be_left_out_is_refused(card, by, said):
+    counts = hmetad.simulate_counts(np.full(4, 1.5), coords={"subject": list("abcd")}, seed=1)
+    fit = hmetad.fit(counts, card, draws=100, chains=2, **QUIET)
+    with pytest.raises(InputError, match=said):
+        loo(fit, by=by)
