@@ -55,6 +55,9 @@ RETURNED = {
     "group_bounds": lambda: hmetad.groups.group_bounds([0.7, 0.7, 0.7]),
     "combine_predictions": lambda: hmetad.groups.combine_predictions(MEMBERS, SURE),
     "rank": lambda: hmetad.rank(DRAWS, over="model"),
+    "model_frequencies": lambda: hmetad.compare.model_frequencies(
+        pd.DataFrame({"a": [-10.0, -12.0], "b": [-11.0, -15.0]})
+    ),
     "recover": lambda: hmetad.simulate.recover(ESTIMATORS, dprime=[1.0], trials=[200], n=4, seed=1),
 }
 

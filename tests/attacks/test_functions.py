@@ -158,6 +158,11 @@ def pairs():
     return hmetad.logs.option_pairs(made("trials"))
 
 
+def log_evidence():
+    """Log evidence of three people for two models."""
+    return pd.DataFrame({"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"])
+
+
 def frame():
     """Estimates of a fit as a table."""
     return hmetad.report.estimate_table(made("fit"))
@@ -187,6 +192,7 @@ MADE = {
     "ranks": ranked,
     "pairs": pairs,
     "frame": frame,
+    "evidence": log_evidence,
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
     "one model": lambda: counts_of_four().isel(cell=[0, 1]),
     "three stimuli": lambda: xr.concat([counts_of_four()] * 2, "stimulus"),
@@ -435,6 +441,7 @@ RIGHT = {
     "measures": [Named("measured"), Named("sdt")],
     "plan": [Named("plan")],
     "ranks": [Named("ranks")],
+    "evidence": [Named("evidence")],
     "reports": [Named("mapping of reports")],
     "calibrated": [Named("calibrated")],
     "information": [Named("information")],
@@ -510,6 +517,7 @@ RIGHT = {
     "predictionwise_vote.confidence": [[[0.6, 0.7, 0.8]]],
     "decide_normal.estimate": [0.1, [0.1, 0.2]],
     "decide_normal.labels": [None, ["a", "b"]],
+    "model_frequencies.prior": [1.0, 0.5],
     "superiority_table.draws": [Named("superiority")],
     "decide.draws": [Named("contrast"), Named("superiority")],
     "type1_roc_bounds.accuracy": [0.7, [0.6, 0.7]],
