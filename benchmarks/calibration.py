@@ -28,7 +28,7 @@ from hmetad.uniformity import uniformity
 PEOPLE = {"subject": [*"123456"]}
 TRIALS, RATINGS = 60, 3
 DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
-    "signal_detection": {},
+    "sdt": {},
     "dmc": {},
     "hmetad_single": {},
     "individual": {},
@@ -46,6 +46,10 @@ DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
         "b": [*"xy"] * 6,
     },
     "hmetad_group": PEOPLE,
+    "gaussian_noise": {},
+    "lognormal_noise": {},
+    "gaussian_noise_group": PEOPLE,
+    "lognormal_noise_group": PEOPLE,
 }
 # Draws among which truths are ranked, and options of the fits.
 RANKS = 49

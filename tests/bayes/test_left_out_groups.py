@@ -52,7 +52,8 @@ def test_effects_are_integrated_as_by_drawing_people(fitted):
     for place in (0, 5, 11):
         theirs = by_simulation(fitted, place, draws)
         # Of 40,000 people some thousand have such counts: errors are about .02; ours, of 60 points, .1.
-        np.testing.assert_allclose(values.isel(subject=place, sample=draws // 2), theirs, atol=0.3)
+        ours_there = values.isel(subject=place, sample=draws // 2)
+        np.testing.assert_allclose(ours_there, theirs, atol=0.3)
     assert (ours.effective > 20).all()
 
 
