@@ -51,7 +51,7 @@ def test_effects_are_integrated_as_by_drawing_people(fitted):
     draws = np.array([4, 500, 1200, 1990])
     for place in (0, 5, 11):
         theirs = by_simulation(fitted, place, draws)
-        # Of 40,000 people some thousand have such counts: errors are about .02; ours, of 60 points, .1.
+        # Errors: about .02 of 40,000 people, .1 of ours, of 60 points.
         ours_there = values.isel(subject=place, sample=draws // 2)
         np.testing.assert_allclose(ours_there, theirs, atol=0.3)
     assert (ours.effective > 20).all()
