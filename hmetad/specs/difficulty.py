@@ -3,7 +3,6 @@
 ModelSpec, count table and names of columns → ModelSpec with other formulas.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pandas as pd
@@ -74,18 +73,20 @@ def by_difficulty(
         got = f"several cells with the same {' and '.join(columns.values())}"
         step = "Take one task or condition at a time: counts.sel(...)."
         raise InputError("counts", got, "one cell for each", step)
-    person, level = written["subject"], written.get("difficulty")
-    has_people = cells[subject].nunique() > 1
+    level, group = written.get("difficulty"), quoted(subject)
+    names = [p.name for p in spec.record.parameters if p.has_formula]
+    has_people, formula = cells[subject].nunique() > 1, dict[str, str]()
     if pooled and has_people:
-        own = f"1 + (1 | {quoted(subject)})"
-        of_dprime = f"0 + {level} + (0 + {level} || {quoted(subject)})" if level else own
+        formula = dict.fromkeys(names, f"1 + (1 | {group})")
+        if level:
+            formula["dprime"] = f"0 + {level} + (0 + {level} || {group})"
     elif level:
-        own = f"0 + {person}" if has_people else "1"
-        of_dprime = f"0 + {person}:{level}" if has_people else f"0 + {level}"
-    else:
-        return with_formulas(spec, {})
-    formula = {p.name: own for p in spec.record.parameters if p.has_formula}
-    return with_formulas(spec, formula | {"dprime": of_dprime})
+        own = f"0 + {written['subject']}" if has_people else "1"
+        # d′ has no formula: every cell has its own.
+        formula = {name: own for name in names if name != "dprime"}
+    priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
+    bare = replace(spec, formula={}, priors={} if formula else priors)
+    return replace(bare, formula=formula)
 
 
 def as_factor(argument: str, name: str, cells: pd.DataFrame) -> str:
@@ -103,10 +104,3 @@ def as_factor(argument: str, name: str, cells: pd.DataFrame) -> str:
 def quoted(name: str) -> str:
     """A column's name in a formula."""
     return name if name.isidentifier() else f"`{name}`"
-
-
-def with_formulas(spec: ModelSpec, formula: Mapping[str, str]) -> ModelSpec:
-    """Model with these formulas, and only those of its own priors that need none."""
-    priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
-    bare = replace(spec, formula={}, priors={} if formula else priors)
-    return replace(bare, formula=formula)

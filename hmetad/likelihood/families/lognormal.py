@@ -52,7 +52,8 @@ LIKELIHOODS = (
                 "meta_uncertainty",
                 "meta-uncertainty √(exp q² - 1)",
                 needs=("meta_noise",),
-                compute=lambda v, xp: xp.sqrt(xp.expm1(v["meta_noise"] ** 2)),
+                # Beyond it overflows.
+                compute=lambda v, xp: xp.sqrt(xp.expm1(xp.minimum(v["meta_noise"] ** 2, 700.0))),
                 parameter="log_meta_noise",
                 convergence_of=("meta_noise",),
                 always_finite=False,

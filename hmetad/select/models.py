@@ -1,0 +1,276 @@
+"""Which process made these ratings? A family of models fitted to the same counts, and compared.
+
+Count table → Selection: fits, evidence of every person for every model, and what they predict.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.arguments import check_inputs
+from hmetad.bayes.fit import fit
+from hmetad.bayes.loo import loo
+from hmetad.bayes.predictive import predicted_counts
+from hmetad.compare.frequencies import model_frequencies
+from hmetad.errors import InputError
+from hmetad.measures.sdt import Correction
+from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import Notice, notice_of, notices
+from hmetad.select.family import Candidate, chosen_models, same_models
+from hmetad.specs.design import cell_table
+from hmetad.specs.difficulty import by_difficulty
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["Selection", "select_models"]
+
+OUTCOME = ("cell", "stimulus", "response", "rating")
+# Noise that may be absent has a long tail, which shorter steps follow.
+SAMPLING = {"tune": 1000, "draws": 1000, "target_accept": 0.95}
+# Codes of notices of a fit that are said of the comparison.
+SAID = ("rhat", "ess", "divergences", "not-identified", "at-edge", "not-converged")
+# Above this a Pareto k says that a person cannot be left out by weights.
+LARGEST_K = 0.7
+# A difference of evidence that is small whatever its error, and how many errors are clear.
+SMALL, ERRORS = 4.0, 2.0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Models compared.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row for each model, the best first.
+    evidence : DataArray
+        Dims (subject, model): -AIC/2 of each person, or the log predictive density of a person who
+        is left out.
+    frequencies : Dataset
+        Of `model_frequencies`: how many people of the population follow each model.
+    predicted : DataArray
+        Dims (model, cell, stimulus, response, rating): mean predicted counts.
+    counts : DataArray
+        What was observed.
+    fits : mapping of str to Dataset or DataTree
+        By model.
+    models : tuple of Candidate
+        In the order of the table.
+    method : str
+        "maximum likelihood" or "hierarchical".
+    subject, difficulty : str
+        Names of columns; no difficulty is empty.
+    notices : tuple of Notice
+    """
+
+    table: pd.DataFrame
+    evidence: xr.DataArray
+    frequencies: xr.Dataset | None
+    predicted: xr.DataArray
+    counts: xr.DataArray
+    fits: Mapping[str, xr.Dataset | xr.DataTree]
+    models: tuple[Candidate, ...]
+    method: str
+    subject: str
+    difficulty: str
+    notices: tuple[Notice, ...]
+
+
+@check_inputs(skip=("counts", "say"))
+def select_models(
+    counts: xr.DataArray,
+    models: Sequence[str] | None = None,
+    *,
+    subject: str = "subject",
+    difficulty: str | None = None,
+    quick: bool = False,
+    correction: Correction = "none",
+    seed: int = 0,
+    say: Callable[[str], object] | None = None,
+    **sample_kwargs: Any,
+) -> Selection:
+    r"""Fit models of confidence to one count table, and compare what they predict.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, a cell for each person, or for each person and difficulty.
+    models : sequence of str, optional
+        Names of `FAMILY`; by default all that these counts can tell apart.
+    subject, difficulty : str, optional
+        Columns of the cells. d′ alone changes with difficulty; c, criteria and the process of
+        confidence are the same for all difficulties of a person.
+    quick : bool, optional
+        Maximum likelihood person by person, and AIC, which takes seconds; else hierarchical models,
+        and leave-one-person-out cross-validation, which takes minutes.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        With `quick`: what is added to the counts, as in `fit_mle`.
+    seed : int, optional
+    say : callable, optional
+        Is called with a sentence before each model is fitted.
+    **sample_kwargs
+        Of `fit`: tune (1000), draws (1000), target_accept (.95).
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    InputError
+        If a column or a model is unknown, a difficulty has one level, or there is one person and
+        not `quick`.
+
+    Notes
+    -----
+    A person's evidence is :math:`-\mathrm{AIC}/2`, or :math:`\log p(y_i \mid y_{-i})`, the person's
+    effects integrated out. Models are in the order of the sums over people. A difference is called
+    clear where it is above 4 and above two standard errors, :math:`\sqrt{n \mathrm{Var}_i}` of the
+    people's differences. `frequencies` treats the model as something that may differ between people
+    (Stephan et al., 2009; Rigoux et al., 2014).
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> coords = {"subject": ["a", "a", "b", "b"], "level": ["hard", "easy"] * 2}
+    >>> counts = simulate_counts(
+    ...     [0.8, 2.0, 1.0, 2.2], likelihood="linear-gaussian", process="wev", visibility=0.5,
+    ...     noise=0.7, trials=4000, coords=coords, seed=1,
+    ... )
+    >>> found = select_models(counts, ["sdt", "ig", "wev"], difficulty="level", quick=True)
+    >>> found.table.index.tolist()[0]
+    'wev'
+    """
+    chosen = chosen_models(models, has_levels=difficulty is not None, quick=quick)
+    people = cell_table(counts).get(subject)
+    if not quick and people is not None and people.nunique() < 2:
+        step = "Ask for quick=True (--quick): maximum likelihood, person by person."
+        raise InputError("subject", f"{subject!r} with one person", "two people or more", step)
+    found: dict[str, Fitted] = {}
+    for number, one in enumerate(chosen, start=1):
+        if say is not None:
+            say(f"{one.title} ({number} of {len(chosen)})")
+        spec = by_difficulty(
+            one.spec, counts, subject=subject, difficulty=difficulty, pooled=not quick
+        )
+        if quick:
+            found[one.name] = fit_people(counts, spec, subject, correction, seed)
+        else:
+            options = {**SAMPLING, **sample_kwargs, "random_seed": seed}
+            found[one.name] = fit_population(counts, spec, subject, options)
+    evidence = side_by_side({name: one.evidence for name, one in found.items()})
+    total = evidence.sum(subject)
+    order = [*map(str, evidence["model"].values[np.argsort(-total.values, kind="stable")])]
+    evidence = evidence.transpose(subject, "model").sel(model=order)
+    population = model_frequencies(evidence) if evidence.sizes[subject] > 1 else None
+    rows = pd.DataFrame({name: one.row for name, one in found.items()}).T.loc[order]
+    known = {one.name: one for one in chosen}
+    return Selection(
+        ranked(evidence, subject, population).join(rows),
+        evidence,
+        population,
+        side_by_side({name: one.predicted for name, one in found.items()}),
+        counts,
+        {name: one.fit for name, one in found.items()},
+        tuple(known[name] for name in order),
+        "maximum likelihood" if quick else "hierarchical",
+        subject,
+        difficulty or "",
+        tuple(said_of(found, chosen)),
+    )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model fitted: evidence by person, predicted counts, and its columns of the table."""
+
+    fit: xr.Dataset | xr.DataTree
+    evidence: xr.DataArray
+    predicted: xr.DataArray
+    row: Mapping[str, Any]
+
+
+def fit_people(
+    counts: xr.DataArray, spec: ModelSpec, subject: str, correction: Correction, seed: int
+) -> Fitted:
+    """Maximum likelihood, person by person."""
+    found = fit_mle(counts, spec, correction=correction, seed=seed)
+    record = spec.record
+    values = {name: found[name].to_numpy() for name in record.results}
+    shown = counts.transpose(*OUTCOME).sum(["response", "rating"])
+    share = xr.DataArray(np.exp(record.outcomes(values)), dims=OUTCOME)
+    # A unit is a person, or a cell where there is one of each.
+    people = found[subject].groupby(found["of_unit"]).first().sel(of_unit=found["unit"].values)
+    evidence = xr.DataArray(
+        -found["aic"].to_numpy() / 2, {subject: people.to_numpy().astype(str)}, (subject,)
+    )
+    row = {
+        "parameters": int(found["parameters"].max()),
+        "loglik": float(found["loglik"].sum()),
+        "aic": float(found["aic"].sum()),
+        "aicc": float(found["aicc"].sum()),
+        "bic": float(found["bic"].sum()),
+        "at_edge": int(found["at_edge"].sum()),
+    }
+    return Fitted(found, evidence, share * shown, row)
+
+
+def fit_population(
+    counts: xr.DataArray, spec: ModelSpec, subject: str, options: Mapping[str, Any]
+) -> Fitted:
+    """Hierarchical model, and every person left out of it."""
+    tree = fit(counts, spec, **options)
+    with warnings.catch_warnings():
+        # The table has the numbers of people for whom Pareto's k is high.
+        warnings.simplefilter("ignore", UserWarning)
+        left_out = loo(tree, by=subject, seed=options["random_seed"])
+    people = cell_table(counts)[subject].astype(str).unique()
+    evidence = xr.DataArray(left_out.elpd_i.to_numpy(), {subject: people}, (subject,))
+    row = {
+        "elpd": float(left_out.elpd),
+        "high_k": int((left_out.pareto_k > LARGEST_K).sum()),
+    }
+    predicted = predicted_counts(tree, seed=options["random_seed"])["mean"]
+    return Fitted(tree, evidence, predicted, row)
+
+
+def side_by_side(values: Mapping[str, xr.DataArray]) -> xr.DataArray:
+    """Arrays of all models, with dim model."""
+    bare = [value.reset_coords(drop=True) for value in values.values()]
+    return xr.concat(bare, pd.Index([*values], name="model"), coords="minimal")
+
+
+def ranked(evidence: xr.DataArray, subject: str, population: xr.Dataset | None) -> pd.DataFrame:
+    """Differences from the best model, whether they are clear, and for whom a model is best."""
+    away = evidence.isel(model=0) - evidence
+    people = evidence.sizes[subject]
+    se = np.sqrt(people * away.var(subject, ddof=1)) if people > 1 else away.sum(subject) * np.nan
+    difference = away.sum(subject)
+    best = evidence.idxmax("model").values
+    frame = pd.DataFrame(
+        {
+            "difference": difference.values,
+            "se": se.values,
+            "is_clear": (difference > SMALL).values & ~(difference < ERRORS * se).values,
+            "best_for": [int((best == name).sum()) for name in evidence["model"].values],
+        },
+        index=pd.Index(evidence["model"].values, name="model"),
+    )
+    if population is not None:
+        for name in ("frequency", "exceedance", "protected_exceedance"):
+            frame[name] = population[name].sel(model=frame.index).to_numpy()
+    return frame
+
+
+def said_of(found: Mapping[str, Fitted], models: Sequence[Candidate]) -> list[Notice]:
+    """Notices of the fits that the comparison rests on, and of models that are the same."""
+    said = [notice_of("same-model", one=one, other=other) for one, other in same_models(models)]
+    for name, one in found.items():
+        for notice in notices(one.fit):
+            if notice.code in SAID:
+                said.append(replace(notice, message=f"{name}: {notice.message}"))
+    return said
