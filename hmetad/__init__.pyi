@@ -11,6 +11,7 @@ from hmetad import logs as logs
 from hmetad import measures as measures
 from hmetad import plots as plots
 from hmetad import report as report
+from hmetad import select as select
 from hmetad import simulate as simulate
 from hmetad.bayes.fit import fit as fit
 from hmetad.bayes.loo import loo as loo

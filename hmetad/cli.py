@@ -18,7 +18,17 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from hmetad.caches import replace_caches
-from hmetad.commands import compare, fit, import_log, measures, models, plan, report, reproduce
+from hmetad.commands import (
+    compare,
+    fit,
+    import_log,
+    measures,
+    models,
+    plan,
+    report,
+    reproduce,
+    select,
+)
 from hmetad.errors import InputError
 from hmetad.process import USAGE, at_the_end, begin_command, end, said_of_end, silence
 from hmetad.report.terminal import say
@@ -31,6 +41,7 @@ COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "measures": (measures.measures, measures.EXAMPLES),
     "fit": (fit.fit, fit.EXAMPLES),
     "compare": (compare.compare, compare.EXAMPLES),
+    "select": (select.select, select.EXAMPLES),
     "report": (report.report, report.EXAMPLES),
     "models": (models.models, models.EXAMPLES),
     "plan": (plan.plan, plan.EXAMPLES),

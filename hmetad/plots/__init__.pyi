@@ -10,6 +10,8 @@ from hmetad.plots.curves import type2_roc as type2_roc
 from hmetad.plots.fits import fit as fit
 from hmetad.plots.intervals import decisions as decisions
 from hmetad.plots.intervals import forest as forest
+from hmetad.plots.processes import predicted_ratings as predicted_ratings
+from hmetad.plots.processes import rating_residuals as rating_residuals
 from hmetad.plots.ratings import accuracy_by_rating as accuracy_by_rating
 from hmetad.plots.reliability import calibration as calibration
 from hmetad.plots.uniformity import ranks as ranks

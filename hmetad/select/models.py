@@ -248,15 +248,15 @@ def ranked(evidence: xr.DataArray, subject: str, population: xr.Dataset | None) 
     """Differences from the best model, whether they are clear, and for whom a model is best."""
     away = evidence.isel(model=0) - evidence
     people = evidence.sizes[subject]
-    se = np.sqrt(people * away.var(subject, ddof=1)) if people > 1 else away.sum(subject) * np.nan
     difference = away.sum(subject)
-    best = evidence.idxmax("model").values
+    se = (people * away.var(subject, ddof=1)) ** 0.5 if people > 1 else difference * np.nan
+    best = evidence.transpose(subject, "model").to_numpy().argmax(axis=1)
     frame = pd.DataFrame(
         {
             "difference": difference.values,
             "se": se.values,
             "is_clear": (difference > SMALL).values & ~(difference < ERRORS * se).values,
-            "best_for": [int((best == name).sum()) for name in evidence["model"].values],
+            "best_for": np.bincount(best, minlength=evidence.sizes["model"]),
         },
         index=pd.Index(evidence["model"].values, name="model"),
     )

@@ -1,0 +1,208 @@
+"""Observed ratings beside those that models of confidence predict.
+
+Count table and predicted counts (model, cell, ...) → matplotlib Axes, one for each model.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.arguments import check_inputs
+from hmetad.errors import InputError
+from hmetad.plots.marks import name_columns
+from hmetad.plots.panels import AxesLike, name_outer_axes, name_panel, panel_axes, share_legend
+from hmetad.plots.style import COLORS, INK, MARKERS, SMALL, drawable, dress, name_axes
+from hmetad.text.cells import format_cell, is_number
+
+__all__ = ["predicted_ratings", "rating_residuals"]
+
+type Floats = NDArray[np.float64]
+
+OUTCOME = ("stimulus", "response", "rating")
+# Residuals beyond this have the strongest colour.
+STRONGEST = 6.0
+
+
+@check_inputs(skip=("counts", "predicted"))
+def predicted_ratings(
+    counts: xr.DataArray,
+    predicted: xr.DataArray,
+    *,
+    difficulty: str = "",
+    titles: Mapping[str, str] | None = None,
+    ax: AxesLike | None = None,
+) -> NDArray[np.object_]:
+    """Mean rating of right and wrong responses by difficulty, observed and predicted.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, dims (cell, stimulus, response, rating); people are added up.
+    predicted : DataArray
+        Dims (model, cell, stimulus, response, rating): mean predicted counts.
+    difficulty : str, optional
+        Column of the cells. Without one, the share of each rating is drawn.
+    titles : mapping of str to str, optional
+        Names over the panels, by model.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each model; a new figure by default.
+
+    Returns
+    -------
+    numpy.ndarray of Axes
+
+    Raises
+    ------
+    InputError
+        If dims are none of these, or there is no such column.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
+    >>> predicted_ratings(counts, counts.expand_dims(model=["itself"]))[0].get_title(loc="left")
+    'itself'
+    """
+    observed, models = by_level(counts, predicted, difficulty)
+    names = [str(name) for name in predicted["model"].values]
+    axes = panel_axes(ax, len(names), (2.5, 2.5), columns=3, share_y=True)
+    levels = [*observed]
+    x = np.arange(len(levels)) if difficulty else observed[levels[0]]["rating"].to_numpy()
+    for axis, name in zip(axes, names, strict=False):
+        for place, said in enumerate(("errors", "right responses")):
+            seen = curve(observed, place, by_rating=not difficulty)
+            said_by = curve(models[name], place, by_rating=not difficulty)
+            look = {"color": COLORS[1 - place], "marker": MARKERS[place], "ms": 5}
+            axis.plot(x, seen, **look, ls="", label=f"{said}, observed")
+            axis.plot(x, said_by, color=COLORS[1 - place], lw=1.5, label=f"{said}, predicted")
+        dress(axis, grid="y")
+        name_panel(axis, (titles or {}).get(name, name))
+        if difficulty:
+            name_columns(axis, [level_name(level) for level in levels])
+        else:
+            axis.set_xticks(x)
+    what = "mean rating" if difficulty else "share of ratings"
+    name_outer_axes(axes, difficulty or "rating", what, share_y=True)
+    share_legend(axes)
+    return axes
+
+
+@check_inputs(skip=("counts", "predicted"))
+def rating_residuals(
+    counts: xr.DataArray,
+    predicted: xr.DataArray,
+    *,
+    difficulty: str = "",
+    titles: Mapping[str, str] | None = None,
+    ax: AxesLike | None = None,
+) -> NDArray[np.object_]:
+    r"""Where models fail: observed less predicted counts, by difficulty, response and rating.
+
+    Parameters
+    ----------
+    counts, predicted, difficulty, titles, ax
+        As in `predicted_ratings`.
+
+    Returns
+    -------
+    numpy.ndarray of Axes
+
+    Raises
+    ------
+    InputError
+        As `predicted_ratings`.
+
+    Notes
+    -----
+    The numbers are Pearson's residuals, :math:`(n - \hat n) / \sqrt{\hat n}`, of all people
+    together: some 1 of 20 lies outside of ±2 where the model is right.
+
+    Examples
+    --------
+    >>> from hmetad.counts.table import from_nr
+    >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
+    >>> len(rating_residuals(counts, counts.expand_dims(model=["itself"]))[0].texts)
+    8
+    """
+    observed, models = by_level(counts, predicted, difficulty)
+    names = [str(name) for name in predicted["model"].values]
+    ratings = counts.sizes["rating"]
+    size = (0.34 * 2 * ratings + 0.3, 0.27 * len(observed) + 0.9)
+    columns = max(1, min(3, int(10 / size[0])))
+    axes = panel_axes(ax, len(names), size, columns=columns, share_y=True)
+    heads = [*(f"{k}" for k in range(ratings, 0, -1)), *(f"{k}" for k in range(1, ratings + 1))]
+    for axis, name in zip(axes, names, strict=False):
+        table = np.array([residuals(observed[x], models[name][x]) for x in observed])
+        bound = {"vmin": -STRONGEST, "vmax": STRONGEST}
+        axis.imshow(np.nan_to_num(table), cmap="RdBu_r", aspect="auto", **bound)
+        for (row, column), value in np.ndenumerate(table):
+            ink = "white" if abs(value) > 0.6 * STRONGEST else INK
+            text = f"{value:.0f}".replace("-0", "0").replace("-", "\N{MINUS SIGN}")
+            axis.text(column, row, text, ha="center", va="center", fontsize=SMALL - 1, color=ink)
+        dress(axis)
+        name_panel(axis, (titles or {}).get(name, name))
+        axis.set_xticks(range(2 * ratings), heads)
+        axis.set_yticks(range(len(observed)), [level_name(x) for x in observed])
+        axis.axvline(ratings - 0.5, color=INK, lw=1)
+        name_axes(axis, "rating: errors | right responses", "")
+    if difficulty:
+        axes[0].set_ylabel(difficulty)
+    return axes
+
+
+def level_name(level: Hashable) -> str:
+    """A difficulty as it is written on an axis."""
+    return format_cell(level, "g") if is_number(level) else drawable(level, 24)
+
+
+def by_level(
+    counts: xr.DataArray, predicted: xr.DataArray, difficulty: str
+) -> tuple[dict[Hashable, xr.DataArray], dict[str, dict[Hashable, xr.DataArray]]]:
+    """Tables (correct, rating) of each difficulty, observed and of each model."""
+    if set(predicted.dims) != {"model", *counts.dims} or "cell" not in counts.dims:
+        got = f"dims {tuple(map(str, predicted.dims))}"
+        raise InputError("predicted", got, f"dims model and {', '.join(map(str, counts.dims))}")
+    if difficulty and difficulty not in counts.coords:
+        own = ", ".join(map(str, counts.coords))
+        raise InputError("difficulty", repr(difficulty), f"a column of the cells: {own}")
+    levels: NDArray[Any] = (
+        counts[difficulty].to_numpy() if difficulty else np.zeros(counts.sizes["cell"], int)
+    )
+    order: Sequence[Hashable] = sorted(set(levels.tolist()))
+    if levels.dtype.kind not in "biuf":
+        order = list(dict.fromkeys(levels.tolist()))
+
+    def tables(values: xr.DataArray) -> dict[Hashable, xr.DataArray]:
+        bare = values.reset_coords(drop=True)
+        return {one: right_and_wrong(bare.isel(cell=levels == one).sum("cell")) for one in order}
+
+    names = map(str, predicted["model"].values)
+    models = {name: tables(predicted.sel(model=name, drop=True)) for name in names}
+    return tables(counts), models
+
+
+def right_and_wrong(table: xr.DataArray) -> xr.DataArray:
+    """Table (correct, rating): errors, then right responses."""
+    is_right = table["stimulus"] == table["response"]
+    parts = [table.where(~is_right, 0), table.where(is_right, 0)]
+    both = xr.concat([part.sum(["stimulus", "response"]) for part in parts], "correct")
+    return both.transpose("correct", "rating")
+
+
+def curve(tables: Mapping[Hashable, xr.DataArray], correct: int, *, by_rating: bool) -> Floats:
+    """Mean rating at each level, or the share of each rating in the one level there is."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = [table.isel(correct=correct) for table in tables.values()]
+        if by_rating:
+            return (own[0] / own[0].sum()).to_numpy()
+        return np.array([float((x * x["rating"]).sum() / x.sum()) for x in own])
+
+
+def residuals(observed: xr.DataArray, predicted: xr.DataArray) -> Floats:
+    """Pearson's residuals: errors from the highest rating, then right responses to the highest."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = ((observed - predicted) / np.sqrt(predicted)).to_numpy()
+    return np.concatenate([found[0, ::-1], found[1]])

@@ -1,0 +1,208 @@
+"""The report of a comparison of models of confidence: the best, and what it means for M-ratio.
+
+Selection → Report.
+"""
+
+from importlib.metadata import version
+
+import pandas as pd
+import xarray as xr
+
+from hmetad.notice import with_notices
+from hmetad.plots import processes
+from hmetad.report.contents.tables import notice_block
+from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
+from hmetad.report.page.report import Report
+from hmetad.select.models import ERRORS, SMALL, Selection
+from hmetad.text.cells import format_cell
+
+__all__ = ["conclusion", "selection_report"]
+
+QUICK = {
+    "title": "Model",
+    "parameters": "Parameters",
+    "aic": "AIC",
+    "aic_difference": "AIC to best",
+    "bic": "BIC",
+    "best_for": "Best for",
+    "frequency": "Frequency",
+    "protected_exceedance": "Protected exceedance",
+    "at_edge": "At an edge",
+}
+HIERARCHICAL = {
+    "title": "Model",
+    "elpd": "elpd",
+    "difference": "To best",
+    "se": "SE of that",
+    "best_for": "Best for",
+    "frequency": "Frequency",
+    "protected_exceedance": "Protected exceedance",
+    "high_k": "Pareto k > .7",
+}
+FORMATS = {
+    "aic": ".1f", "aic_difference": ".1f", "bic": ".1f", "elpd": ".1f", "difference": ".1f",
+    "se": ".1f", "frequency": ".2f", "protected_exceedance": ".3f",
+}  # fmt: skip
+NOTES = {
+    "maximum likelihood": "AIC: sum over people of 2k - 2ℓ; the lower, the better. Best for: "
+    "number of people with the lowest AIC. Frequency: expected share of the population that "
+    "follows the model, from -AIC/2 of each person (Stephan et al., 2009); protected exceedance: probability "
+    "that it is the most frequent (Rigoux et al., 2014). At an edge: people whose counts leave a "
+    "parameter undetermined, so that the model is a simpler one with a parameter too many.",
+    "hierarchical": "elpd: log predictive density of people who were left out, their effects "
+    "integrated over the population; the higher, the better (Merkle et al., 2019). Best for: "
+    "number of people whom it predicts best. Frequency and protected exceedance from each person's "
+    "elpd (Stephan et al., 2009; Rigoux et al., 2014). Pareto k above .7: people who are too "
+    "unlike the others for their elpd to be reliable; it is then rather too high.",
+}
+LIMITS = (
+    "The comparison is among these models: the best of them may be wrong, as the figures show, "
+    "and a model that is not in the list may be better.",
+    "That ratings are predicted best by a process is no proof that it went on in the observer: "
+    "response times, other ratings and experiments on the process say more.",
+)
+SHOWN = 6
+
+
+def selection_report(
+    selection: Selection, *, title: str = "Models of confidence", command: str = ""
+) -> Report:
+    """Report of a comparison of models of confidence.
+
+    Parameters
+    ----------
+    selection : Selection
+        What `hmetad.select.select_models` returned.
+    title : str, optional
+        Of the page.
+    command : str, optional
+        Command line that makes it again.
+
+    Returns
+    -------
+    Report
+    """
+    one = selection
+    blocks: list[Block] = [
+        Prose("Which process made these ratings?", tuple(conclusion(one))),
+        comparison_table(one),
+        *notice_block(with_notices(xr.Dataset(), list(one.notices))),
+        *figures(one),
+        Prose("What the best model means for M-ratio", tuple(meaning(one))),
+        Prose("What this does not say", LIMITS),
+        people_table(one),
+        models_table(one),
+        *([Prose("", (f"To run it again: {command}",))] if command else []),
+    ]
+    trials = int(one.counts.sum())
+    meta = (
+        ("People", f"{one.evidence.sizes[one.subject]:,}"),
+        ("Trials", f"{trials:,}"),
+        ("Fits", one.method),
+        ("hmetad", version("hmetad")),
+    )
+    return Report(title, tuple(blocks), meta=meta)
+
+
+def conclusion(selection: Selection) -> list[str]:
+    """Which model is best, by how much, and which cannot be told from it, in words."""
+    one, table = selection, selection.table
+    titles = {model.name: model.title for model in one.models}
+    best, people = titles[table.index[0]], one.evidence.sizes[one.subject]
+    close = [titles[name] for name in table.index[1:] if not table.loc[name, "is_clear"]]
+    said = [
+        f"Of {len(table)} models, {best} describes these ratings best: it is the best for "
+        f"{table['best_for'].iloc[0]} of {people} {'person' if people == 1 else 'people'}."
+    ]
+    if close:
+        said.append(
+            f"Not clearly worse: {', '.join(close)}. The difference is below {SMALL:g} nats, or "
+            f"within {ERRORS:g} standard errors over people: these data do not decide between them."
+        )
+    clear = [name for name in table.index if table.loc[name, "is_clear"]]
+    if clear:
+        next_one = table.loc[clear[0]]
+        by = format_cell(float(next_one["difference"]), ".1f")
+        within = format_cell(ERRORS * float(next_one["se"]), ".1f")
+        beside = "" if people == 1 else f" ({ERRORS:g} standard errors over people: {within})"
+        said.append(f"The next model, {titles[clear[0]]}, is worse by {by} nats{beside}.")
+    if "at_edge" in table and table["at_edge"].iloc[0] > 0:
+        said.append(
+            f"For {int(table['at_edge'].iloc[0])} people the fit of {best} lies at an edge: a "
+            "parameter of it is not determined."
+        )
+    return said
+
+
+def meaning(selection: Selection) -> list[str]:
+    """What the best model, and those close to it, say of confidence and of M-ratio."""
+    table = selection.table
+    close = [m for m in selection.models if not table.loc[m.name, "is_clear"]]
+    return [f"{model.title}. {model.means} If it is right: {model.m_ratio}" for model in close]
+
+
+def comparison_table(selection: Selection) -> Block:
+    """All models, the best first."""
+    is_quick = selection.method == "maximum likelihood"
+    titles = {model.name: model.title for model in selection.models}
+    frame = selection.table.assign(title=[titles[name] for name in selection.table.index])
+    if is_quick:
+        frame["aic_difference"] = frame["aic"] - frame["aic"].iloc[0]
+    columns = {n: said for n, said in (QUICK if is_quick else HIERARCHICAL).items() if n in frame}
+    formats = {name: spec for name, spec in FORMATS.items() if name in columns}
+    note = NOTES[selection.method]
+    return table_from_frame(
+        frame.reset_index(drop=True), "Models, the best first.", columns=columns, note=note,
+        formats=formats, name="models",
+    )  # fmt: skip
+
+
+def people_table(selection: Selection) -> Block:
+    """How much worse each model is than the best one, person by person."""
+    evidence = selection.evidence.transpose(selection.subject, "model")
+    away = evidence.max("model") - evidence
+    frame = pd.DataFrame(away.values, columns=[model.title for model in selection.models])
+    frame.insert(0, selection.subject, evidence[selection.subject].values)
+    formats = {model.title: ".1f" for model in selection.models}
+    return table_from_frame(
+        frame, "Evidence of each person: by how many nats a model is worse than the person's best.",
+        columns={str(name): str(name) for name in frame}, formats=formats, name="people",
+    )  # fmt: skip
+
+
+def models_table(selection: Selection) -> Block:
+    """What each model says, and what it would mean for M-ratio."""
+    rows = [
+        {
+            "Model": model.title,
+            "Card": model.card,
+            "Confidence": model.means,
+            "M-ratio": model.m_ratio,
+        }
+        for model in selection.models
+    ]
+    return table_from_frame(pd.DataFrame(rows), "What each model says.", name="meanings")
+
+
+def figures(selection: Selection) -> list[Block]:
+    """Observed and predicted ratings, and residuals, of the best models."""
+    names = [model.name for model in selection.models][:SHOWN]
+    titles = {model.name: model.title for model in selection.models}
+    predicted = selection.predicted.sel(model=names)
+    level, counts = selection.difficulty, selection.counts
+    ratings = processes.predicted_ratings(counts, predicted, difficulty=level, titles=titles)
+    rest = processes.rating_residuals(counts, predicted, difficulty=level, titles=titles)
+    by = f" by {selection.difficulty}" if selection.difficulty else ""
+    what = "Mean rating" if selection.difficulty else "Shares of ratings"
+    first = f"{what} of right responses and errors{by}, observed (points) and predicted (lines)."
+    second = (
+        "Where each model fails: observed less predicted counts, divided by the root of the "
+        f"predicted{by}. Red: more than predicted; beyond ±2 the model is wrong there."
+    )
+    more = f" The best {len(names)} models." if len(selection.models) > SHOWN else ""
+    return [
+        Prose("Where each model fails", ()),
+        Figure(f"{first}{more}", f"{first} Models: {', '.join(titles[n] for n in names)}.",
+               ratings[0].figure, "ratings"),
+        Figure(f"{second}{more}", second, rest[0].figure, "residuals"),
+    ]  # fmt: skip
