@@ -159,6 +159,7 @@ def choices(card: ModelSpec) -> list[str]:
     rules = {"relative": "κ = M·c", "absolute": "κ = c"}
     scales = {"log_m": "prior on log M", "m": "prior on M", "meta_d": "prior on meta-d′"}
     said = [words.get(chosen) for chosen in card.choices.values() for words in (rules, scales)]
+    said += [f"process `{card.choices['process']}`"] if "process" in card.choices else []
     lines = ["; ".join([f"- {card.likelihood} likelihood", *filter(None, said)])]
     lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
     return lines if card.formula else [*lines, "- every cell by itself"]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import hmetad
+import process_picture
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes
 from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line
@@ -34,6 +35,7 @@ def draw_all(folder: Path) -> None:
         "accuracy_leaks": accuracy_leaks(),
         "correctness_as_stimulus": correctness_as_stimulus(),
         "kappa_rules": kappa_rules(),
+        "processes": process_picture.processes(),
         "verdicts": verdicts(),
         "calibration": calibration(folder.parent / "calibration" / "ranks.npz"),
     }
