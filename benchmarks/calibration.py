@@ -28,7 +28,7 @@ from hmetad.uniformity import uniformity
 PEOPLE = {"subject": [*"123456"]}
 TRIALS, RATINGS = 60, 3
 DESIGNS: dict[str, dict[str, Sequence[Any]]] = {
-    "signal_detection": {},
+    "sdt": {},
     "dmc": {},
     "hmetad_single": {},
     "individual": {},

@@ -32,6 +32,7 @@ ROOMS = {
     "measures": "Count tables → measures, without fitting",
     "information": "Count tables → information in bits",
     "groups": "Several observers → one",
+    "specs": "Model cards and formulas → what is fitted",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
     "compare": "Draws → contrasts, decisions, ranks",
