@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
+import process_picture
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import hmetad
-import process_picture
 from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes
 from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line

@@ -148,4 +148,6 @@ def legend_lines() -> Iterator[Line2D]:
     """A line for each process, and what is dashed."""
     for number, name in enumerate(NAMES):
         yield Line2D([], [], label=name, **look_of_process(number))
-    yield Line2D([], [], color=INK, linestyle=LINES[1], linewidth=1.4, label="with noise 1, not 0.5")
+    yield Line2D(
+        [], [], color=INK, linestyle=LINES[1], linewidth=1.4, label="with noise 1, not 0.5"
+    )

@@ -140,7 +140,7 @@ def settings(seed, n=20):
         yield rng.uniform(0.2, 3), c, criteria, rng.uniform(0.1, 0.9, 2)
 
 
-def wev_as_rce(d, c, theta, u):
+def wev_as_rce(d, c, theta, _):
     wev = linear("wev", {"visibility": 1 / 3, "noise": 2 / 3}, theta * 4 / 3, d, c)
     return wev, linear("rce", {}, theta, d, c)
 
@@ -182,7 +182,7 @@ def wev_of_one_difficulty_as_noise(d, c, theta, u):
     return noise, linear("wev", {"visibility": w, "noise": sigma}, theta, d, c)
 
 
-def rce_of_one_difficulty_as_noise(d, c, theta, u):
+def rce_of_one_difficulty_as_noise(d, c, theta, _):
     noise = linear("gaussian_noise", {"noise": 1}, 2 * theta - OUTWARD * d / 2, d, c)
     return noise, linear("rce", {}, theta, d, c)
 
@@ -268,7 +268,8 @@ def test_pooled_difficulties_inflate_m_and_shared_criteria_do_not(m, c):
     counts = expected_counts(levels_of("meta-d", "relative", {"m_ratio": m}, [0.3, 1.5, 3], c))
     pooled = from_nr(*classic(counts.sum("cell").values))
     np.testing.assert_allclose(m_of_shared_criteria(counts), m, atol=1e-5)
-    np.testing.assert_allclose(m_ratio(counts), m, atol=1e-5)
+    # Each difficulty by itself has fewer errors to tell from.
+    np.testing.assert_allclose(m_ratio(counts), m, atol=1e-4)
     # By 2.4 to 3.5 % at these distances.
     assert 1.02 * m < m_ratio(pooled)[0] < 1.04 * m
 
