@@ -32,6 +32,7 @@ ROOMS = {
     "measures": "Count tables → measures, without fitting",
     "information": "Count tables → information in bits",
     "groups": "Several observers → one",
+    "specs": "Model cards and formulas → what is fitted",
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
     "compare": "Draws → contrasts, decisions, ranks",
@@ -159,6 +160,7 @@ def choices(card: ModelSpec) -> list[str]:
     rules = {"relative": "κ = M·c", "absolute": "κ = c"}
     scales = {"log_m": "prior on log M", "m": "prior on M", "meta_d": "prior on meta-d′"}
     said = [words.get(chosen) for chosen in card.choices.values() for words in (rules, scales)]
+    said += [f"process `{card.choices['process']}`"] if "process" in card.choices else []
     lines = ["; ".join([f"- {card.likelihood} likelihood", *filter(None, said)])]
     lines += [f"- `{name}`: `{text}`" for name, text in card.formula.items()]
     return lines if card.formula else [*lines, "- every cell by itself"]

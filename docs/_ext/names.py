@@ -1,7 +1,7 @@
 """Public names that stand in code are links to their page.
 
 Inline code such as ``hmetad.fit`` or ``fit(counts)`` → reference to ``hmetad.fit``; ``auroc2``,
-or ``measures.auroc2`` → ``hmetad.measures.auroc2``.
+or ``measures.auroc2`` → ``hmetad.measures.auroc2``. Names of cards, on their page, → the cards.
 """
 
 import re
@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 import hmetad
+from hmetad.specs.cards import card_names
 
 __all__ = ["setup"]
 
@@ -38,15 +39,24 @@ class LinkPublicNames(SphinxTransform):
 
     def apply(self, **kwargs: object) -> None:  # noqa: ARG002 — the signature is Sphinx's
         """Change the document."""
+        cards = card_names() if self.env.docname == "cards" else []
         for literal in list(self.document.findall(nodes.literal)):
-            found = NAME.fullmatch(literal.astext())
-            if found and found[1] in NAMES and is_free(literal):
-                target = f"hmetad.{NAMES[found[1]]}"
-                reference = addnodes.pending_xref(
-                    "", refdomain="py", reftype="obj", reftarget=target, refdoc=self.env.docname
-                )
-                literal.replace_self(reference)
-                reference += literal
+            text = literal.astext()
+            found = NAME.fullmatch(text)
+            if not is_free(literal):
+                continue
+            if text in cards:
+                target = {"refdomain": "std", "reftype": "ref", "reftarget": f"card-{text}"}
+            elif found and found[1] in NAMES:
+                name = f"hmetad.{NAMES[found[1]]}"
+                target = {"refdomain": "py", "reftype": "obj", "reftarget": name}
+            else:
+                continue
+            reference = addnodes.pending_xref(
+                "", refdoc=self.env.docname, refexplicit=True, **target
+            )
+            literal.replace_self(reference)
+            reference += literal
 
 
 def is_free(literal: nodes.literal) -> bool:

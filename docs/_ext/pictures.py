@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
+import process_picture
 import xarray as xr
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ def draw_all(folder: Path) -> None:
         "accuracy_leaks": accuracy_leaks(),
         "correctness_as_stimulus": correctness_as_stimulus(),
         "kappa_rules": kappa_rules(),
+        "processes": process_picture.processes(),
         "verdicts": verdicts(),
         "calibration": calibration(folder.parent / "calibration" / "ranks.npz"),
     }

@@ -113,6 +113,7 @@ def fit_mle(
     (1.460669, 0.971153)
     >>> noisy = fit_mle(b, "gaussian_noise")
     >>> noisy["noise"].round(2).item(), noisy["aic"].round(1).item()
+    (0.29, 981.0)
     """
     if model is not None:
         if (meta_criterion, s, response_conditional) != ("relative", 1.0, False):
