@@ -4,6 +4,8 @@ Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is
 cell, or the cells that formulas tie together, such as the difficulties of a person.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -103,18 +105,23 @@ def refuse_priors(spec: ModelSpec) -> None:
 
 
 def starting_points(unit: Unit, first: Floats, number: int, seed: np.random.SeedSequence) -> Floats:
-    """Points (number, coefficients): the first, and others of the parameters of confidence."""
-    spread = [
-        0.0
-        if name in FROM_COUNTS
-        else SPREAD * unit.likelihood.parameter(name).prior.parameters.get("sigma", 1.0)
-        for name in unit.names
-    ]
-    if not any(spread):
+    """Points (number, coefficients): the first, corners around it, and points at random."""
+    names = [p.name for p in unit.likelihood.parameters if p.name not in FROM_COUNTS]
+    if not names:
         return first[None]
-    steps = np.random.default_rng(seed).normal(size=(max(number, 1), len(first))) * spread
-    steps[0] = 0
-    return first + steps
+    signs = np.array([*product((-1.0, 1.0), repeat=len(names))])
+    rest = max(number - 1 - len(signs), 0)
+    steps = np.vstack([signs, np.random.default_rng(seed).normal(size=(rest, len(names)))])
+    spread = {
+        name: SPREAD * unit.likelihood.parameter(name).prior.parameters.get("sigma", 1.0)
+        for name in names
+    }
+    moves = [
+        steps[:, names.index(own)] * spread[own] if own in spread else np.zeros(len(steps))
+        for own in unit.names
+    ]
+    points = first + np.vstack([np.zeros(len(first)), np.stack(moves, axis=1)])
+    return points[: max(number, 1)]
 
 
 def label_cells(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> xr.Dataset:

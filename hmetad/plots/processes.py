@@ -137,7 +137,7 @@ def rating_residuals(
     for axis, name in zip(axes, names, strict=False):
         table = np.array([residuals(observed[x], models[name][x]) for x in observed])
         bound = {"vmin": -STRONGEST, "vmax": STRONGEST}
-        axis.imshow(np.nan_to_num(table), cmap="RdBu_r", aspect="auto", **bound)
+        axis.imshow(table, cmap="RdBu_r", aspect="auto", **bound)
         for (row, column), value in np.ndenumerate(table):
             ink = "white" if abs(value) > 0.6 * STRONGEST else INK
             text = f"{value:.0f}".replace("-0", "0").replace("-", "\N{MINUS SIGN}")
@@ -205,4 +205,5 @@ def residuals(observed: xr.DataArray, predicted: xr.DataArray) -> Floats:
     """Pearson's residuals: errors from the highest rating, then right responses to the highest."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = ((observed - predicted) / np.sqrt(predicted)).to_numpy()
+    found = np.nan_to_num(found, nan=0.0, posinf=99.0, neginf=-99.0)
     return np.concatenate([found[0, ::-1], found[1]])

@@ -167,7 +167,7 @@ def select_models(
     order = [*map(str, evidence["model"].values[np.argsort(-total.values, kind="stable")])]
     evidence = evidence.transpose(subject, "model").sel(model=order)
     population = model_frequencies(evidence) if evidence.sizes[subject] > 1 else None
-    rows = pd.DataFrame({name: one.row for name, one in found.items()}).T.loc[order]
+    rows = pd.DataFrame([one.row for one in found.values()], index=[*found]).loc[order]
     known = {one.name: one for one in chosen}
     return Selection(
         ranked(evidence, subject, population).join(rows),

@@ -46,9 +46,9 @@ FORMATS = {
 NOTES = {
     "maximum likelihood": "AIC: sum over people of 2k - 2ℓ; the lower, the better. Best for: "
     "number of people with the lowest AIC. Frequency: expected share of the population that "
-    "follows the model, from -AIC/2 of each person (Stephan et al., 2009); protected exceedance: probability "
-    "that it is the most frequent (Rigoux et al., 2014). At an edge: people whose counts leave a "
-    "parameter undetermined, so that the model is a simpler one with a parameter too many.",
+    "follows the model, from -AIC/2 of each person (Stephan et al., 2009); protected exceedance: "
+    "probability that it is the most frequent (Rigoux et al., 2014). At an edge: people whose "
+    "counts leave a parameter undetermined, so that the model is a simpler one with a parameter too many.",
     "hierarchical": "elpd: log predictive density of people who were left out, their effects "
     "integrated over the population; the higher, the better (Merkle et al., 2019). Best for: "
     "number of people whom it predicts best. Frequency and protected exceedance from each person's "
