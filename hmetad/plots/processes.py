@@ -3,7 +3,7 @@
 Count table and predicted counts (model, cell, ...) → matplotlib Axes, one for each model.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -171,9 +171,7 @@ def by_level(
     levels: NDArray[Any] = (
         counts[difficulty].to_numpy() if difficulty else np.zeros(counts.sizes["cell"], int)
     )
-    order: Sequence[Hashable] = sorted(set(levels.tolist()))
-    if levels.dtype.kind not in "biuf":
-        order = list(dict.fromkeys(levels.tolist()))
+    order = in_order(list(dict.fromkeys(levels.tolist())))
 
     def tables(values: xr.DataArray) -> dict[Hashable, xr.DataArray]:
         bare = values.reset_coords(drop=True)
@@ -182,6 +180,14 @@ def by_level(
     names = map(str, predicted["model"].values)
     models = {name: tables(predicted.sel(model=name, drop=True)) for name in names}
     return tables(counts), models
+
+
+def in_order(levels: list[Hashable]) -> list[Hashable]:
+    """Levels by size where all are numbers, if only as text; else as they come."""
+    try:
+        return sorted(levels, key=lambda level: float(str(level)))
+    except ValueError:
+        return levels
 
 
 def right_and_wrong(table: xr.DataArray) -> xr.DataArray:

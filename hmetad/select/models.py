@@ -146,8 +146,8 @@ def select_models(
     'wev'
     """
     chosen = chosen_models(models, has_levels=difficulty is not None, quick=quick)
-    people = cell_table(counts).get(subject)
-    if not quick and people is not None and people.nunique() < 2:
+    people = cell_table(counts).get(subject, pd.Series(dtype=str)).astype(str)
+    if not quick and people.nunique() == 1:
         step = "Ask for quick=True (--quick): maximum likelihood, person by person."
         raise InputError("subject", f"{subject!r} with one person", "two people or more", step)
     found: dict[str, Fitted] = {}
@@ -168,7 +168,7 @@ def select_models(
     evidence = evidence.transpose(subject, "model").sel(model=order)
     population = model_frequencies(evidence) if evidence.sizes[subject] > 1 else None
     rows = pd.DataFrame([one.row for one in found.values()], index=[*found]).loc[order]
-    known = {one.name: one for one in chosen}
+    known, cells = {one.name: one for one in chosen}, map(str, counts["cell"].values)
     return Selection(
         ranked(evidence, subject, population).join(rows),
         evidence,
@@ -180,7 +180,7 @@ def select_models(
         "maximum likelihood" if quick else "hierarchical",
         subject,
         difficulty or "",
-        tuple(said_of(found, chosen)),
+        tuple(said_of(found, chosen, dict(zip(cells, people, strict=True)))),
     )
 
 
@@ -202,7 +202,8 @@ def fit_people(
     record = spec.record
     values = {name: found[name].to_numpy() for name in record.results}
     shown = counts.transpose(*OUTCOME).sum(["response", "rating"])
-    share = xr.DataArray(np.exp(record.outcomes(values)), dims=OUTCOME)
+    coords = {name: counts[name].values for name in OUTCOME}
+    share = xr.DataArray(np.exp(record.outcomes(values)), coords, OUTCOME)
     # A unit is a person, or a cell where there is one of each.
     people = found[subject].groupby(found["of_unit"]).first().sel(of_unit=found["unit"].values)
     evidence = xr.DataArray(
@@ -266,11 +267,14 @@ def ranked(evidence: xr.DataArray, subject: str, population: xr.Dataset | None) 
     return frame
 
 
-def said_of(found: Mapping[str, Fitted], models: Sequence[Candidate]) -> list[Notice]:
+def said_of(
+    found: Mapping[str, Fitted], models: Sequence[Candidate], people: Mapping[str, str]
+) -> list[Notice]:
     """Notices of the fits that the comparison rests on, and of models that are the same."""
     said = [notice_of("same-model", one=one, other=other) for one, other in same_models(models)]
     for name, one in found.items():
         for notice in notices(one.fit):
             if notice.code in SAID:
-                said.append(replace(notice, message=f"{name}: {notice.message}"))
+                whose = tuple(dict.fromkeys(people.get(cell, cell) for cell in notice.cells))
+                said.append(replace(notice, message=f"{name}: {notice.message}", cells=whose))
     return said

@@ -23,7 +23,6 @@ QUICK = {
     "parameters": "Parameters",
     "aic": "AIC",
     "aic_difference": "AIC to best",
-    "bic": "BIC",
     "best_for": "Best for",
     "frequency": "Frequency",
     "protected_exceedance": "Protected exceedance",
@@ -40,7 +39,7 @@ HIERARCHICAL = {
     "high_k": "Pareto k > .7",
 }
 FORMATS = {
-    "aic": ".1f", "aic_difference": ".1f", "bic": ".1f", "elpd": ".1f", "difference": ".1f",
+    "aic": ".1f", "aic_difference": ".1f", "elpd": ".1f", "difference": ".1f",
     "se": ".1f", "frequency": ".2f", "protected_exceedance": ".3f",
 }  # fmt: skip
 NOTES = {
@@ -48,7 +47,8 @@ NOTES = {
     "number of people with the lowest AIC. Frequency: expected share of the population that "
     "follows the model, from -AIC/2 of each person (Stephan et al., 2009); protected exceedance: "
     "probability that it is the most frequent (Rigoux et al., 2014). At an edge: people whose "
-    "counts leave a parameter undetermined, so that the model is a simpler one with a parameter too many.",
+    "counts leave a parameter undetermined, so that the model is a simpler one with a "
+    "parameter too many.",
     "hierarchical": "elpd: log predictive density of people who were left out, their effects "
     "integrated over the population; the higher, the better (Merkle et al., 2019). Best for: "
     "number of people whom it predicts best. Frequency and protected exceedance from each person's "
