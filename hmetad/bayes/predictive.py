@@ -17,7 +17,7 @@ from hmetad.measures.type2 import type2_roc
 from hmetad.notice import Notice, notice_where, notices, with_notices
 from hmetad.specs.spec import spec_of
 
-__all__ = ["predicted_counts"]
+__all__ = ["mean_counts", "predicted_counts"]
 
 type Floats = NDArray[np.float64]
 
@@ -92,10 +92,37 @@ def predicted_counts(
     return with_notices(result, [*notices(fit), *poor_fits(result["outside"])])
 
 
+def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
+    """Mean predicted counts of every outcome.
+
+    Parameters
+    ----------
+    fit : DataTree
+    draws : int, optional
+        Number of posterior draws, evenly spaced.
+
+    Returns
+    -------
+    DataArray
+        Dims (cell, stimulus, response, rating).
+    """
+    observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
+    log_p = thinned_outcomes(fit, observed, draws)
+    share = log_p.copy(data=np.exp(log_p.to_numpy())).mean("draw")
+    return (share * observed.sum(["response", "rating"])).transpose(*OUTCOME)
+
+
 def replicate(
     fit: xr.DataTree, observed: xr.DataArray, number: int, rng: np.random.Generator
 ) -> Floats:
     """Replicated tables, (draw, cell, stimulus, response, rating)."""
+    log_p = thinned_outcomes(fit, observed, number)
+    totals = observed.sum(["response", "rating"]).to_numpy()
+    return drawn_counts(rng, totals, log_p.to_numpy()).astype(float)
+
+
+def thinned_outcomes(fit: xr.DataTree, observed: xr.DataArray, number: int) -> xr.DataArray:
+    """log P of every outcome at some of the draws, dims (draw, *OUTCOME)."""
     posterior = fit["posterior"].to_dataset()
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     there = shape[0] * shape[1]
@@ -104,9 +131,7 @@ def replicate(
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain")
     likelihood = spec_of(fit).record
-    log_p = outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
-    totals = observed.sum(["response", "rating"]).to_numpy()
-    return drawn_counts(rng, totals, log_p.to_numpy()).astype(float)
+    return outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
 
 
 def predicted_curve(

@@ -15,7 +15,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo
-from hmetad.bayes.predictive import predicted_counts
+from hmetad.bayes.predictive import mean_counts
 from hmetad.compare.frequencies import model_frequencies
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction
@@ -235,8 +235,7 @@ def fit_population(
         "elpd": float(left_out.elpd),
         "high_k": int((left_out.pareto_k > LARGEST_K).sum()),
     }
-    predicted = predicted_counts(tree, seed=options["random_seed"])["mean"]
-    return Fitted(tree, evidence, predicted, row)
+    return Fitted(tree, evidence, mean_counts(tree), row)
 
 
 def side_by_side(values: Mapping[str, xr.DataArray]) -> xr.DataArray:

@@ -1,5 +1,7 @@
 """The right process is found where there are trials enough, and what cannot be told is said."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,10 @@ def test_hierarchical_models_are_compared_by_people_left_out():
     assert found.method == "hierarchical"
     assert found.table.index[0] == "ig"
     assert {"elpd", "high_k"} <= {*found.table}
-    left_out = hmetad.loo(found.fits["ig"], by="subject", seed=1)
+    with warnings.catch_warnings():
+        # With 6 people and 600 draws, weights are uneven.
+        warnings.simplefilter("ignore", UserWarning)
+        left_out = hmetad.loo(found.fits["ig"], by="subject", seed=1)
     np.testing.assert_allclose(found.evidence.sel(model="ig"), left_out.elpd_i)
 
 
@@ -118,7 +123,7 @@ def test_people_may_lack_a_level():
     counts = people(3, 900, **PROCESSES["wev"]).isel(cell=[0, 1, 2, 3, 5, 6, 7, 8])
     found = select_models(counts, ["sdt", "wev"], difficulty="level", quick=True)
     assert found.table.index[0] == "wev"
-    assert found.fits["wev"]["parameters"].values.tolist() == [14, 13, 14]
+    assert found.fits["wev"]["parameters"].values.tolist() == [12, 11, 12]
 
 
 def test_every_model_has_a_card_and_its_texts():
