@@ -36,6 +36,7 @@ ROOMS = {
     "mle": "Count tables → maximum likelihood and least squares",
     "bayes": "Count tables → posterior draws",
     "compare": "Draws → contrasts, decisions, ranks",
+    "select": "Counts → which process of confidence made them",
     "likelihood": "Models of ratings as records; your own",
     "simulate": "Parameters → data; recovery and planning",
     "plots": "Results → figures",
