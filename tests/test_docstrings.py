@@ -26,7 +26,9 @@ WITHOUT_EXAMPLE = {
     "report.convergence_record",
     "report.fit_report",
     "report.measures_report",
+    "report.selection_report",
     "save_fit",
+    "select.Selection",
 }
 
 

@@ -46,7 +46,6 @@ from hmetad.commands.options import (
 )
 from hmetad.errors import InputError
 from hmetad.report.terminal import print_text, say
-from hmetad.select import FAMILY, select_models
 
 __all__ = ["EXAMPLES", "select"]
 
@@ -79,7 +78,10 @@ def select(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help=f"Of {', '.join(FAMILY)}; by default most of them."),
+        typer.Option(
+            metavar="NAMES",
+            help="Models to compare, such as sdt,wev,meta_d; a wrong name lists them all.",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Maximum likelihood and AIC: seconds, not minutes.")
@@ -120,7 +122,7 @@ def select(
         labels=labels,
     )  # fmt: skip
     options = {} if quick else {**sampling_options(), **given_options(draws=draws)}
-    found = select_models(
+    found = hmetad.select.select_models(
         counts, split(models) or None, subject=by.partition("=")[0], difficulty=named(difficulty),
         quick=quick, correction=parse_correction(correction), seed=seed or 0, say=say, **options,
     )  # fmt: skip

@@ -125,7 +125,7 @@ def rating_residuals(
     >>> from hmetad.counts.table import from_nr
     >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> len(rating_residuals(counts, counts.expand_dims(model=["itself"]))[0].texts)
-    8
+    4
     """
     observed, models = by_level(counts, predicted, difficulty)
     names = [str(name) for name in predicted["model"].values]

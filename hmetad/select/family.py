@@ -13,7 +13,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["FAMILY", "Candidate", "chosen_models", "same_models"]
+__all__ = ["Candidate", "candidates", "chosen_models", "same_models"]
 
 TABLE = Path(__file__).with_name("family.toml")
 
@@ -36,6 +36,11 @@ class Candidate:
         Whether hierarchical comparisons leave it out unless it is asked for.
     same_as : str
         A model of the list with the same likelihood, or one that contains it.
+
+    Examples
+    --------
+    >>> candidates()["sdt"].means
+    'Confidence rates the evidence of the decision itself: nothing is lost or added.'
     """
 
     name: str
@@ -55,13 +60,21 @@ class Candidate:
 
 
 @cache
-def family() -> dict[str, Candidate]:
-    """All candidates by name."""
+def candidates() -> Mapping[str, Candidate]:
+    """Models of confidence that are compared.
+
+    Returns
+    -------
+    mapping of str to Candidate
+        By name.
+
+    Examples
+    --------
+    >>> candidates()["wev"].title, candidates()["casandre"].same_as
+    ('Evidence and visibility', 'lognormal_noise')
+    """
     with TABLE.open("rb") as file:
         return {name: Candidate(name=name, **own) for name, own in tomllib.load(file).items()}
-
-
-FAMILY = tuple(family())
 
 
 def chosen_models(names: Sequence[str] | None, *, has_levels: bool, quick: bool) -> list[Candidate]:
@@ -70,7 +83,7 @@ def chosen_models(names: Sequence[str] | None, *, has_levels: bool, quick: bool)
     Parameters
     ----------
     names : sequence of str, optional
-        Of `FAMILY`.
+        Of `candidates`.
     has_levels : bool
         Whether there are several difficulties.
     quick : bool
@@ -90,7 +103,7 @@ def chosen_models(names: Sequence[str] | None, *, has_levels: bool, quick: bool)
     >>> [one.name for one in chosen_models(["sdt", "wev"], has_levels=True, quick=True)]
     ['sdt', 'wev']
     """
-    known = family()
+    known = candidates()
     if names is None:
         return [
             one

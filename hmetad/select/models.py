@@ -65,6 +65,7 @@ class Selection:
     subject, difficulty : str
         Names of columns; no difficulty is empty.
     notices : tuple of Notice
+        Of the fits that the comparison rests on, and of models that are the same.
     """
 
     table: pd.DataFrame
@@ -100,7 +101,7 @@ def select_models(
     counts : DataArray
         Count table, a cell for each person, or for each person and difficulty.
     models : sequence of str, optional
-        Names of `FAMILY`; by default all that these counts can tell apart.
+        Names of `candidates`; by default all that these counts can tell apart.
     subject, difficulty : str, optional
         Columns of the cells. d′ alone changes with difficulty; c, criteria and the process of
         confidence are the same for all difficulties of a person.
@@ -110,6 +111,7 @@ def select_models(
     correction : {"none", "loglinear", "cell"} or float, optional
         With `quick`: what is added to the counts, as in `fit_mle`.
     seed : int, optional
+        Of starts, draws and integrals.
     say : callable, optional
         Is called with a sentence before each model is fitted.
     **sample_kwargs

@@ -181,7 +181,9 @@ def test_quantities_of_another_shape_than_they_say_are_refused(own, compute, mes
 @pytest.mark.parametrize("criteria", ["log_gap", "group_sorted_normal"])
 def test_those_of_the_package_with_any_choices_could_be_registered(own, name, scale, criteria):
     choices = {"scale": scale, "criteria": criteria, "type1": "plug_in"}
-    likelihood = load_likelihood(name, **(choices if load_likelihood(name).choices else {}))
+    legal = {choice.name for choice in load_likelihood(name).choices}
+    own_choices = {key: value for key, value in choices.items() if key in legal}
+    likelihood = load_likelihood(name, **own_choices)
     assert register(replace(likelihood, name=own.name)).name == "mine"
 
 

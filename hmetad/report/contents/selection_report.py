@@ -105,7 +105,27 @@ def selection_report(
 
 
 def conclusion(selection: Selection) -> list[str]:
-    """Which model is best, by how much, and which cannot be told from it, in words."""
+    """Which model is best, by how much, and which cannot be told from it, in words.
+
+    Parameters
+    ----------
+    selection : Selection
+        What `hmetad.select.select_models` returned.
+
+    Returns
+    -------
+    list of str
+        A sentence or two each.
+
+    Examples
+    --------
+    >>> from hmetad.select.models import select_models
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> coords = {"subject": ["a", "b"]}
+    >>> counts = simulate_counts([1.2, 1.8], trials=4000, m_ratio=0.5, coords=coords, seed=1)
+    >>> print(conclusion(select_models(counts, ["sdt", "meta_d"], quick=True))[0])
+    Of 2 models, meta-d′ (κ = M·c) describes these ratings best: it is the best for 2 of 2 people.
+    """
     one, table = selection, selection.table
     titles = {model.name: model.title for model in one.models}
     best, people = titles[table.index[0]], one.evidence.sizes[one.subject]
