@@ -19,6 +19,7 @@ from hmetad.measures.information_bounds import (
     type2_roc_bounds,
 )
 from hmetad.measures.information_noise import noise_information
+from hmetad.plots.frames import require_counts
 from hmetad.plots.style import (
     BAND,
     LINES,
@@ -116,6 +117,7 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     'P(at least as surely S2 | S2)'
     """
     require_stimulus(counts, "type1_roc")
+    require_counts(counts)
     cells = cells_to_draw(counts)
     table = counts.transpose("cell", "stimulus", "response", "rating").to_numpy().astype(float)
     scale = np.concatenate([table[:, :, 1, ::-1], table[:, :, 0]], axis=-1)

@@ -5,11 +5,13 @@ Data frame → its columns as rows of numbers, or an error that names the one th
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError, nearest
 
-__all__ = ["number_rows", "require_column"]
+__all__ = ["number_rows", "require_column", "require_counts"]
 
 
 def require_column(table: pd.DataFrame, *columns: str, argument: str = "table") -> None:
@@ -36,3 +38,15 @@ def number_rows(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
     return np.array(
         [table[name].to_numpy(float) if name in table.columns else missing for name in columns]
     )
+
+
+def require_counts(counts: xr.DataArray) -> None:
+    """Refuse what is no count table of cells alone."""
+    dims = ("cell", *TYPE1_DIMS)
+    if set(counts.dims) != set(dims):
+        raise InputError(
+            "counts",
+            f"dims {tuple(map(str, counts.dims))}",
+            f"({', '.join(dims)})",
+            "Make one with count_trials.",
+        )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import name_columns
 from hmetad.plots.panels import AxesLike, name_outer_axes, name_panel, panel_axes, share_legend
 from hmetad.plots.style import COLORS, INK, MARKERS, SMALL, drawable, dress, name_axes
@@ -26,7 +27,7 @@ OUTCOME = ("stimulus", "response", "rating")
 STRONGEST = 6.0
 
 
-@check_inputs(skip=("counts", "predicted"))
+@check_inputs()
 def predicted_ratings(
     counts: xr.DataArray,
     predicted: xr.DataArray,
@@ -90,7 +91,7 @@ def predicted_ratings(
     return axes
 
 
-@check_inputs(skip=("counts", "predicted"))
+@check_inputs()
 def rating_residuals(
     counts: xr.DataArray,
     predicted: xr.DataArray,
@@ -162,9 +163,16 @@ def by_level(
     counts: xr.DataArray, predicted: xr.DataArray, difficulty: str
 ) -> tuple[dict[Hashable, xr.DataArray], dict[str, dict[Hashable, xr.DataArray]]]:
     """Tables (correct, rating) of each difficulty, observed and of each model."""
-    if set(predicted.dims) != {"model", *counts.dims} or "cell" not in counts.dims:
-        got = f"dims {tuple(map(str, predicted.dims))}"
-        raise InputError("predicted", got, f"dims model and {', '.join(map(str, counts.dims))}")
+    require_counts(counts)
+    if (
+        set(predicted.dims) != {"model", *counts.dims}
+        or predicted.sizes["cell"] != counts.sizes["cell"]
+    ):
+        got = f"sizes {dict(predicted.sizes)}"[:200]
+        raise InputError("predicted", got, "dim model, and the sizes of counts")
+    if not {"model", *OUTCOME} <= {*predicted.coords}:
+        named = ", ".join(("model", *OUTCOME))
+        raise InputError("predicted", "dims without labels", f"labels of {named}")
     if difficulty and difficulty not in counts.coords:
         own = ", ".join(map(str, counts.coords))
         raise InputError("difficulty", repr(difficulty), f"a column of the cells: {own}")

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hmetad.arguments import check_inputs
-from hmetad.errors import InputError
+from hmetad.plots.frames import require_counts
 from hmetad.plots.marks import line_with_whiskers, wilson
 from hmetad.plots.style import (
     dress,
@@ -53,14 +53,7 @@ def accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     >>> accuracy_by_rating(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'accuracy'
     """
-    dims = {"cell", "stimulus", "response", "rating"}
-    if set(counts.dims) != dims:
-        raise InputError(
-            "counts",
-            f"dims {tuple(map(str, counts.dims))}",
-            "(cell, stimulus, response, rating)",
-            "Make one with count_trials.",
-        )
+    require_counts(counts)
     cells, ratings = counts["cell"].to_numpy(), counts["rating"].to_numpy()
     told_apart("counts", len(cells), "cells")
     ax = ax if ax is not None else new_axes(5.6, 3.4)

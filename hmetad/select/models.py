@@ -23,6 +23,7 @@ from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import Notice, notice_of, notices
 from hmetad.select.family import Candidate, chosen_models, same_models
 from hmetad.specs.design import cell_table
+from hmetad.specs.designs import refuse_other_tables
 from hmetad.specs.difficulty import by_difficulty
 from hmetad.specs.spec import ModelSpec
 
@@ -147,6 +148,7 @@ def select_models(
     >>> found.table.index.tolist()[0]
     'wev'
     """
+    refuse_other_tables(counts)
     chosen = chosen_models(models, has_levels=difficulty is not None, quick=quick)
     people = cell_table(counts).get(subject, pd.Series(dtype=str)).astype(str)
     if not quick and people.nunique() == 1:

@@ -14,15 +14,15 @@ from hmetad.measures.sdt import sdt
 from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["checked_counts", "designs_of", "given_of"]
+__all__ = ["checked_counts", "designs_of", "given_of", "refuse_other_tables"]
 
 type Floats = NDArray[np.float64]
 
 COUNT_DIMS = ("cell", "stimulus", "response", "rating")
 
 
-def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
-    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+def refuse_other_tables(counts: xr.DataArray) -> None:
+    """Raise where counts are no count table of cells alone, or have one rating."""
     require_stimulus(counts, "A model of ratings")
     if set(counts.dims) != set(COUNT_DIMS):
         raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
@@ -30,6 +30,11 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
         raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
         raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+
+
+def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
+    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    refuse_other_tables(counts)
     shown = counts.sum(["response", "rating"])
     lacking = counts["cell"].values[(shown == 0).any("stimulus").values]
     # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.

@@ -12,6 +12,7 @@ from pandas.api.types import is_numeric_dtype
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import cell_table
+from hmetad.specs.designs import refuse_other_tables
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
 
@@ -66,6 +67,7 @@ def by_difficulty(
     >>> by_difficulty("wev", counts, difficulty="level", pooled=False).formula["log_noise"]
     '0 + subject'
     """
+    refuse_other_tables(counts)
     spec, cells = as_model(model), cell_table(counts)
     columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
     written = {argument: as_factor(argument, name, cells) for argument, name in columns.items()}

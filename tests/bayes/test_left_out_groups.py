@@ -57,6 +57,7 @@ def test_effects_are_integrated_as_by_drawing_people(fitted):
     assert (ours.effective > 20).all()
 
 
+@pytest.mark.integration
 def test_a_group_left_out_is_predicted_as_by_a_fit_without_it(fitted):
     found = loo(fitted, by="subject")
     assert found.n_data_points == 12

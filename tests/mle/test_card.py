@@ -148,6 +148,7 @@ def test_a_cell_is_at_the_top_that_scipy_finds():
     assert fitted["dprime"].item() == pytest.approx(best.x[0], abs=1e-3)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["gaussian_noise", "ig", "lognormal_noise", "pda"])
 def test_errors_are_the_spread_of_estimates(name):
     truth = {

@@ -57,6 +57,7 @@ def test_differences_and_their_errors_are_those_of_the_people():
         np.testing.assert_allclose(found.evidence.sel(model=name), -aic / 2)
 
 
+@pytest.mark.integration
 def test_hierarchical_models_are_compared_by_people_left_out():
     counts = people(6, 600, **PROCESSES["ig"])
     found = select_models(

@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import check_inputs
 from hmetad.notice import with_notices
 from hmetad.plots import processes
 from hmetad.report.contents.tables import notice_block
@@ -64,6 +65,7 @@ LIMITS = (
 SHOWN = 6
 
 
+@check_inputs()
 def selection_report(
     selection: Selection, *, title: str = "Models of confidence", command: str = ""
 ) -> Report:
@@ -104,6 +106,7 @@ def selection_report(
     return Report(title, tuple(blocks), meta=meta)
 
 
+@check_inputs()
 def conclusion(selection: Selection) -> list[str]:
     """Which model is best, by how much, and which cannot be told from it, in words.
 
