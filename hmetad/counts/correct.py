@@ -275,6 +275,8 @@ def refuse_no_counts(counts: object) -> None:
     dims = set(counts.dims)
     if not (set(TYPE2_DIMS) <= dims or set(TYPE1_DIMS) <= dims):
         raise InputError("counts", dims_text(counts), allowed, step)
+    if not counts.sizes["rating"]:
+        raise InputError("counts", "no ratings", "one at least", step)
     if "correct" not in dims and not {*counts["response"].values} <= {*counts["stimulus"].values}:
         got = f"response {counts['response'].values} for stimulus {counts['stimulus'].values}"
         raise InputError("counts", got, "responses in the labels of the stimuli")

@@ -82,7 +82,7 @@ class Selection:
     notices: tuple[Notice, ...]
 
 
-@check_inputs(skip=("counts", "say"))
+@check_inputs(skip=("counts",))
 def select_models(
     counts: xr.DataArray,
     models: Sequence[str] | None = None,

@@ -115,7 +115,7 @@ def numbers(name: str, values: ArrayLike, *, above: float = -np.inf) -> Floats:
     """Values as an array, if they are finite numbers above a bound."""
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(name, repr(values), "numbers") from error
     wrong = array[~(np.isfinite(array) & (array > above))]
     if wrong.size:
