@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, with_variables
+from hmetad.counts.correct import refuse_no_counts
 from hmetad.errors import InputError
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
@@ -56,6 +57,7 @@ def measures_report(
     InputError
         If `measures` has other cells than `counts`.
     """
+    refuse_no_counts(counts)
     if not np.array_equal(measures["cell"], counts["cell"]):
         raise InputError("measures", "other cells than counts", "the measures of these counts")
     frame = estimate_table(measures).assign(trials=trials_of(counts))
