@@ -340,7 +340,8 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
     try:
         numbers = np.asarray(vector, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(argument, f"{vector!r:.80}", "whole numbers, (2K,) or (cells, 2K)") from error
+        allowed = "whole numbers, (2K,) or (cells, 2K)"
+        raise InputError(argument, f"{vector!r:.80}", allowed) from error
     if numbers.ndim not in (1, 2) or numbers.size == 0 or numbers.shape[-1] % 2:
         raise InputError(argument, f"shape {numbers.shape}", "shape (2K,) or (cells, 2K)")
     off = ~np.isfinite(numbers) | (numbers < 0) | (numbers > 2**53)
