@@ -73,7 +73,7 @@ def predicted_ratings(
     levels = [*observed]
     x = np.arange(len(levels)) if difficulty else observed[levels[0]]["rating"].to_numpy()
     for axis, name in zip(axes, names, strict=False):
-        for place, said in enumerate(("errors", "right responses")):
+        for place, said in enumerate(("errors", "right")):
             seen = curve(observed, place, by_rating=not difficulty)
             said_by = curve(models[name], place, by_rating=not difficulty)
             look = {"color": COLORS[1 - place], "marker": MARKERS[place], "ms": 5}
