@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.registry import load_likelihood
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 
@@ -31,10 +32,11 @@ def recover(
     c: float = 0.0,
     n: int = 200,
     var: str = "m_ratio",
+    likelihood: str = "meta-d",
     seed: int | None = None,
     **design: Any,
 ) -> xr.Dataset:
-    r"""Bias and error of estimators on cells drawn from the meta-d′ model.
+    r"""Bias and error of estimators on cells drawn from the meta-d′ model, or another.
 
     Parameters
     ----------
@@ -47,22 +49,26 @@ def recover(
     trials : array_like of int, shape (numbers,)
         Trials of a cell.
     m_ratio, c : float, optional
-        True M and c.
+        True M, of the meta-d′ model alone, and c.
     n : int, optional
         Cells of each design.
-    var : {"m_ratio", "log_m", "meta_d", "dprime", "c"}, optional
-        What is estimated.
+    var : str, optional
+        What is estimated: ``"m_ratio"``, ``"log_m"``, ``"meta_d"``, ``"dprime"`` or ``"c"``; of
+        another likelihood, one of its quantities whose truth is given or follows.
+    likelihood : str, optional
+        Name of another likelihood, as in `simulate_counts`.
     seed : int, optional
         Seed of the simulation.
     **design
-        Further arguments of `simulate_counts`: ``ratings``, ``meta_criterion``, ``s``, ``gaps``.
+        Further arguments of `simulate_counts`: ``ratings``, ``meta_criterion``, ``s``, ``gaps``; of
+        another likelihood, its choices and values, each one number.
 
     Returns
     -------
     Dataset
         Dims (estimator, true_dprime, trials): ``bias``, ``bias_se``, ``median_bias`` and
         ``rmse`` in the units of `var`, over the cells with an estimate, and ``undefined``, the
-        share of those without. Attrs ``var``, ``m_ratio``, ``c``, ``n``.
+        share of those without. Attrs ``var``, ``m_ratio`` or ``likelihood``, ``c``, ``n``.
 
     Raises
     ------
@@ -75,23 +81,26 @@ def recover(
     >>> found = recover({"ML": fit_mle}, dprime=[1.5], trials=[10_000], n=50, seed=1)
     >>> bool(abs(found["bias"].item()) < 0.05)
     True
+    >>> found = recover(
+    ...     {"ML": lambda counts: fit_mle(counts, "gaussian_noise")}, dprime=[1.5], trials=[10_000],
+    ...     n=20, likelihood="linear-gaussian", noise=0.7, var="noise", seed=1,
+    ... )
+    >>> bool(abs(found["bias"].item()) < 0.1)
+    True
     """
     sensitivity, number = np.atleast_1d(dprime).astype(float), np.atleast_1d(trials)
     size = whole_number("n", n, 2)
     d, per_cell = (
         np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
     )
-    truths = {
-        "m_ratio": np.full_like(d, m_ratio),
-        "log_m": np.full_like(d, np.log(m_ratio)) if m_ratio > 0 else np.full_like(d, np.nan),
-        "meta_d": m_ratio * d,
-        "dprime": d,
-        "c": np.full_like(d, c),
-    }
+    truths = true_values(likelihood, d, c, m_ratio, design)
     if var not in truths:
-        allowed = "a quantity whose truth is known"
+        allowed = f"a quantity whose truth is known: {', '.join(truths)}"
         raise InputError("var", repr(var), allowed, nearest(str(var), truths))
-    counts = simulate_counts(d, c, m_ratio, trials=per_cell, seed=seed, **design)
+    given: dict[str, Any] = (
+        {"m_ratio": m_ratio} if likelihood == "meta-d" else {"likelihood": likelihood}
+    )
+    counts = simulate_counts(d, c, trials=per_cell, seed=seed, **given, **design)
     errors = [
         estimates_of(name, estimator, counts, var) - truths[var]
         for name, estimator in estimators.items()
@@ -103,8 +112,31 @@ def recover(
     for name in map(str, result):
         long_name = attrs_of(name, "recover")["long_name"]
         result[name].attrs = {"long_name": f"{long_name}, {var}"}
-    result.attrs = {"var": var, "m_ratio": m_ratio, "c": c, "n": size}
+    result.attrs = {"var": var, **given, "c": c, "n": size}
     return result
+
+
+def true_values(
+    likelihood: str, d: NDArray[np.float64], c: float, m_ratio: float, design: Mapping[str, Any]
+) -> dict[str, NDArray[np.float64]]:
+    """True values of each cell, by name."""
+    if likelihood == "meta-d":
+        return {
+            "m_ratio": np.full_like(d, m_ratio),
+            "log_m": np.full_like(d, np.log(m_ratio) if m_ratio > 0 else np.nan),
+            "meta_d": m_ratio * d,
+            "dprime": d,
+            "c": np.full_like(d, c),
+        }
+    chosen = {name: value for name, value in design.items() if isinstance(value, str)}
+    record = load_likelihood(likelihood, **chosen)
+    names = {p.name for p in record.parameters} | {q.name for q in record.quantities}
+    known = {"dprime": d, "c": np.full_like(d, c)}
+    for name, value in design.items():
+        if name in names and np.ndim(value) == 0 and not record.dims(name):
+            known[name] = np.full_like(d, value)
+    found = record.derived(known)
+    return {name: own for name, own in found.items() if np.shape(own) == d.shape and name in names}
 
 
 def estimates_of(

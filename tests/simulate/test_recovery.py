@@ -70,3 +70,17 @@ def test_wrong_arguments_are_refused():
         recover({"sdt": sdt}, dprime=[1], trials=[50], n=3)
     with pytest.raises(InputError, match="n: got 0"):
         recover({"ML": fit_mle}, dprime=[1], trials=[50], n=0)
+
+
+def test_parameters_of_other_likelihoods_are_recovered():
+    design = {"likelihood": "lognormal", "meta_noise": 0.8, "dprime": [1.5], "trials": [400, 6400]}
+    found = recover(
+        {"ML": lambda counts: fit_mle(counts, "lognormal_noise")}, var="meta_noise", n=60, seed=1,
+        **design,
+    ).squeeze()  # fmt: skip
+    few, many = found["rmse"].values
+    assert many < few / 2.5
+    assert abs(found["bias"].values[1]) < 4 * found["bias_se"].values[1] + 0.02
+    assert found.attrs["likelihood"] == "lognormal"
+    with pytest.raises(InputError, match="meta_noise"):
+        recover({"ML": fit_mle}, var="noise", n=5, **design)
