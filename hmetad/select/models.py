@@ -149,6 +149,9 @@ def select_models(
     'wev'
     """
     refuse_other_tables(counts)
+    if subject == "model":
+        step = "Rename the column while counting: by={'subject': 'model'}."
+        raise InputError("subject", "'model'", "another name: models have it", step)
     chosen = chosen_models(models, has_levels=difficulty is not None, quick=quick)
     people = cell_table(counts).get(subject, pd.Series(dtype=str)).astype(str)
     if not quick and people.nunique() == 1:

@@ -51,8 +51,8 @@ def card_names() -> list[str]:
 
     Examples
     --------
-    >>> card_names()[:3]
-    ['crossed_items', 'dmc', 'group']
+    >>> card_names()[-3:]
+    ['wev', 'wev_group', 'within_subject']
     """
     return sorted(path.stem for path in models_folder().glob("*.toml"))
 

@@ -33,7 +33,7 @@ def counts():
         ("group", {"draws": 0}, False),
         ("group", {"draws": 10.5}, False),
         ("group", {"random_seed": [1, 2]}, False),
-        ("signal_detection", {}, True),
+        ("sdt", {}, True),
     ],
 )
 def test_pymc_samples_what_it_alone_can(counts, card, given, expected):

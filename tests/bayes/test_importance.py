@@ -76,7 +76,7 @@ def draws_of(tree, name):
         "individual",
         "hmetad_single",
         "dmc",
-        "signal_detection",
+        "sdt",
         ModelSpec("own", likelihood="meta-d", scale="m"),
         ModelSpec("own", likelihood="meta-d", meta_criterion="absolute", scale="meta_d"),
         ModelSpec("own", likelihood="unequal-variance"),

@@ -61,7 +61,7 @@ def test_what_is_kept_of_pymcs_density_is_a_fit_too(tmp_path, monkeypatch):
     coords = {"subject": ["x", "y", "z"]}
     counts = simulate_counts([1.2, 1.6, 2.0], trials=400, coords=coords, seed=1)
     formula = {"dprime": "1 + (1|subject)"}
-    kept = fit(counts, "signal_detection", formula=formula, store=tmp_path / "run", **options)
+    kept = fit(counts, "sdt", formula=formula, store=tmp_path / "run", **options)
     assert kept.attrs["density"] == "pymc"
     assert not [name for name in kept["posterior"] if str(name).endswith("_offset")]
     loaded = load_fit(tmp_path / "run")

@@ -33,7 +33,7 @@ def test_it_is_meta_d_at_an_m_of_1():
 
 @pytest.mark.integration
 def test_the_card_is_fitted_compared_and_reported():
-    card = hmetad.load_model("signal_detection")
+    card = hmetad.load_model("sdt")
     counts = hmetad.simulate_counts(**card.example, coords={"task": ["a", "b", "c"]}, seed=1)
     quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
     fit = hmetad.fit(counts, card, draws=500, chains=2, **quiet)

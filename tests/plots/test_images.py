@@ -146,6 +146,14 @@ def ranked():
     return found.assign_coords(parameter=["c", "log_m_Intercept", "log_m_1|subject_sigma"])
 
 
+def by_difficulty():
+    """Counts at three difficulties, and those that two models predict."""
+    table = counts().reset_coords("model", drop=True)
+    table = table.assign_coords(soa=("cell", ["133.3", "16.7", "33.3"]))
+    even = 0.0 * table + table.sum(["response", "rating"]) / 8
+    return table, xr.concat([0.95 * table + 1, even], pd.Index(["near", "even"], name="model"))
+
+
 def forest():
     bounds = {"estimate": "m_ratio", "lower": "m_ratio_lower", "upper": "m_ratio_upper"}
     look = {"group": "task", "reference": 1.0, "rope": (0.9, 1.1), "xlabel": "M-ratio"}
@@ -167,7 +175,13 @@ PICTURES = {
     "information_plane": lambda: hmetad.plots.information_plane(
         hmetad.information.meta_information(counts())
     ),
+    "predicted_ratings": lambda: hmetad.plots.predicted_ratings(*by_difficulty(), difficulty="soa")[
+        0
+    ],
     "ranks": lambda: hmetad.plots.ranks(ranked()),
+    "rating_residuals": lambda: hmetad.plots.rating_residuals(*by_difficulty(), difficulty="soa")[
+        0
+    ],
     "sensitivity_bars": lambda: hmetad.plots.sensitivity_bars(sensitivities()),
     "type1_roc": lambda: hmetad.plots.type1_roc(counts(1)),
     "type2_roc": lambda: hmetad.plots.type2_roc(counts()),

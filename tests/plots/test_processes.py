@@ -49,7 +49,7 @@ def test_residuals_are_pearsons(counts):
 
 
 def test_other_tables_are_refused(counts):
-    with pytest.raises(InputError, match="dims model"):
+    with pytest.raises(InputError, match="dim model"):
         predicted_ratings(counts, counts)
     with pytest.raises(InputError, match="difficulty"):
         rating_residuals(counts, two_models(counts), difficulty="hardness")

@@ -103,6 +103,7 @@ def test_twins_are_named_and_edges_too():
         ({"models": ["sdt"]}, "two different"),
         ({"difficulty": "hardness"}, "hardness"),
         ({"subject": "person"}, "person"),
+        ({"subject": "model"}, "another name"),
         ({"difficulty": None}, "several cells"),
     ],
 )
