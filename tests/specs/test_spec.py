@@ -36,7 +36,6 @@ def test_the_cards_of_the_package_are_listed():
     assert card_names() == [
         "casandre",
         "cncb",
-        "cncb_group",
         "crossed_items",
         "dmc",
         "fleming_daw",
