@@ -1,4 +1,4 @@
-"""How often the model that made the ratings is selected: tables for three numbers of trials.
+"""How often the model that made the ratings is selected, and how well its parameters are recovered.
 
 Folder → a file for each number of trials, kept when it is done, and Markdown tables.
 
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def print_tables(found: xr.Dataset) -> None:
-    """Shares of people and of groups, in Markdown."""
+    """Shares of people and of groups, and errors of parameters, in Markdown."""
     own = found.attrs
     print(
         f"\n{own['trials']} trials a person, {own['n']} data sets of {own['people']} people, "
@@ -51,6 +51,11 @@ def print_tables(found: xr.Dataset) -> None:
         shares = " | ".join(f"{float(x):.2f}" for x in row["people"])
         right = float(row["groups"].sel(winning=name))
         print(f"| {name} | {shares} | {right:.2f} | {float(row['at_edge']):.2f} |")
+    print("\n| made by | parameter | correlation | bias | RMSE |\n|---|---|---|---|---|")
+    errors = found[["correlation", "bias", "rmse"]].to_dataframe().dropna()
+    for (name, quantity), row in errors.iterrows():
+        print(f"| {name} | {quantity} | {row['correlation']:.2f} | ", end="")
+        print(f"{row['bias']:+.3f} | {row['rmse']:.3f} |")
 
 
 if __name__ == "__main__":

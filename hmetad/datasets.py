@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -21,7 +22,6 @@ from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
-import pooch
 import xarray as xr
 from rich.console import Console
 from rich.progress import track
@@ -31,6 +31,11 @@ from hmetad.counts.binning import bin_confidence
 from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError, nearest
+
+with warnings.catch_warnings():
+    # In a notebook without widgets tqdm, which pooch imports, warns of a bar that is not used here.
+    warnings.simplefilter("ignore")
+    import pooch
 
 __all__ = ["datasets", "load", "load_trials"]
 

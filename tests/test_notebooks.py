@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shutil
 from pathlib import Path
 
 import nbclient
@@ -16,6 +17,11 @@ SECONDS_A_CELL = 600
 LARGEST = 600_000
 WIDEST = 88
 MACHINE = re.compile(r"/(?:work|home|tmp|root|Users)/|file://|<ipython-input|[A-Z]:\\\\")
+
+# Notebook → data set that it loads, and the file of it beside the checkout.
+DATA = {
+    "10_which_process": ("hellmann2023", "hellmann2023_maskori/MaskOri.RData"),
+}
 
 of_every_notebook = pytest.mark.parametrize("name", NAMES)
 
@@ -59,8 +65,13 @@ def complaints(cell):
 
 @pytest.mark.integration
 @of_every_notebook
-def test_it_runs_quietly_and_shows_what_is_committed(name, monkeypatch, tmp_path):
+def test_it_runs_quietly_and_shows_what_is_committed(name, monkeypatch, tmp_path, request):
     monkeypatch.setenv("HMETAD_DRAWS", DRAWS)
+    if name in DATA:
+        kept, file = DATA[name]
+        (tmp_path / kept).mkdir()
+        shutil.copy(request.getfixturevalue("shared") / "data" / file, tmp_path / kept)
+        monkeypatch.setenv("HMETAD_DATA", str(tmp_path))
     # Kernels that start side by side must not share a history.
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))

@@ -3,11 +3,12 @@
 Unit and starting points → UnitMaximum.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from hmetad.mle.units import Unit
 
@@ -21,6 +22,11 @@ STEPS = 300
 SLOPE = 1e-6
 # A slope as small as this is that of a maximum, or of a plateau that ends at an edge.
 SMALL_SLOPE = 1e-3
+# So many steps with such slopes end the search: near a maximum Newton's method needs fewer, and on
+# a plateau it goes on for hundreds.
+FLAT_STEPS = 6
+# A coefficient on a log scale beyond this is at an edge, such as noise of e^-15 or e^15.
+LARGEST_LOG = 15.0
 # Standard errors of coefficients, on their own scale, above which counts do not determine them.
 LARGEST_ERROR = 5.0
 SMALLEST_CURVATURE = 1e-9
@@ -66,6 +72,21 @@ def maximise_unit(unit: Unit, starts: Floats) -> UnitMaximum:
         found = np.nan_to_num((slopes[len(x) :] - slopes[: len(x)]) / (2 * DIFFERENCE))
         return (found + found.T) / 2
 
+    is_log = np.array([name.startswith(("log_", "logit_")) for name in unit.names])
+
+    def stop_on_plateau() -> Callable[[OptimizeResult], None]:
+        flat = 0
+
+        def look(intermediate_result: OptimizeResult) -> None:
+            nonlocal flat
+            x = intermediate_result.x
+            flat = flat + 1 if np.abs(cost(x)[1]).max() < SMALL_SLOPE else 0
+            is_far = (np.abs(x[is_log]) > LARGEST_LOG).any()
+            if flat >= (1 if is_far else FLAT_STEPS):
+                raise StopIteration
+
+        return look
+
     best = None
     for start in starts:
         found = minimize(
@@ -74,6 +95,7 @@ def maximise_unit(unit: Unit, starts: Floats) -> UnitMaximum:
             jac=True,
             hess=curvature,
             method="trust-exact",
+            callback=stop_on_plateau(),
             options={"maxiter": STEPS, "gtol": SLOPE, "initial_trust_radius": 0.5},
         )
         if best is None or found.fun < best.fun:

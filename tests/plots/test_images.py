@@ -154,6 +154,12 @@ def by_difficulty():
     return table, xr.concat([0.95 * table + 1, even], pd.Index(["near", "even"], name="model"))
 
 
+def winners():
+    """Shares of three models that win on data of two; one is missing."""
+    names = {"generating": ["sdt", "wev"], "winning": ["sdt", "wev", "lognormal_noise"]}
+    return xr.DataArray([[0.9, 0.1, 0.0], [0.25, 0.65, np.nan]], names)
+
+
 def forest():
     bounds = {"estimate": "m_ratio", "lower": "m_ratio_lower", "upper": "m_ratio_upper"}
     look = {"group": "task", "reference": 1.0, "rope": (0.9, 1.1), "xlabel": "M-ratio"}
@@ -166,6 +172,7 @@ PICTURES = {
     "by_number": lambda: hmetad.plots.by(over_temperature(), x="temperature"),
     "calibration": lambda: hmetad.plots.calibration(calibrated()),
     "calibration_of_one": lambda: hmetad.plots.calibration(calibrated().isel(cell=[0])),
+    "confusion": lambda: hmetad.plots.confusion(winners()),
     "criterion": lambda: hmetad.plots.criterion(criteria(), xlabel="risk")[0],
     "decisions": lambda: hmetad.plots.decisions(decisions()),
     "fit_ratings": lambda: hmetad.plots.fit(predicted())[0],

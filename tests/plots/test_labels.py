@@ -86,6 +86,14 @@ def ranked(names, missing, ax=None):
     return hmetad.plots.ranks(found.assign_coords(parameter=names), ax=ax)
 
 
+def confusion(names, missing, ax=None):
+    shares = np.full((len(names), len(names)), 0.5)
+    if missing:
+        shares[:1] = np.nan
+    coords = {"generating": np.array(names, dtype=str), "winning": np.array(names, dtype=str)}
+    return hmetad.plots.confusion(xr.DataArray(shares, coords), ax=ax)
+
+
 def criterion(names, missing, ax=None):
     columns = {"x": "label", "hue": "verdict", "panel": None}
     return hmetad.plots.criterion(frame_of(names, missing), ax=ax, **columns)[0]
@@ -106,6 +114,7 @@ PLOTS = {
     "by_name": (100, lambda n, m, ax=None: hmetad.plots.by(
         frame_of(n, m), "mean", x="label", hue=None, ax=ax)),
     "by_number": (16, by_number),
+    "confusion": (16, confusion),
     "criterion": (100, criterion),
     "ratings": (16, lambda n, m, ax=None: hmetad.plots.accuracy_by_rating(counts_of(n, m), ax=ax)),
     "calibration": (16, lambda n, m, ax=None: hmetad.plots.calibration(calibrated(n, m), ax=ax)),
