@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
+import pandas as pd
 import process_picture
 import xarray as xr
 from matplotlib import rc_context
@@ -36,6 +37,7 @@ def draw_all(folder: Path) -> None:
         "correctness_as_stimulus": correctness_as_stimulus(),
         "kappa_rules": kappa_rules(),
         "processes": process_picture.processes(),
+        "model_recovery": model_recovery(folder.parent / "model_recovery.csv"),
         "verdicts": verdicts(),
         "calibration": calibration(folder.parent / "calibration" / "ranks.npz"),
     }
@@ -64,6 +66,20 @@ def calibration(path: Path) -> Figure:
         name_outer_axes(axes, "rank, as a share", "share − expected", share_y=True)
     axes[0].figure.set_dpi(150)
     return axes[0].figure
+
+
+def model_recovery(path: Path) -> Figure:
+    """Shares of people whose best model is each, a panel for each number of trials."""
+    shares = pd.read_csv(path)
+    sizes = shares["trials"].unique()
+    figure = Figure(figsize=(8.4, 2.8 * len(sizes)), layout="constrained")
+    for ax, trials in zip(figure.subplots(len(sizes)), sizes, strict=True):
+        chosen = shares[shares["trials"] == trials].set_index(["generating", "winning"])["people"]
+        order = list(dict.fromkeys(chosen.index.get_level_values("generating")))
+        table = chosen.to_xarray().sel(generating=order, winning=order)
+        hmetad.plots.confusion(table.reindex(generating=order, winning=order), ax=ax)
+        name_panel(ax, f"{trials} trials a person")
+    return figure
 
 
 def expected_counts(

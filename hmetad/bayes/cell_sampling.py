@@ -19,8 +19,9 @@ from hmetad.bayes.program_writer import write_program
 
 __all__ = ["sample_cells"]
 
-# Cells that need chains have long tails, in which larger steps diverge.
-OF_CHAINS = {"target_accept": 0.99}
+# Cells that need chains have long tails, in which larger steps diverge. Each takes a moment: a bar
+# would only flicker.
+OF_CHAINS = {"target_accept": 0.99, "progressbar": False}
 
 
 def sample_cells(
@@ -41,7 +42,7 @@ def sample_cells(
     -------
     DataTree
         Groups posterior, sample_stats and observed_data; sample_stats has, by cell, ``pareto_k``,
-        ``effective_draws`` and ``by_chains``.
+        ``effective_draws``, ``by_chains`` and ``divergences``.
     """
     program = write_program(problem)
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
@@ -50,20 +51,29 @@ def sample_cells(
     x = np.empty((chains, draws, program.size))
     seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
     found = fill_cells(problem, x.reshape(chains * draws, -1), own, seeds)
-    sizes = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    diverging = (("chain", "draw"), np.zeros((chains, draws), dtype=bool))
-    statistics = xr.Dataset({"diverging": diverging}, sizes)
     again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
-    if again.size:
-        part = problem.of_cells(again)
+    diverging = np.zeros((cells, chains, draws), dtype=bool)
+    for cell in again:
+        # By itself: its step size is its own, and so are its divergences.
+        part = problem.of_cells(np.array([cell]))
         theirs = write_program(part)
-        values, statistics = sample_values(part, theirs, {**options, **OF_CHAINS})
-        places = np.argsort(theirs.owners, kind="stable").reshape(again.size, -1)
-        x[..., own[again]] = values[..., places]
-    statistics = statistics.assign_coords(cell=problem.counts["cell"].values).assign(
-        pareto_k=("cell", found.pareto_k),
-        effective_draws=("cell", np.minimum(found.effective, chains * draws)),
-        by_chains=("cell", np.isin(np.arange(cells), again)),
+        seed = seeds[cell].spawn(1)[0].generate_state(1)[0] >> 1
+        values, drawn = sample_values(part, theirs, {**options, **OF_CHAINS, "random_seed": seed})
+        x[..., own[cell]] = values[..., np.argsort(theirs.owners, kind="stable")]
+        diverging[cell] = drawn["diverging"].values
+    statistics = xr.Dataset(
+        {
+            "diverging": (("chain", "draw"), diverging.any(axis=0)),
+            "divergences": ("cell", diverging.sum(axis=(1, 2))),
+            "pareto_k": ("cell", found.pareto_k),
+            "effective_draws": ("cell", np.minimum(found.effective, chains * draws)),
+            "by_chains": ("cell", np.isin(np.arange(cells), again)),
+        },
+        {
+            "chain": np.arange(chains),
+            "draw": np.arange(draws),
+            "cell": problem.counts["cell"].values,
+        },
     )
     said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
     return tree_of(problem, posterior_of(problem, program, x), statistics, said)

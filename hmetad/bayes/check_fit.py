@@ -21,6 +21,8 @@ __all__ = ["check_attrs", "check_fit", "counts_of"]
 
 # Statistics of importance sampling, and their kinds.
 OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
+# Of cells that chains have drawn; fits of earlier versions lack it.
+OF_CHAINS = {"divergences": "i"}
 GROUPS = ("posterior", "sample_stats", "observed_data")
 JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
@@ -161,8 +163,9 @@ def check_stats(fit: xr.DataTree) -> None:
     found = stats["diverging"].sizes if "diverging" in stats else {}
     if dict(found) != sizes or stats["diverging"].dtype.kind not in "biu":
         raise InputError("sample_stats", "no flag diverging for every draw", ALLOWED)
-    # Of importance sampling there are all three, a number a cell, or none.
-    kinds = {name: stats[name].dtype.kind for name in OF_WEIGHTS if name in stats}
+    # Of importance sampling there are all, a number a cell, or none.
+    known = OF_WEIGHTS | {name: kind for name, kind in OF_CHAINS.items() if name in stats}
+    kinds = {name: stats[name].dtype.kind for name in known if name in stats}
     cells = {"cell": fit["posterior"].sizes["cell"]}
-    if kinds and (kinds != OF_WEIGHTS or any(dict(stats[n].sizes) != cells for n in kinds)):
+    if kinds and (kinds != known or any(dict(stats[n].sizes) != cells for n in kinds)):
         raise InputError("sample_stats", "weights that are not of every cell", ALLOWED)

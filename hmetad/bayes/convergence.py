@@ -17,19 +17,33 @@ from hmetad.notice_registry import limit
 from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 
-__all__ = ["check_variable", "convergence_notices", "sampled_variables"]
+__all__ = [
+    "Flags",
+    "check_variable",
+    "convergence_notices",
+    "flagged_elements",
+    "sampled_variables",
+    "sampling_flags",
+    "threshold_notices",
+    "weight_notices",
+]
+
+# Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
+type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 16
 
 
-def convergence_notices(fit: xr.DataTree) -> list[Notice]:
+def convergence_notices(fit: xr.DataTree, flags: Flags | None = None) -> list[Notice]:
     """What is wrong with the sampling of a fit, if anything.
 
     Parameters
     ----------
     fit : DataTree
         With groups posterior and sample_stats.
+    flags : mapping of str to mapping of str to DataArray, optional
+        As `sampling_flags` returns them, where they are known.
 
     Returns
     -------
@@ -41,20 +55,23 @@ def convergence_notices(fit: xr.DataTree) -> list[Notice]:
         the coefficients of a population, have a notice of their own that names no cell, because
         they concern all cells.
     """
-    sampled = sampled_variables(fit)
+    flags = flags if flags is not None else sampling_flags(fit)
     found = [*divergence_notice(fit), *one_chain_notice(fit), *weight_notices(fit)]
-    if not sampled:
+    if not sampled_variables(fit):
         names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
-    if "by_chains" in fit["sample_stats"]:
+    return [*found, *(one for name, own in flags.items() for one in threshold_notices(own, name))]
+
+
+def sampling_flags(fit: xr.DataTree) -> Flags:
+    """Elements of the variables that chains have drawn whose R̂ or effective draws are bad."""
+    sampled = sampled_variables(fit)
+    if sampled and "by_chains" in fit["sample_stats"]:
         # The other draws are independent, and judged by their weights.
         sampled = sampled.isel(cell=fit["sample_stats"]["by_chains"].values)
-        if not sampled.sizes["cell"]:
-            return found
-    for diagnostic, flags in flagged_elements(sampled).items():
-        if diagnostic != "rhat" or sampled.sizes["chain"] > 1:
-            found += threshold_notice(flags, diagnostic)
-    return found
+    if not sampled or not sampled.sizes.get("cell", 1):
+        return {}
+    return flagged_elements(sampled)
 
 
 def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> xr.Dataset:
@@ -85,12 +102,18 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
 
 
 def divergence_notice(fit: xr.DataTree) -> list[Notice]:
-    """Divergent transitions, counted."""
-    number = int(fit["sample_stats"]["diverging"].sum())
+    """Divergent transitions, counted; of the cells that had them, where cells share nothing."""
+    stats = fit["sample_stats"].to_dataset()
+    cells: tuple[str, ...] = ()
+    number = int(stats["diverging"].sum())
+    if "divergences" in stats:
+        by_cell = stats["divergences"]
+        number = int(by_cell.sum())
+        cells = tuple(map(str, by_cell["cell"].values[by_cell.values > 0]))
     if number == 0:
         return []
     transitions = "transition" if number == 1 else "transitions"
-    return [notice_of("divergences", number=number, transitions=transitions)]
+    return [notice_of("divergences", cells, number=number, transitions=transitions)]
 
 
 def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
@@ -98,14 +121,16 @@ def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
     return [] if fit["posterior"].sizes["chain"] > 1 else [notice_of("one-chain")]
 
 
-def flagged_elements(sampled: xr.Dataset) -> dict[str, dict[str, xr.DataArray]]:
+def flagged_elements(sampled: xr.Dataset) -> Flags:
     """Which elements of each variable have a bad R̂ or too few effective draws."""
     flags: dict[str, dict[str, xr.DataArray]] = {"rhat": {}, "ess": {}}
     for name, values in sampled.items():
         rhat, bulk, tail = check_variable(values)
         # What does not vary, as the diagonal of a correlation, has no R̂ and needs none.
         changes = values.max(["chain", "draw"]) > values.min(["chain", "draw"])
-        flags["rhat"][str(name)] = ~(rhat <= limit("rhat")) & changes
+        # A single chain has no R̂, which a notice of its own says.
+        is_judged = changes & (sampled.sizes["chain"] > 1)
+        flags["rhat"][str(name)] = ~(rhat <= limit("rhat")) & is_judged
         flags["ess"][str(name)] = ~((bulk >= limit("ess")) & (tail >= limit("ess"))) & changes
     return flags
 
@@ -148,7 +173,7 @@ def weight_notices(fit: xr.DataTree) -> list[Notice]:
     ]
 
 
-def threshold_notice(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:
+def threshold_notices(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:
     """Notices of R̂ or effective sample size: one of variables without a cell, one of cells."""
     wrong = {name: bad for name, bad in flags.items() if bool(bad.any())}
     # Variables without a cell have a notice of their own, because they concern all cells.

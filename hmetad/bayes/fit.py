@@ -16,19 +16,20 @@ import xarray as xr
 from hmetad.arguments import check_inputs
 from hmetad.bayes.cell_sampling import sample_cells
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
-from hmetad.bayes.convergence import convergence_notices
+from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
 from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.reliance import notices_of_variables
 from hmetad.bayes.signs import sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
-from hmetad.notice import CARRIED_ATTRS, notices, with_notices
+from hmetad.notice import CARRIED_ATTRS, notice_attrs, notices, with_notices
 from hmetad.specs.designs import designs_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
@@ -40,7 +41,7 @@ __all__ = ["finish_fit", "fit", "with_posterior_notices"]
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
 METHODS = ("auto", "nuts", "importance")
 RECORDED_CHOICES = ("meta_criterion",)
-# `convergence_notices` checks more than PyMC does, and once is enough.
+# `sampling_flags` checks more than PyMC does, and once is enough.
 DEFAULTS = {
     "draws": DRAWS,
     "chains": CHAINS,
@@ -180,13 +181,14 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     spec = spec_of(tree)
+    flags = sampling_flags(tree)
     found = [
         *notices(counts),
         *sign_notices(counts, tree),
         *identification_notices(counts, spec, designs_of(counts, spec)),
-        *convergence_notices(tree),
+        *convergence_notices(tree, flags),
     ]
-    return with_posterior_notices(with_notices(tree, found))
+    return with_posterior_notices(with_notices(tree, found), flags)
 
 
 def recorded_seed(given: Any) -> Any:
@@ -194,15 +196,17 @@ def recorded_seed(given: Any) -> Any:
     return int(np.random.default_rng().integers(2**31)) if given is None else given
 
 
-def with_posterior_notices(tree: xr.DataTree) -> xr.DataTree:
-    """Copy whose posterior and its variables carry the notices too, for those who take them out."""
+def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.DataTree:
+    """Copy whose posterior carries the notices too, and its variables each their own."""
     said = {name: tree.attrs[name] for name in CARRIED_ATTRS if name in tree.attrs}
     posterior = tree["posterior"].to_dataset().assign_attrs(said)
     # What was drawn to each other has to say so where it is tested by itself.
     pooled = pooled_over(spec_of(tree))
-    own = {name: said | {"pooled_over": factors} for name, factors in pooled.items()}
+    own = {name: {"pooled_over": factors} for name, factors in pooled.items()}
+    by_name = notices_of_variables(tree, flags)
     named = {
-        name: values.assign_attrs(own.get(str(name), said)) for name, values in posterior.items()
+        name: values.assign_attrs(said | own.get(str(name), {}) | notice_attrs(by_name[str(name)]))
+        for name, values in posterior.items()
     }
     return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 

@@ -12,7 +12,9 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
+from hmetad.bayes.reliance import notices_of_predictions
 from hmetad.errors import InputError, nearest
+from hmetad.notice import notice_attrs
 from hmetad.specs.design import cell_table, parse_design
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
@@ -85,9 +87,13 @@ def predict(
     found = derived_results(values, spec.record, [name for name in names if name not in left_out])
     refuse_same_names(table.columns, found)
     result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
-    # Each variable carries the notices, for users who take it out of the Dataset.
+    # Each variable carries the notices that concern it, for users who take it out of the Dataset.
     said = {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
-    named = {name: x.assign_attrs(said) for name, x in result.items()}
+    concerning = notices_of_predictions(fit, {str(name): x for name, x in result.items()})
+    named = {
+        name: x.assign_attrs(said | notice_attrs(concerning[str(name)]))
+        for name, x in result.items()
+    }
     return result.assign(named).assign_attrs(said)
 
 

@@ -151,7 +151,7 @@ def contrast(
         data, weights = weighted_contrasts(numbers, dense, kind, independent), csr_array(dense)
     names, labels = (over, *held), pairs["label"].tolist()
     found = [
-        *notices(draws if isinstance(draws, xr.DataTree | xr.Dataset) else values),
+        *notices(values),
         *left_out(missing),
         *dependence(draws, values, over, held, independent),
         *type1_differences(draws, values, names, weights, labels, independent=independent),

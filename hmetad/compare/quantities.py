@@ -114,19 +114,24 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
             raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
-        said = {k: v for k, v in draws.attrs.items() if k == "notices"}
-        draws = draws["posterior"].to_dataset().assign_attrs(said)
+        draws = draws["posterior"].to_dataset().assign_attrs(carried(draws))
     if isinstance(draws, xr.Dataset):
         sampled = [str(k) for k, v in draws.items() if set(SAMPLE_DIMS) <= set(v.dims)]
         if var is None or var not in sampled:
             step = nearest(str(var), sampled)
             raise InputError("var", repr(var), "a quantity with dims chain and draw", step)
-        draws = draws[var].assign_attrs({k: v for k, v in draws.attrs.items() if k == "notices"})
+        # What concerns a variable is written on it, where a fit or a prediction wrote it.
+        draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))
     if not isinstance(draws, xr.DataArray) or not set(SAMPLE_DIMS) <= set(draws.dims):
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
         raise InputError("draws", got, "a fit, or draws with dims chain and draw")
     check_not_empty(draws)
     return draws
+
+
+def carried(draws: Draws) -> dict[Any, Any]:
+    """The attr with notices, if there is one."""
+    return {name: value for name, value in draws.attrs.items() if name == "notices"}
 
 
 def check_not_empty(draws: xr.DataArray) -> None:

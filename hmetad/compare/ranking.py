@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.compare.contrasts import cells_of, check_request, moved_apart
 from hmetad.compare.dependence import dependence
-from hmetad.compare.quantities import Draws, error_flags, joined_codes
+from hmetad.compare.quantities import Draws, both_codes, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
@@ -112,7 +112,7 @@ def rank(
     codes, flags = error_flags(values)
     for stratum in strata:
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
-        reasons[stratum] = ", ".join(filter(None, [said, untrusted(rows[stratum])]))
+        reasons[stratum] = both_codes([said], [untrusted(rows[stratum])])[0]
         if np.isfinite(rows[stratum]).all():
             fill(
                 result,

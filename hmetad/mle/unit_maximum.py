@@ -3,12 +3,11 @@
 Unit and starting points → UnitMaximum.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import minimize
 
 from hmetad.mle.units import Unit
 
@@ -25,8 +24,9 @@ SMALL_SLOPE = 1e-3
 # So many steps with such slopes end the search: near a maximum Newton's method needs fewer, and on
 # a plateau it goes on for hundreds.
 FLAT_STEPS = 6
-# A coefficient on a log scale beyond this is at an edge, such as noise of e^-15 or e^15.
-LARGEST_LOG = 15.0
+# A coefficient on a log scale beyond the first is at an edge if the slope is small, as noise of
+# e^-15. Beyond the second, or of another scale beyond the third, the search is lost in any case.
+LARGEST_LOG, FARTHEST_LOG, FARTHEST = 15.0, 30.0, 300.0
 # Standard errors of coefficients, on their own scale, above which counts do not determine them.
 LARGEST_ERROR = 5.0
 SMALLEST_CURVATURE = 1e-9
@@ -57,6 +57,23 @@ class UnitMaximum:
     converged: bool
 
 
+class Plateau:
+    """Ends a search that goes on along a plateau."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.is_log = np.array([name.startswith(("log_", "logit_")) for name in unit.names])
+        self.steps = 0
+
+    def __call__(self, xk: Floats) -> None:
+        slopes = self.unit.value_and_gradient(xk[None])[1]
+        self.steps = self.steps + 1 if np.abs(slopes).max() < SMALL_SLOPE else 0
+        far = np.abs(xk[self.is_log]).max(initial=0.0)
+        is_lost = far > FARTHEST_LOG or np.abs(xk[~self.is_log]).max(initial=0.0) > FARTHEST
+        if is_lost or self.steps >= (1 if far > LARGEST_LOG else FLAT_STEPS):
+            raise StopIteration
+
+
 def maximise_unit(unit: Unit, starts: Floats) -> UnitMaximum:
     """The highest of the maxima that are found from starting points (starts, coefficients)."""
 
@@ -72,21 +89,6 @@ def maximise_unit(unit: Unit, starts: Floats) -> UnitMaximum:
         found = np.nan_to_num((slopes[len(x) :] - slopes[: len(x)]) / (2 * DIFFERENCE))
         return (found + found.T) / 2
 
-    is_log = np.array([name.startswith(("log_", "logit_")) for name in unit.names])
-
-    def stop_on_plateau() -> Callable[[OptimizeResult], None]:
-        flat = 0
-
-        def look(intermediate_result: OptimizeResult) -> None:
-            nonlocal flat
-            x = intermediate_result.x
-            flat = flat + 1 if np.abs(cost(x)[1]).max() < SMALL_SLOPE else 0
-            is_far = (np.abs(x[is_log]) > LARGEST_LOG).any()
-            if flat >= (1 if is_far else FLAT_STEPS):
-                raise StopIteration
-
-        return look
-
     best = None
     for start in starts:
         found = minimize(
@@ -95,7 +97,7 @@ def maximise_unit(unit: Unit, starts: Floats) -> UnitMaximum:
             jac=True,
             hess=curvature,
             method="trust-exact",
-            callback=stop_on_plateau(),
+            callback=Plateau(unit),
             options={"maxiter": STEPS, "gtol": SLOPE, "initial_trust_radius": 0.5},
         )
         if best is None or found.fun < best.fun:

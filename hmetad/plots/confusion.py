@@ -30,6 +30,8 @@ DIMS = (GENERATING, WINNING)
 SHADES = LinearSegmentedColormap.from_list("shares", ["#ffffff", COLORS[0]])
 # Of the darkest square on which dark figures are read well.
 DARK = 0.6
+# Inches of a column: at least, at most, and for each letter of its name.
+NARROWEST, WIDEST, LETTER = 0.72, 1.3, 0.085
 
 
 @check_inputs(skip=("shares",))
@@ -69,7 +71,9 @@ def confusion(shares: xr.DataArray, *, ax: Axes | None = None) -> Axes:
     table = checked_shares(shares)
     rows, columns = (table[dim].to_numpy().tolist() for dim in DIMS)
     told_apart("shares", max(len(rows), len(columns)), "models")
-    ax = ax if ax is not None else new_axes(1.9 + 0.72 * len(columns), 1.2 + 0.5 * len(rows))
+    if ax is None:
+        width = min(max(NARROWEST, LETTER * max(map(len, map(str, columns)), default=0)), WIDEST)
+        ax = new_axes(1.9 + width * len(columns), 1.2 + 0.5 * len(rows))
     if table.size:
         draw_squares(ax, table.to_numpy().astype(float))
         frame_same(ax, rows, columns)

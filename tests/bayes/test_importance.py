@@ -117,7 +117,7 @@ def test_draws_of_a_cell_rest_on_the_seed_and_its_place_alone(counts):
     np.testing.assert_allclose(a[:2], draws_of(first, "log_m"), rtol=1e-9)
     assert not np.allclose(a, draws_of(other, "log_m"))
     assert set(whole["sample_stats"]) == {
-        "diverging", "pareto_k", "effective_draws", "by_chains",
+        "diverging", "divergences", "pareto_k", "effective_draws", "by_chains",
     }  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def spoilt(monkeypatch):
 def test_cells_with_bad_weights_are_sampled_by_chains(counts):
     found = fit(counts, random_seed=1, **QUIET)
     assert found["sample_stats"]["by_chains"].values.tolist() == [False, True, *[False] * 4]
-    assert "n_steps" in found["sample_stats"]
+    assert found["sample_stats"]["divergences"].sizes == {"cell": 6}
     assert "pareto-k" not in [notice.code for notice in notices(found)]
     chains = fit(counts, method="nuts", random_seed=2, **QUIET)
     a, b = (draws_of(tree, "log_m") for tree in (found, chains))
