@@ -72,7 +72,7 @@ def model_recovery(path: Path) -> Figure:
     """Shares of people whose best model is each, a panel for each number of trials."""
     shares = pd.read_csv(path)
     sizes = shares["trials"].unique()
-    figure = Figure(figsize=(8.4, 2.8 * len(sizes)), layout="constrained")
+    figure = Figure(figsize=(9.4, 2.8 * len(sizes)), layout="constrained")
     for ax, trials in zip(figure.subplots(len(sizes)), sizes, strict=True):
         chosen = shares[shares["trials"] == trials].set_index(["generating", "winning"])["people"]
         order = list(dict.fromkeys(chosen.index.get_level_values("generating")))

@@ -55,6 +55,9 @@ def log_scaled_area(
     finest = min(STEP, 0.5 / math.sqrt(1 + q * q * h * h))
     step = max(finest, REACH / MOST_STEPS)
     top, first, last = find_range(h, lower, upper, q, -REACH, REACH, step)
+    if q > 0 and 1 < lower < math.inf:
+        # Where the scale brings a far edge back to the evidence.
+        top = max(top, log_integrand(q / 2 - math.log(lower) / q, h, lower, upper, q)[0])
     # Beyond the reach there is no more than its normal tail.
     reach = math.sqrt(2 * max(0.0, NEGLIGIBLE - top))
     if REACH < reach < math.inf:

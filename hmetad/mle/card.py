@@ -191,14 +191,17 @@ def open_parameters(unit: Unit, found: UnitMaximum) -> list[str]:
 
 def edge_notices(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> list[Notice]:
     """Notices of units whose fit lies at an edge, and of those that were not maximised."""
-    cells, said = counts["cell"].to_numpy(), list[Notice]()
+    cells = counts["cell"].to_numpy()
     names: dict[str, list[str]] = {}
+    lost: list[str] = []
     for unit, one in zip(units, found, strict=True):
         own = list(map(str, cells[unit.cells]))
-        for name in open_parameters(unit, one):
+        opened = open_parameters(unit, one)
+        for name in opened:
             names.setdefault(name, []).extend(own)
-        if not one.converged:
-            said.append(notice_of("not-converged.card", own))
+        if not (one.converged or opened):
+            lost += own
+    said = [notice_of("not-converged.card", lost)] if lost else []
     for name, own in names.items():
         what = units[0].likelihood.parameter(name).description
         said.append(notice_of("at-edge", own, parameter=name, what=what))

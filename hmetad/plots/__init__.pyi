@@ -3,7 +3,6 @@
 from hmetad.plots.bars import sensitivity_bars as sensitivity_bars
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
-from hmetad.plots.confusion import confusion as confusion
 from hmetad.plots.curves import group_accuracy as group_accuracy
 from hmetad.plots.curves import information_plane as information_plane
 from hmetad.plots.curves import type1_roc as type1_roc
@@ -16,3 +15,4 @@ from hmetad.plots.processes import rating_residuals as rating_residuals
 from hmetad.plots.ratings import accuracy_by_rating as accuracy_by_rating
 from hmetad.plots.reliability import calibration as calibration
 from hmetad.plots.uniformity import ranks as ranks
+from hmetad.plots.winners import confusion as confusion

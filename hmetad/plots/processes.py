@@ -146,7 +146,8 @@ def rating_residuals(
         dress(axis)
         name_panel(axis, (titles or {}).get(name, name))
         axis.set_xticks(range(2 * ratings), heads)
-        axis.set_yticks(range(len(observed)), [level_name(x) for x in observed])
+        rows = [level_name(x) for x in observed] if difficulty else [""]
+        axis.set_yticks(range(len(observed)), rows)
         axis.axvline(ratings - 0.5, color=INK, lw=1)
         name_axes(axis, "rating: errors | right responses", "")
     if difficulty:

@@ -33,7 +33,7 @@ OUTCOME = ("cell", "stimulus", "response", "rating")
 # Noise that may be absent has a long tail, which shorter steps follow.
 SAMPLING = {"tune": 1000, "draws": 1000, "target_accept": 0.95}
 # Codes of notices of a fit that are said of the comparison.
-SAID = ("rhat", "ess", "divergences", "not-identified", "at-edge", "not-converged")
+SAID = ("rhat", "ess", "divergences", "not-identified", "not-converged")
 # Above this a Pareto k says that a person cannot be left out by weights.
 LARGEST_K = 0.7
 # A difference of evidence that is small whatever its error, and how many errors are clear.
@@ -210,7 +210,9 @@ def fit_people(
     values = {name: found[name].to_numpy() for name in record.results}
     shown = counts.transpose(*OUTCOME).sum(["response", "rating"])
     coords = {name: counts[name].values for name in OUTCOME}
-    share = xr.DataArray(np.exp(record.outcomes(values)), coords, OUTCOME)
+    with np.errstate(divide="ignore"):
+        # At an edge a rating may have no probability.
+        share = xr.DataArray(np.exp(record.outcomes(values)), coords, OUTCOME)
     # A unit is a person, or a cell where there is one of each.
     people = found[subject].groupby(found["of_unit"]).first().sel(of_unit=found["unit"].values)
     evidence = xr.DataArray(
@@ -278,9 +280,18 @@ def said_of(
 ) -> list[Notice]:
     """Notices of the fits that the comparison rests on, and of models that are the same."""
     said = [notice_of("same-model", one=one, other=other) for one, other in same_models(models)]
+    edges: list[str] = []
     for name, one in found.items():
         for notice in notices(one.fit):
             if notice.code in SAID:
                 whose = tuple(dict.fromkeys(people.get(cell, cell) for cell in notice.cells))
                 said.append(replace(notice, message=f"{name}: {notice.message}", cells=whose))
-    return said
+        if isinstance(one.fit, xr.Dataset) and one.row["at_edge"]:
+            edges.append(f"{name} ({one.row['at_edge']}: {', '.join(open_parameters(one.fit))})")
+    return [*said, *([notice_of("at-edge.models", models="; ".join(edges))] if edges else [])]
+
+
+def open_parameters(fitted: xr.Dataset) -> list[str]:
+    """Parameters that the counts of some people do not determine, the most frequent first."""
+    named = pd.Series(", ".join(fitted["edge"].values.tolist()).split(", "))
+    return [str(name) for name in named[named != ""].value_counts().index]

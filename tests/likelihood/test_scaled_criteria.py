@@ -1,6 +1,7 @@
 """Criteria of random scale against golden values, mpmath and Gauss-Hermite sums."""
 
 import json
+import math
 
 import mpmath as mp
 import numpy as np
@@ -245,3 +246,25 @@ def test_a_mean_far_out_is_taken_the_exact_way():
     found = log_probabilities(70.0, 0.0, 0.0, DISTANCES)
     assert found[0, 1, 2] == pytest.approx(norm.logsf(35 + 1.5), rel=1e-12)
     assert found[1, 1, 2] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("distance", [1e12, 1e20, 1e28])
+@pytest.mark.parametrize("q", [0.013, 0.7])
+def test_areas_beyond_the_farthest_edges_are_finite_and_right(distance, q):
+    h = 2.0
+
+    def log_value(z):
+        return mp.log(mp.ncdf(h - distance * mp.exp(q * (z - q / 2)))) - z**2 / 2
+
+    with mp.workdps(40):
+        # The integrand has one peak, near where the scale brings the edge back to the evidence.
+        near = q / 2 - mp.log(distance) / q
+        grid = [near + step for step in mp.linspace(-40, 40 + 8 / q, 4000)]
+        peak = max(grid, key=log_value)
+        top = log_value(peak)
+        points = [peak + step for step in mp.linspace(-12, 12, 49)]
+        area = mp.quad(lambda z: mp.exp(log_value(z) - top), points)
+        expected = float(top + mp.log(area / mp.sqrt(2 * mp.pi)))
+    found = log_scaled_area(h, distance, math.inf, q)
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+    assert all(map(math.isfinite, found))
