@@ -80,6 +80,14 @@ def measures(
     meta_d: Annotated[
         bool, typer.Option("--meta-d", help="Add meta-d′ by maximum likelihood.")
     ] = False,
+    expected: Annotated[
+        bool,
+        typer.Option("--expected", help="Add what signal detection expects of type-2 measures."),
+    ] = False,
+    meta_noise: Annotated[
+        bool,
+        typer.Option("--meta-noise", help="Add meta noise and meta-uncertainty (lognormal model)."),
+    ] = False,
     interval: Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")] = False,
     method: Annotated[
         Literal["percentile", "basic", "bca"],
@@ -124,6 +132,8 @@ def measures(
         hmetad.measure,
         correction=parse_correction(correction),
         meta_d=meta_d,
+        expected=expected,
+        meta_noise=meta_noise,
         errors=not interval,
     )
     again = command_line()

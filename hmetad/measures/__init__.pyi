@@ -1,5 +1,6 @@
 """Measures of a count table or of trials, each alone; `hmetad.measure` gives all of a table."""
 
+from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.reliability import calibration as calibration
 from hmetad.measures.sdt import z_test as z_test

@@ -6,14 +6,17 @@ Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, r
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.measures.catalogue import measures_of
+from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices, with_notices
+from hmetad.results import attrs_of
 
 __all__ = ["measure"]
 
+NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
@@ -22,6 +25,8 @@ def measure(
     counts: xr.DataArray,
     *,
     meta_d: bool = False,
+    expected: bool = False,
+    meta_noise: bool = False,
     errors: bool = True,
     correction: Correction = "none",
     debias: int = 0,
@@ -35,7 +40,13 @@ def measure(
         Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
         correct, rating); further dims are kept.
     meta_d : bool, optional
-        Whether to add meta_d, m_ratio and log_m of `fit_mle`, which need a stimulus.
+        Whether to add meta_d, m_ratio, log_m and meta_d_excess, meta-d′ − d′, of `fit_mle`, which
+        need a stimulus.
+    expected : bool, optional
+        Whether to add what signal detection expects of the type-2 measures, and the observed
+        values relative to it (`hmetad.measures.relative_to_sdt`).
+    meta_noise : bool, optional
+        Whether to add meta_noise and meta_uncertainty of ``fit_mle(counts, "lognormal_noise")``.
     errors : bool, optional
         Whether standard errors are kept; they are not needed where the measures are resampled.
     correction : {"none", "loglinear", "cell"} or float, optional
@@ -70,10 +81,18 @@ def measure(
     1.878
     """
     found = measures_of(counts, correction=correction, debias=debias, seed=seed)
+    if expected:
+        found = found.assign(relative_to_sdt(counts, correction=correction).data_vars)
     if meta_d:
         fitted = fit_mle(counts, correction=correction)
-        together = found.assign(fitted[list(FITTED)].data_vars)
-        found = with_notices(together, notices(fitted))
+        refuse_same_names(found.coords, ["meta_d_excess"])
+        excess = fitted["meta_d"] - fitted["dprime"]
+        own = {"meta_d_excess": excess.assign_attrs(attrs_of("meta_d_excess", "measure"))}
+        found = with_notices(found.assign({**fitted[list(FITTED)], **own}), notices(fitted))
+    if meta_noise:
+        fitted = fit_mle(counts, "lognormal_noise", correction=correction)
+        noise = fitted[list(NOISE)].drop_vars("of_unit")
+        found = with_notices(found.assign(noise.data_vars), notices(fitted))
     if errors:
         return found
     return found.drop_vars([x for x in map(str, found) if x.endswith("_se") or x[:4] == "cov_"])
