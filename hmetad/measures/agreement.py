@@ -1,0 +1,331 @@
+"""Do measures of people come back? Halves of their trials, and sessions.
+
+Count table (cell, stimulus, response, rating) and a statistic → Dataset (group, quantity); values
+of people by session → Dataset. Source: Spearman (1910); Brown (1910); Shrout & Fleiss (1979);
+McGraw & Wong (1996).
+"""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import f
+
+from hmetad.arguments import check_inputs, probability, seed_or_none
+from hmetad.counts.checks import table_dims, whole_number
+from hmetad.errors import InputError, nearest
+from hmetad.notice import notices, with_notices
+from hmetad.results import attrs_of
+
+__all__ = ["icc", "split_half"]
+
+type Floats = NDArray[np.float64]
+type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
+
+# People whose correlation is worth a number, and draws of people for its interval.
+FEWEST, BOOTSTRAPS = 4, 2000
+
+
+@check_inputs(skip=("counts", "statistic"), ci_prob=probability, seed=seed_or_none)
+def split_half(
+    counts: xr.DataArray,
+    statistic: Statistic,
+    *,
+    subject: str = "subject",
+    n: int = 100,
+    ci_prob: float = 0.95,
+    seed: int | None = None,
+) -> xr.Dataset:
+    r"""Split-half reliability of measures over people, by random halves of their trials.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table (cell, stimulus, response, rating), or type-2 table (cell, correct, rating), of
+        whole numbers.
+    statistic : callable
+        Count table → Dataset or named DataArray. It is given tables with dims (cell, draw, ...)
+        and keeps both, as `hmetad.resample` asks for: `measure`, `fit_mle`, `auroc2`.
+    subject : str, optional
+        Coordinate with the people. People are correlated by themselves in each combination of the
+        other coordinates of the cells, such as tasks.
+    n : int, optional
+        Number of random splits.
+    ci_prob : float, optional
+        Probability of the intervals.
+    seed : int, optional
+        Of splits and intervals.
+
+    Returns
+    -------
+    Dataset
+        Dims (group, quantity), group being the combination of the other coordinates ("all" where
+        there is none): ``correlation`` between halves, the mean over splits; ``reliability`` of
+        the whole, with ``reliability_lower`` and ``reliability_upper``; and ``people``, of whom
+        the measure was defined in both halves, on average over splits. NaN for fewer than four.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither of the two tables, has counts that are not whole or no such
+        coordinate, or the statistic drops a dim.
+
+    Notes
+    -----
+    A split draws half of the trials of each stimulus (of each correctness in a type-2 table)
+    without replacement; of an odd number, one half gets one more. With r the mean correlation over
+    splits, the reliability of all trials is that of a test twice as long (Spearman 1910; Brown
+    1910):
+
+    .. math:: \rho = \frac{2r}{1 + r}
+
+    The interval is that of a bootstrap of people: ρ ± z times its standard deviation, on the scale
+    of Fisher's z of r. Halves by order, odd and even trials, are two sessions: count them apart,
+    and see `icc`. For M of a population, a `multitask` model of two halves or sessions estimates
+    the correlation without the error of the halves.
+
+    Examples
+    --------
+    >>> from hmetad.measures.sdt import sdt
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> d = np.random.default_rng(1).normal(1.5, 0.5, 200)
+    >>> counts = simulate_counts(d, trials=400, coords={"subject": range(200)}, seed=1)
+    >>> found = split_half(counts, sdt, n=20, seed=1)
+    >>> found["reliability"].sel(group="all", quantity="dprime").round(2).item()
+    0.92
+    """
+    dims = table_dims(counts, "split_half")
+    splits = whole_number("n", n, 1)
+    table = counts.transpose("cell", *dims)
+    groups = groups_of(table, subject)
+    values = table.to_numpy()
+    if (values < 0).any() or not (values == np.floor(values)).all():
+        raise InputError("counts", "counts that are no whole numbers", "trials")
+    rng = np.random.default_rng(seed)
+    first = halves(values.astype(np.int64), splits, rng)
+    whole = np.broadcast_to(values[:, None], first.shape).astype(np.int64)
+    sides = [named_values(statistic, table, drawn) for drawn in (first, whole - first)]
+    found = np.full((4, len(groups), len(sides[0])), np.nan)
+    people = np.zeros((len(groups), len(sides[0])))
+    for row, cells in enumerate(groups.values()):
+        weights = rng.multinomial(len(cells), np.full(len(cells), 1 / len(cells)), BOOTSTRAPS)
+        for column, name in enumerate(sides[0]):
+            x, y = (side[name][cells] for side in sides)
+            people[row, column] = (np.isfinite(x) & np.isfinite(y)).sum(axis=0).mean()
+            if people[row, column] >= FEWEST:
+                found[:, row, column] = halves_agree(x, y, weights, ci_prob)
+    coords = {"group": list(groups), "quantity": list(sides[0])}
+    names = ("correlation", "reliability", "reliability_lower", "reliability_upper")
+    result = xr.Dataset(
+        {
+            name: (("group", "quantity"), own, attrs_of(name, "split_half"))
+            for name, own in zip((*names, "people"), (*found, people), strict=True)
+        },
+        coords,
+    )
+    return with_notices(result.assign_attrs(n=splits, ci_prob=ci_prob), notices(counts))
+
+
+def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:
+    """Places of the cells of people to be correlated, by the other coordinates of the cells."""
+    own = {
+        str(name): values.to_numpy()
+        for name, values in table.coords.items()
+        if values.dims == ("cell",) and name != "cell"
+    }
+    if subject not in own:
+        step = nearest(subject, own) or "Count by it: by=['subject']."
+        raise InputError("subject", repr(subject), "a coordinate of the cells", step)
+    covariates = json.loads(table.attrs.get("covariates", "[]"))
+    others = pd.DataFrame({k: v for k, v in own.items() if k not in (subject, *covariates)})
+    if others.empty:
+        return {"all": np.arange(table.sizes["cell"])}
+    labels = others.astype(str).agg(" | ".join, axis=1)
+    return {str(label): np.flatnonzero(labels == label) for label in labels.unique()}
+
+
+def halves(values: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Half of the trials of each stimulus, n times, without replacement: (cell, draw, ...)."""
+    drawn = np.empty((len(values), n, *values.shape[1:]), dtype=np.int64)
+    for cell, by_side in enumerate(values):
+        for side, outcomes in enumerate(by_side):
+            total = int(outcomes.sum())
+            # The larger half goes to either side, split by split.
+            sizes = total // 2 + (total % 2) * rng.integers(0, 2, n)
+            for size in np.unique(sizes):
+                at = np.flatnonzero(sizes == size)
+                own = rng.multivariate_hypergeometric(
+                    outcomes.ravel(), int(size), size=len(at), method="marginals"
+                )
+                drawn[cell, at, side] = own.reshape(len(at), *outcomes.shape)
+    return drawn
+
+
+def named_values(
+    statistic: Statistic, table: xr.DataArray, drawn: NDArray[np.int64]
+) -> dict[str, Floats]:
+    """Values of a statistic by name, (cell, draw); only numbers that a cell has once."""
+    dims = ("cell", "draw", *table.dims[1:])
+    coords = {name: own for name, own in table.coords.items() if "cell" not in own.dims}
+    tables = xr.DataArray(drawn, dims=dims, coords=coords, name="counts").assign_coords(
+        cell=table["cell"]
+    )
+    result = statistic(tables)
+    if isinstance(result, xr.DataArray):
+        result = result.to_dataset(name=result.name or "statistic")
+    found = {
+        str(name): values.transpose("cell", "draw").to_numpy().astype(float)
+        for name, values in result.data_vars.items()
+        if {*values.dims} == {"cell", "draw"} and values.dtype.kind == "f"
+    }
+    if not found:
+        allowed = "a function of a table that keeps its dims cell and draw"
+        raise InputError("statistic", "nothing by cell and draw", allowed)
+    return found
+
+
+def halves_agree(
+    x: Floats, y: Floats, weights: NDArray[np.int64], ci_prob: float
+) -> tuple[float, float, float, float]:
+    """Mean correlation over splits, and reliability of the whole with an interval."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = np.nanmean(correlations(x, y, np.ones((1, len(x)))), axis=1)[0]
+        drawn = np.arctanh(np.nanmean(correlations(x, y, weights.astype(float)), axis=1))
+        # The bootstrap's error is that of n people; Fisher's z has that of n - 3.
+        error = -ndtri((1 - ci_prob) / 2) * np.std(drawn[np.isfinite(drawn)])
+        error *= np.sqrt(len(x) / (len(x) - 3))
+        ends = np.tanh(np.arctanh(r) + error * np.array([0.0, -1.0, 1.0]))
+        whole, lower, upper = 2 * ends / (1 + ends)
+    return float(r), float(whole), float(lower), float(upper)
+
+
+def correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Weighted correlations over people: (people, n), (draws, people) → (draws, n)."""
+    is_known = np.isfinite(x) & np.isfinite(y)
+    # Near 0, so that sums of squares keep their digits.
+    x, y = (np.where(is_known, v - np.nanmean(v), 0.0) for v in (x, y))
+    n, sx, sy = weights @ is_known, weights @ x, weights @ y
+    xx, yy, xy = weights @ x**2, weights @ y**2, weights @ (x * y)
+    return (xy - sx * sy / n) / np.sqrt((xx - sx**2 / n) * (yy - sy**2 / n))
+
+
+@check_inputs(skip=("values",), ci_prob=probability)
+def icc(
+    values: xr.DataArray,
+    *,
+    subject: str = "subject",
+    session: str = "session",
+    ci_prob: float = 0.95,
+) -> xr.Dataset:
+    r"""Intraclass correlations of a measure over sessions: test-retest reliability.
+
+    Parameters
+    ----------
+    values : DataArray
+        Dim cell, with coordinates of people and sessions, such as ``fit_mle(counts)["m_ratio"]``;
+        one value for each person and session.
+    subject, session : str, optional
+        Names of the coordinates.
+    ci_prob : float, optional
+        Probability of the intervals.
+
+    Returns
+    -------
+    Dataset
+        Dim ``kind``: "agreement", ICC(A,1), in which a difference between sessions is an error;
+        and "consistency", ICC(C,1), in which it is not. ``icc``, ``icc_lower``, ``icc_upper``.
+        attrs people and sessions: people without a value in some session are left out.
+
+    Raises
+    ------
+    InputError
+        If a coordinate is missing, a person has two values in a session, or fewer than three
+        people or two sessions remain.
+
+    Notes
+    -----
+    With mean squares of people, sessions and error of the two-way table of n people and k sessions,
+
+    .. math::
+        ICC(C,1) = \frac{MS_R - MS_E}{MS_R + (k - 1) MS_E}, \quad
+        ICC(A,1) = \frac{MS_R - MS_E}{MS_R + (k - 1) MS_E + \frac{k}{n}(MS_C - MS_E)}
+
+    Intervals from F distributions; that of agreement uses Satterthwaite's degrees of freedom
+    (McGraw & Wong, 1996). Both are what Shrout & Fleiss (1979) call ICC(3,1) and ICC(2,1).
+
+    Examples
+    --------
+    >>> scores = [
+    ...     [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
+    ... ]
+    >>> coords = {"subject": ("cell", np.repeat(range(6), 4)), "session": ("cell", [*"abcd"] * 6)}
+    >>> found = icc(xr.DataArray(np.ravel(scores), coords, "cell"))
+    >>> found["icc"].round(2).values
+    array([0.29, 0.71])
+    """
+    grid = people_by_session(values, subject, session)
+    n, k = grid.shape
+    mean = grid.mean()
+    of_people, of_sessions = grid.mean(axis=1), grid.mean(axis=0)
+    rows = k * ((of_people - mean) ** 2).sum() / (n - 1)
+    columns = n * ((of_sessions - mean) ** 2).sum() / (k - 1)
+    rest = ((grid - of_people[:, None] - of_sessions + mean) ** 2).sum() / ((n - 1) * (k - 1))
+    consistency = (rows - rest) / (rows + (k - 1) * rest)
+    agreement = (rows - rest) / (rows + (k - 1) * rest + k * (columns - rest) / n)
+    alpha = (1 - ci_prob) / 2
+    free = (n - 1) * (k - 1)
+    low = rows / rest / f.isf(alpha, n - 1, free)
+    high = rows / rest * f.isf(alpha, free, n - 1)
+    of_consistency = [(ratio - 1) / (ratio + k - 1) for ratio in (low, high)]
+    # Satterthwaite's degrees of freedom of what people are judged against.
+    a = k * agreement / (n * (1 - agreement))
+    b = 1 + k * agreement * (n - 1) / (n * (1 - agreement))
+    df = (a * columns + b * rest) ** 2 / ((a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / free)
+    first, second = f.isf(alpha, n - 1, df), f.isf(alpha, df, n - 1)
+    shared = k * columns + (k * n - k - n) * rest
+    of_agreement = [
+        n * (rows - first * rest) / (first * shared + n * rows),
+        n * (second * rows - rest) / (shared + n * second * rows),
+    ]
+    numbers = np.array([[agreement, *of_agreement], [consistency, *of_consistency]]).T
+    names = ("icc", "icc_lower", "icc_upper")
+    result = xr.Dataset(
+        {
+            name: ("kind", own, attrs_of(name, "icc"))
+            for name, own in zip(names, numbers, strict=True)
+        },
+        {"kind": ["agreement", "consistency"]},
+        {"people": n, "sessions": k, "ci_prob": ci_prob},
+    )
+    return with_notices(result, notices(values))
+
+
+def people_by_session(values: xr.DataArray, subject: str, session: str) -> Floats:
+    """Values of people (rows) in sessions (columns), without people who lack one."""
+    for name in (subject, session):
+        if name not in values.coords or values[name].dims != ("cell",):
+            step = (
+                nearest(name, [*map(str, values.coords)])
+                or "Count by it: by=['subject', 'session']."
+            )
+            raise InputError("values", f"no {name!r}", "a coordinate of the cells", step)
+    frame = pd.DataFrame(
+        {
+            "row": values[subject].to_numpy(),
+            "column": values[session].to_numpy(),
+            "value": values.to_numpy().astype(float),
+        }
+    )
+    if frame.duplicated(["row", "column"]).any():
+        allowed = "one value for each person and session"
+        raise InputError("values", "several values of a person in a session", allowed)
+    grid = frame.pivot(index="row", columns="column", values="value").to_numpy()
+    grid = grid[np.isfinite(grid).all(axis=1)]
+    if len(grid) < FEWEST - 1 or grid.shape[1] < FEWEST - 2:
+        got = f"{len(grid)} people with values in all of {grid.shape[1]} sessions"
+        raise InputError("values", got, "three people or more, and two sessions or more")
+    return grid

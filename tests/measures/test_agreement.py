@@ -1,0 +1,147 @@
+"""Reliability: published intraclass correlations, and halves of people whose truth is known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import pearsonr
+
+import hmetad
+from hmetad import InputError, simulate_counts
+from hmetad.measures import auroc2, icc, split_half
+
+# Shrout & Fleiss (1979), Table 2: six people, four judges.
+SCORES = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+
+
+def sessions(table):
+    """Values of people by session, as cells."""
+    table = np.asarray(table, dtype=float)
+    n, k = table.shape
+    coords = {
+        "subject": ("cell", np.repeat(np.arange(n), k)),
+        "session": ("cell", list(range(k)) * n),
+    }
+    return xr.DataArray(table.ravel(), coords, "cell", "m_ratio")
+
+
+def test_intraclass_correlations_are_the_published_ones():
+    found = icc(sessions(SCORES))
+    # The coefficients are printed in the paper; intervals are those of R's psych::ICC.
+    agreement, consistency = (found.sel(kind=kind) for kind in ("agreement", "consistency"))
+    assert agreement["icc"].item() == pytest.approx(0.29, abs=0.005)
+    assert consistency["icc"].item() == pytest.approx(0.71, abs=0.005)
+    assert agreement["icc_lower"].item() == pytest.approx(0.019, abs=0.0005)
+    assert agreement["icc_upper"].item() == pytest.approx(0.76, abs=0.005)
+    assert consistency["icc_lower"].item() == pytest.approx(0.34, abs=0.005)
+    assert consistency["icc_upper"].item() == pytest.approx(0.95, abs=0.005)
+    assert found.attrs["people"] == 6
+
+
+def test_intervals_of_intraclass_correlations_hold_the_truth():
+    rng = np.random.default_rng(1)
+    n, k, reps, held = 30, 2, 600, np.zeros(2)
+    # Variances 1 of people, 1 of error: ICC .5, without a difference between sessions.
+    for _ in range(reps):
+        table = rng.normal(size=(n, 1)) + rng.normal(size=(n, k))
+        found = icc(sessions(table))
+        held += ((found["icc_lower"] < 0.5) & (found["icc_upper"] > 0.5)).values
+    assert (abs(held / reps - 0.95) < 4 * np.sqrt(0.95 * 0.05 / reps)).all()
+
+
+def test_people_without_a_session_are_left_out():
+    values = sessions(SCORES)
+    values[0] = np.nan
+    found = icc(values)
+    assert found.attrs["people"] == 5
+    xr.testing.assert_allclose(found, icc(sessions(SCORES[1:])))
+
+
+def people(n, seed, **more):
+    rng = np.random.default_rng(seed)
+    given = {"dprime": rng.normal(1.5, 0.4, n), "c": rng.normal(0, 0.3, n), **more}
+    return {**given, "coords": {"subject": range(n)}}
+
+
+def type1_and_2(table):
+    return hmetad.sdt(table, correction="loglinear")[["dprime", "c"]].assign(auroc2=auroc2(table))
+
+
+def test_the_reliability_of_a_test_is_its_correlation_with_another():
+    # Truth: two tests of 200 trials of the same 20,000 people.
+    tests = [type1_and_2(simulate_counts(**people(20_000, 5), trials=200, seed=s)) for s in (1, 2)]
+    rows = []
+    for seed in range(12):
+        counts = simulate_counts(**people(100, 10 + seed), trials=200, seed=seed)
+        found = split_half(counts, type1_and_2, n=20, seed=seed).sel(group="all")
+        rows.append(found["reliability"].values)
+        assert (found["reliability_lower"] < found["reliability"]).all()
+        assert (found["reliability"] < found["reliability_upper"]).all()
+        assert (found["people"] == 100).all()
+    error = np.std(rows, axis=0) / np.sqrt(len(rows))
+    for place, name in enumerate(["dprime", "c", "auroc2"]):
+        truth = pearsonr(tests[0][name], tests[1][name])[0]
+        assert abs(np.mean(rows, axis=0)[place] - truth) < 4 * error[place] + 0.01
+
+
+def test_groups_are_correlated_by_themselves_and_covariates_are_no_groups():
+    rng = np.random.default_rng(3)
+    d = np.concatenate([rng.normal(1.5, 0.6, 40), np.full(40, 1.5)])
+    coords = {"subject": [*range(40)] * 2, "task": ["x"] * 40 + ["y"] * 40}
+    age = rng.uniform(20, 60, 80)
+    counts = simulate_counts(d, trials=300, coords=coords, covariates={"age": age}, seed=1)
+    found = split_half(counts, hmetad.sdt, n=20, seed=1)["reliability"].sel(quantity="dprime")
+    assert found["group"].values.tolist() == ["x", "y"]
+    assert found.sel(group="x") > 0.8
+    # People who are all alike have no reliability, however good the test.
+    assert abs(found.sel(group="y")) < 0.5
+
+
+def test_halves_share_no_trial_and_keep_the_stimuli():
+    counts = simulate_counts([1.0], trials=101, coords={"subject": [1]}, seed=1)
+    seen = []
+
+    def look(table):
+        seen.append(table.transpose("cell", "draw", ...).values)
+        return table.sum(["stimulus", "response", "rating"]).astype(float).rename("trials")
+
+    split_half(counts, look, n=50, seed=1)
+    first, second = seen
+    assert (first + second == counts.values[:, None]).all()
+    sides = first.sum(axis=(-2, -1))
+    assert {*sides[..., 0].ravel()} == {25, 26}
+    assert {*sides[..., 1].ravel()} == {25}
+
+
+def test_a_seed_gives_the_same_answer_and_few_people_none():
+    counts = simulate_counts(**people(10, 1), trials=100, seed=1)
+    same = [split_half(counts, hmetad.sdt, n=5, seed=4) for _ in range(2)]
+    assert same[0].identical(same[1])
+    few = split_half(counts.isel(cell=slice(3)), hmetad.sdt, n=5, seed=4)
+    assert few["reliability"].isnull().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"subject": "person"}, "subject: got 'person'"),
+        ({"n": 0}, "n: got 0"),
+        ({"statistic": lambda t: t.sum("draw")}, "keeps its dims"),
+        ({"counts": "half"}, "no whole numbers"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(options, said):
+    counts = simulate_counts(**people(5, 1), trials=100, seed=1)
+    if options.get("counts") == "half":
+        options = {"counts": counts + 0.5}
+    with pytest.raises(InputError, match=said):
+        split_half(**{"counts": counts, "statistic": hmetad.sdt, "n": 5, **options})
+
+
+def test_what_are_no_sessions_is_refused():
+    values = sessions(SCORES)
+    with pytest.raises(InputError, match="session"):
+        icc(values.drop_vars("session"))
+    with pytest.raises(InputError, match="several values"):
+        icc(values.assign_coords(session=("cell", [1] * 24)))
+    with pytest.raises(InputError, match="three people"):
+        icc(sessions(SCORES[:2]))
