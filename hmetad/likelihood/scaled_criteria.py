@@ -12,8 +12,7 @@ mean 1, and q is the SD of its logarithm:
 This is the lognormal meta noise of Shekhar & Rahnev (2021), q = σ, and CASANDRE of Boundy-Singer
 et al. (2023) with q = √log(1 + σ²), in one: they are the same likelihood.
 
-The expectations are trapezoidal sums over z, all edges of a cell at once. Areas for which these
-have too few digits are computed one by one in `hmetad.likelihood.scaled_tails`.
+The expectations are those of `hmetad.likelihood.scaled_sums`.
 """
 
 import math
@@ -22,27 +21,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.likelihood.scaled_information import expected_information
+from hmetad.likelihood.scaled_sums import (
+    CHUNK,
+    SMALL,
+    fill_sums,
+    log_area_and_slopes,
+    response_area,
+    step_level,
+)
 from hmetad.likelihood.scaled_tails import log_scaled_area
-from hmetad.likelihood.tails import FAR, SQRT_2PI, compiled, fill_tails, mills
+from hmetad.likelihood.tails import compiled
 
 __all__ = [
     "Gradient",
     "evaluate",
     "evaluate_in_model",
+    "expected_information",
     "log_likelihood_and_gradient",
     "log_probabilities",
 ]
 
 type Floats = NDArray[np.float64]
-
-# Sums over z have errors of about 1e-16. Where areas are smaller than this, that is too much.
-SMALL = 1e-5
-# The sums run to ±REACH with a step from this list, and are taken in blocks of CHUNK nodes.
-REACH = 8.4
-STEPS = 0.75 * 0.85 ** np.arange(24)
-SIDES = np.ceil(REACH / STEPS).astype(np.int64)
-DIGITS = 34.0
-CHUNK = 16
 
 
 class Gradient(NamedTuple):
@@ -86,10 +86,6 @@ def log_likelihood_and_gradient(
     (array([-121.217562]), array([3.618823]))
     """
     return Gradient(*evaluate(counts, d, c, q, t))
-
-
-# Of each cell there are 4(K - 1) edges, in the order stimulus, response, distance. Of each edge
-# y = t·L - h there are four sums: of 1 - Φ(y), of φ(y), of φ(y)·L and of φ(y)·L·(z - q).
 
 
 @compiled
@@ -157,8 +153,7 @@ def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
         for row in range(4):
             response = row % 2
             h = (2.0 * response - 1) * ((row // 2 - 0.5) * d[i] - c[i])
-            tail = math.exp(-h * h / 2) / SQRT_2PI * mills(abs(h))
-            inside = 1 - tail if h > 0 else tail
+            inside = response_area(h)
             for k in range(inner + 1):
                 outside = edges[0, row * inner + k] if k < inner else 0.0
                 area, inside = inside - outside, outside
@@ -169,75 +164,6 @@ def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
                 else:
                     log_p[i, row // 2, response, k] = math.log(area)
     return log_p
-
-
-@compiled
-def step_level(d: float, c: float, q: float) -> int:
-    """Place in `STEPS` of the largest step that is fine enough, or -1 where none is.
-
-    At z + iη the integrand is at most exp(η²/2 + h²·sin²(qη)/(2·cos(2qη))) as long as qη < π/4,
-    and the sum's error is that times exp(-2πη/step).
-    """
-    h = abs(d) / 2 + abs(c)
-    if not h <= FAR:
-        return -1
-    step = 0.0
-    for eta in (
-        min(7.0, 0.55 / max(abs(q), 1e-9)),
-        min(min(7.0, 0.55 / max(abs(q), 1e-9)), 7.0 / math.sqrt(1 + q * q * h * h)),
-    ):
-        turn = q * eta
-        growth = eta * eta / 2 + (h * math.sin(turn)) ** 2 / (2 * math.cos(2 * turn))
-        step = max(step, 2 * math.pi * eta / (DIGITS + growth))
-    for level in range(len(STEPS)):
-        if STEPS[level] <= step:
-            return level
-    return -1
-
-
-@compiled
-def fill_sums(
-    i: int,
-    level: int,
-    d: Floats,
-    c: Floats,
-    q: Floats,
-    t: Floats,
-    edges: Floats,
-    y: Floats,
-    density: Floats,
-    signed: Floats,
-    below: Floats,
-    room: Floats,
-) -> None:
-    """The four sums of every edge of a cell."""
-    inner, per_node = t.shape[2], edges.shape[1]
-    step, side_nodes = STEPS[level], SIDES[level]
-    edges[:] = 0.0
-    scale, ratio = math.exp(-q[i] * (side_nodes * step + q[i] / 2)), math.exp(q[i] * step)
-    weights, scales, places = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    for start in range(-side_nodes, side_nodes + 1, CHUNK):
-        number = min(CHUNK, side_nodes + 1 - start)
-        for j in range(number):
-            z = (start + j) * step
-            weights[j] = step * math.exp(-z * z / 2) / SQRT_2PI
-            scales[j], places[j] = scale, z - q[i]
-            scale *= ratio
-            e = j * per_node
-            for row in range(4):
-                h = (2.0 * (row % 2) - 1) * ((row // 2 - 0.5) * d[i] - c[i])
-                for k in range(inner):
-                    y[e] = min(t[i, row % 2, k] * scales[j] - h, FAR)
-                    e += 1
-        fill_tails(number * per_node, y, density, signed, below, room)
-        for j in range(number):
-            first, weight = j * per_node, weights[j]
-            by_scale, by_spread = weight * scales[j], weight * scales[j] * places[j]
-            for e in range(per_node):
-                edges[0, e] += weight * (signed[first + e] + below[first + e])
-                edges[1, e] += weight * density[first + e]
-                edges[2, e] += by_scale * density[first + e]
-                edges[3, e] += by_spread * density[first + e]
 
 
 @compiled
@@ -257,31 +183,17 @@ def add_row(
     levels = counts.shape[3]
     value = by_h = by_q = 0.0
     at = (2 * stimulus + response) * (levels - 1)
-    density = math.exp(-h * h / 2) / SQRT_2PI
-    tail = density * mills(abs(h))
-    inside = 1 - tail if h > 0 else tail
+    inside = response_area(h)
     for k in range(levels):
         n = counts[i, stimulus, response, k]
         outside = edges[0, at + k] if k < levels - 1 else 0.0
         area, inside = inside - outside, outside
         if n == 0:
             continue
-        lower = t[i, response, k - 1] if k > 0 else 0.0
-        upper = t[i, response, k] if k < levels - 1 else math.inf
-        if not is_summed or area < SMALL:
-            log_area, to_h, to_lower, to_upper, to_q = log_scaled_area(h, lower, upper, q[i])
-            value += n * log_area
-        else:
-            value += n * math.log(area)
-            to_h, to_lower, to_upper, to_q = density / area, 0.0, 0.0, 0.0
-            if k > 0:
-                to_h = edges[1, at + k - 1] / area
-                to_lower = -edges[2, at + k - 1] / area
-                to_q = -lower * edges[3, at + k - 1] / area
-            if k < levels - 1:
-                to_h -= edges[1, at + k] / area
-                to_upper = edges[2, at + k] / area
-                to_q += upper * edges[3, at + k] / area
+        log_area, to_h, to_lower, to_upper, to_q = log_area_and_slopes(
+            area, k, at, levels, h, q[i], t[i, response], is_summed, edges
+        )
+        value += n * log_area
         by_h += n * to_h
         by_q += n * to_q
         if k > 0:

@@ -16,8 +16,8 @@ from hmetad.counts.table import cell_labels
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.scoring import penalised_modes
-from hmetad.mle.unit_maximum import UnitMaximum, maximise_unit
-from hmetad.mle.units import Unit, units_of
+from hmetad.mle.unit_maximum import UnitMaximum, maximise_units
+from hmetad.mle.units import AlikeUnits, Unit, alike_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_of
 from hmetad.results import attrs_of
 from hmetad.specs.design import cell_table
@@ -29,11 +29,14 @@ from hmetad.threads import in_threads
 __all__ = ["fit_card"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 # How far starts lie from the first one, in standard deviations of the priors.
 SPREAD = 1.5
 # Of the differences that give derivatives of quantities by coefficients.
 DIFFERENCE = 1e-5
+# Units that are worked on together, in a thread.
+TOGETHER = 128
 # Starts keep these from the counts.
 FROM_COUNTS = ("dprime", "c", "first_gap", "log_gap")
 
@@ -75,14 +78,25 @@ def fit_card(
     modes = penalised_modes(table, spec.record, given).values
     units = units_of(spec, designs, given, table)
     seeds = np.random.SeedSequence(seed).spawn(len(units))
+    parts = alike_units(units, TOGETHER)
 
-    def work(k: int) -> UnitMaximum:
-        points = starting_points(units[k], units[k].coefficients(modes), starts, seeds[k])
-        return maximise_unit(units[k], points)
+    def work(part: tuple[Integers, AlikeUnits]) -> list[UnitMaximum]:
+        points = [
+            starting_points(units[k], units[k].coefficients(modes), starts, seeds[k])
+            for k in part[0]
+        ]
+        return maximise_units(part[1], np.stack(points))
 
-    found = in_threads(work, range(len(units)))
+    maxima = in_threads(work, parts)
+    by_place = {
+        place: one
+        for (places, _), own_maxima in zip(parts, maxima, strict=True)
+        for place, one in zip(places.tolist(), own_maxima, strict=True)
+    }
+    found = [by_place[place] for place in range(len(units))]
     labels = unit_labels(own, units)
-    result = label_cells(own, units, found).assign(label_units(own, units, found, labels))
+    estimates = label_cells(own, [part for _, part in parts], maxima)
+    result = estimates.assign(label_units(own, units, found, labels))
     unit = np.empty(own.sizes["cell"], dtype=object)
     for label, one in zip(labels, units, strict=True):
         unit[one.cells] = label
@@ -124,25 +138,28 @@ def starting_points(unit: Unit, first: Floats, number: int, seed: np.random.Seed
     return points[: max(number, 1)]
 
 
-def label_cells(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> xr.Dataset:
+def label_cells(
+    counts: xr.DataArray, parts: list[AlikeUnits], maxima: list[list[UnitMaximum]]
+) -> xr.Dataset:
     """Quantities of the cells with standard errors, by the delta method."""
-    likelihood, cells = units[0].likelihood, counts.sizes["cell"]
+    likelihood, cells = parts[0].likelihood, counts.sizes["cell"]
     coords = {name: own for name, own in counts.coords.items() if own.dims == ("cell",)}
     refuse_same_names(coords, likelihood.results)
     values: dict[str, Floats] = {}
-    for unit, one in zip(units, found, strict=True):
-        estimates = unit.quantities(one.point)
+    for units, found in zip(parts, maxima, strict=True):
+        points = np.stack([one.point for one in found])
+        covariance = np.stack([one.covariance for one in found])
+        estimates = units.quantities(points)
         ends = [
-            (unit.quantities(one.point + step), unit.quantities(one.point - step))
-            for step in DIFFERENCE * np.eye(len(one.point))
+            (units.quantities(points + step), units.quantities(points - step))
+            for step in DIFFERENCE * np.eye(points.shape[1])
         ]
         for name in likelihood.results:
-            own = np.asarray(estimates[name], dtype=float)
             slopes = np.stack([(a[name] - b[name]) / (2 * DIFFERENCE) for a, b in ends], axis=-1)
-            se = np.sqrt(np.einsum("...i,ij,...j->...", slopes, one.covariance, slopes))
-            for key, part in ((name, own), (f"{name}_se", se)):
-                whole = values.setdefault(key, np.full((cells, *own.shape[1:]), np.nan))
-                whole[unit.cells] = part
+            se = np.sqrt(np.einsum("u...i,uij,u...j->u...", slopes, covariance, slopes))
+            for key, part in ((name, estimates[name]), (f"{name}_se", se)):
+                whole = values.setdefault(key, np.full((cells, *part.shape[2:]), np.nan))
+                whole[units.cells] = part
     result = xr.Dataset(coords=coords)
     for name, quantity in likelihood.results.items():
         dims = ("cell", *quantity.dims)

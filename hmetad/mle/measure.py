@@ -17,6 +17,8 @@ from hmetad.results import attrs_of
 __all__ = ["measure"]
 
 NOISE = ("meta_noise", "meta_noise_se", "meta_uncertainty", "meta_uncertainty_se")
+# Its likelihood has one maximum in all cases that were seen.
+NOISE_STARTS = 3
 FITTED = ("meta_d", "meta_d_se", "m_ratio", "m_ratio_se", "log_m", "log_m_se")
 
 
@@ -90,7 +92,7 @@ def measure(
         own = {"meta_d_excess": excess.assign_attrs(attrs_of("meta_d_excess", "measure"))}
         found = with_notices(found.assign({**fitted[list(FITTED)], **own}), notices(fitted))
     if meta_noise:
-        fitted = fit_mle(counts, "lognormal_noise", correction=correction)
+        fitted = fit_mle(counts, "lognormal_noise", correction=correction, starts=NOISE_STARTS)
         noise = fitted[list(NOISE)].drop_vars("of_unit")
         found = with_notices(found.assign(noise.data_vars), notices(fitted))
     if errors:

@@ -36,6 +36,8 @@ FARTHEST_WITHOUT = 3.0
 SMALL_DPRIME = 0.01
 # Of central differences: the cube root of double precision.
 DIFFERENCE = 6e-6
+# Points at which a function is asked for together.
+AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -131,20 +133,26 @@ class CellLikelihood:
 
     def score_and_information(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Gradient of ℓ, (cells, parameters), and expected information of each cell."""
-        trials = self.counts.sum(axis=(2, 3))
         if self.likelihood.kernel and hasattr(kernel(self.likelihood), "expected_information"):
-            arguments = self.arguments(vectors)
-            _, *partials = kernel(self.likelihood).evaluate(self.counts, *arguments)
+            _, *partials = kernel(self.likelihood).evaluate(self.counts, *self.arguments(vectors))
             by_argument = join_arrays(partials)
-            information = kernel(self.likelihood).expected_information(trials, *arguments)
-            slopes = slopes_of(lambda x: join_arrays(self.arguments(x)), vectors)
+            slopes = slopes_of(joined_arguments, self, vectors)
             gradient = np.einsum("inp,in->ip", slopes, by_argument)
-            return gradient, slopes.transpose(0, 2, 1) @ information @ slopes
-        log_p = self.log_outcomes(vectors)
-        slopes = slopes_of(self.log_outcomes, vectors)
+            return gradient, self.expected_information(vectors, slopes)
+        log_p, trials = self.log_outcomes(vectors), self.counts.sum(axis=(2, 3))
+        slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
         expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // 2, axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
         return gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
+
+    def expected_information(self, vectors: Floats, slopes: Floats | None = None) -> Floats:
+        """Expected information, from that of the kernel and slopes of its arguments."""
+        arguments = self.arguments(vectors)
+        if slopes is None:
+            slopes = slopes_of(joined_arguments, self, vectors)
+        trials = self.counts.sum(axis=(2, 3))
+        information = kernel(self.likelihood).expected_information(trials, *arguments)
+        return slopes.transpose(0, 2, 1) @ information @ slopes
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
@@ -254,15 +262,24 @@ def climb(
     return best, reached
 
 
-def slopes_of(function: Callable[[Floats], Floats], vectors: Floats) -> Floats:
-    """Derivatives (cells, outputs, parameters) of a function of vectors, by central differences."""
-    columns = []
-    for j in range(vectors.shape[1]):
-        shift = np.zeros(vectors.shape[1])
-        shift[j] = DIFFERENCE
-        rise = function(vectors + shift) - function(vectors - shift)
-        columns.append(rise / (2 * DIFFERENCE))
-    return np.stack(columns, axis=-1)
+def slopes_of(
+    function: Callable[[CellLikelihood, Floats], Floats], problem: CellLikelihood, vectors: Floats
+) -> Floats:
+    """Derivatives (cells, outputs, parameters) of a function of cells, by central differences."""
+    cells, size = vectors.shape
+    columns, each = list[Floats](), max(1, AT_ONCE // (2 * cells))
+    for start in range(0, size, each):
+        shifts = DIFFERENCE * np.eye(size)[start : start + each]
+        around = vectors[:, None] + np.concatenate([shifts, -shifts])
+        part = problem.of(np.repeat(np.arange(cells), 2 * len(shifts)))
+        found = function(part, around.reshape(-1, size)).reshape(cells, 2, len(shifts), -1)
+        columns.append((found[:, 0] - found[:, 1]) / (2 * DIFFERENCE))
+    return np.concatenate(columns, axis=1).transpose(0, 2, 1)
+
+
+def joined_arguments(problem: CellLikelihood, vectors: Floats) -> Floats:
+    """Arguments of the probabilities side by side, (cells, numbers)."""
+    return join_arrays(problem.arguments(vectors))
 
 
 def join_arrays(arrays: list[Floats]) -> Floats:

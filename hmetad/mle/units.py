@@ -4,7 +4,7 @@ Count table and ModelSpec → Units: sets of cells that share coefficients, such
 of a person. Nothing is shared between units, so each is maximised by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -20,7 +20,7 @@ from hmetad.mle.scoring import CellLikelihood
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Unit", "column_shapes", "units_of"]
+__all__ = ["AlikeUnits", "Unit", "alike_units", "column_shapes", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -68,35 +68,13 @@ class Unit:
         number, cells = len(points), len(self.cells)
         rows = self.parameters(points).reshape(number * cells, -1)
         counts = np.tile(self.counts, (number, 1, 1, 1))
-        slopes = np.zeros(rows.shape if is_sloped else (0, 0))
-        if self.likelihood.density:
-            module = import_module(self.likelihood.density)
-            value = np.zeros(len(rows))
-            codes = np.array(module.choices(self.likelihood), np.int64)
-            module.add_value_and_gradient(rows, counts, codes, value, slopes)
-        else:
-            given = {name: np.tile(own, number) for name, own in self.given.items()}
-            part = CellLikelihood(self.likelihood, counts, given)
-            value = part.value(rows)
-            slopes = part.score_and_information(rows)[0] if is_sloped else slopes
+        given = {name: np.tile(own, number) for name, own in self.given.items()}
+        value, slopes = evaluate_cells(self.likelihood, rows, counts, given, is_sloped=is_sloped)
         return value.reshape(number, cells).sum(axis=1), slopes
 
     def parameters(self, points: Floats) -> Floats:
         """Parameters (n, cells, columns) at points (n, coefficients)."""
         return self.offsets + np.einsum("ckf,nf->nck", self.matrix, points)
-
-    def quantities(self, point: Floats) -> dict[str, Any]:
-        """Quantities of the cells by name, at one point."""
-        shapes = column_shapes(self.likelihood, self.counts.shape[-1])
-        values, start = dict[str, Any](self.given), 0
-        rows = self.parameters(point[None])[0]
-        own = {p.variable for p in self.likelihood.parameters}
-        for name, shape in shapes.items():
-            stop = start + int(np.prod(shape, dtype=int))
-            if name in own:
-                values[name] = rows[:, start:stop].reshape(len(rows), *shape)
-            start = stop
-        return self.likelihood.derived(values)
 
     def coefficients(self, values: Mapping[str, Floats]) -> Floats:
         """Coefficients nearest to values of the parameters in the cells, by variable."""
@@ -109,6 +87,139 @@ class Unit:
         target = np.hstack(rows) - self.offsets
         flat = self.matrix.reshape(-1, self.matrix.shape[-1])
         return np.linalg.lstsq(flat, target.ravel())[0]
+
+
+@dataclass(frozen=True)
+class AlikeUnits:
+    """Units with as many cells and the same coefficients each, so that they are computed together.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    cells : array of int, shape (units, cells)
+    counts : array, shape (units, cells, 2, 2, K)
+    given : mapping of str to array, shape (units, cells)
+    matrix : array, shape (units, cells, columns, coefficients)
+    offsets : array, shape (units, cells, columns)
+    names : tuple of str
+        Parameter of each coefficient.
+    """
+
+    likelihood: Likelihood
+    cells: Integers
+    counts: Floats
+    given: Mapping[str, Floats]
+    matrix: Floats
+    offsets: Floats
+    names: tuple[str, ...]
+
+    def value_and_gradient(self, points: Floats, unit: Integers) -> tuple[Floats, Floats]:
+        """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients) of units (n,)."""
+        matrix, cells = self.matrix[unit], self.cells.shape[1]
+        rows = self.parameters(points, unit)
+        value, slopes = evaluate_cells(
+            self.likelihood,
+            rows.reshape(len(points) * cells, -1),
+            np.ascontiguousarray(self.counts[unit]).reshape(-1, *self.counts.shape[2:]),
+            {name: own[unit].ravel() for name, own in self.given.items()},
+            is_sloped=True,
+        )
+        gradient = slopes.reshape(rows.shape)[..., None, :] @ matrix
+        return value.reshape(-1, cells).sum(axis=1), gradient[..., 0, :].sum(axis=1)
+
+    @property
+    def has_information(self) -> bool:
+        """Whether the expected information is computed without differences of gradients."""
+        parameters = self.likelihood.parameters
+        own = [p.variable for p in parameters]
+        module = import_module(self.likelihood.kernel) if self.likelihood.kernel else None
+        return (
+            hasattr(module, "expected_information")
+            and own == [*column_shapes(self.likelihood, self.counts.shape[-1])]
+            and not any(p.prior_centre for p in parameters)
+        )
+
+    def expected_information(self, points: Floats, unit: Integers) -> Floats:
+        """Expected information (n, coefficients, coefficients) at points of units (n,)."""
+        matrix, cells = self.matrix[unit], self.cells.shape[1]
+        rows = self.parameters(points, unit)
+        counts = np.ascontiguousarray(self.counts[unit]).reshape(-1, *self.counts.shape[2:])
+        given = {name: own[unit].ravel() for name, own in self.given.items()}
+        part = CellLikelihood(self.likelihood, counts, given)
+        found = part.expected_information(rows.reshape(len(points) * cells, -1))
+        by_cell = found.reshape(*rows.shape, rows.shape[-1])
+        return (matrix.swapaxes(-1, -2) @ by_cell @ matrix).sum(axis=1)
+
+    def parameters(self, points: Floats, unit: Integers) -> Floats:
+        """Parameters (n, cells, columns) at points (n, coefficients) of units (n,)."""
+        return self.offsets[unit] + (self.matrix[unit] @ points[:, None, :, None])[..., 0]
+
+    def quantities(self, points: Floats) -> dict[str, Floats]:
+        """Quantities (units, cells, …) by name, at a point of each unit."""
+        shapes = column_shapes(self.likelihood, self.counts.shape[-1])
+        values: dict[str, Any] = {name: own.ravel() for name, own in self.given.items()}
+        number, start = self.cells.size, 0
+        rows = self.parameters(points, np.arange(len(points))).reshape(number, -1)
+        own = {p.variable for p in self.likelihood.parameters}
+        for name, shape in shapes.items():
+            stop = start + int(np.prod(shape, dtype=int))
+            if name in own:
+                values[name] = rows[:, start:stop].reshape(number, *shape)
+            start = stop
+        found = self.likelihood.derived(values).items()
+        return {
+            name: np.asarray(value, dtype=float).reshape(*self.cells.shape, *np.shape(value)[1:])
+            for name, value in found
+        }
+
+
+def alike_units(units: Sequence[Unit], most: int) -> list[tuple[Integers, AlikeUnits]]:
+    """Units alike with their places in a list, at most so many together."""
+    places: dict[tuple[tuple[int, ...], tuple[str, ...]], list[int]] = {}
+    for place, unit in enumerate(units):
+        places.setdefault((unit.matrix.shape, unit.names), []).append(place)
+    parts = [
+        np.array(own[start : start + most])
+        for own in places.values()
+        for start in range(0, len(own), most)
+    ]
+    return [(part, stack_units([units[place] for place in part])) for part in parts]
+
+
+def stack_units(units: Sequence[Unit]) -> AlikeUnits:
+    """Arrays of units that are alike, with a dim for the units."""
+    first = units[0]
+    return AlikeUnits(
+        first.likelihood,
+        np.stack([unit.cells for unit in units]),
+        np.stack([unit.counts for unit in units]),
+        {name: np.stack([unit.given[name] for unit in units]) for name in first.given},
+        np.stack([unit.matrix for unit in units]),
+        np.stack([unit.offsets for unit in units]),
+        first.names,
+    )
+
+
+def evaluate_cells(
+    likelihood: Likelihood,
+    rows: Floats,
+    counts: Floats,
+    given: Mapping[str, Floats],
+    *,
+    is_sloped: bool,
+) -> tuple[Floats, Floats]:
+    """ℓ of cells (n,) from their parameters (n, columns), and its slopes, if asked for."""
+    slopes = np.zeros(rows.shape if is_sloped else (0, 0))
+    if likelihood.density:
+        module = import_module(likelihood.density)
+        value = np.zeros(len(rows))
+        codes = np.array(module.choices(likelihood), np.int64)
+        module.add_value_and_gradient(rows, counts, codes, value, slopes)
+    else:
+        part = CellLikelihood(likelihood, counts, given)
+        value = part.value(rows)
+        slopes = part.score_and_information(rows)[0] if is_sloped else slopes
+    return value, slopes
 
 
 def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:

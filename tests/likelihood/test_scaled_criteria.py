@@ -11,7 +11,12 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from hmetad.likelihood import linear_gaussian
-from hmetad.likelihood.scaled_criteria import SMALL, evaluate, log_likelihood_and_gradient
+from hmetad.likelihood.scaled_criteria import (
+    evaluate,
+    expected_information,
+    log_likelihood_and_gradient,
+)
+from hmetad.likelihood.scaled_sums import SMALL
 from hmetad.likelihood.scaled_tails import log_scaled_area
 
 DISTANCES = np.array([[0.6, 1.4], [0.7, 1.5]])
@@ -268,3 +273,25 @@ def test_areas_beyond_the_farthest_edges_are_finite_and_right(distance, q):
     found = log_scaled_area(h, distance, math.inf, q)
     assert found[0] == pytest.approx(expected, rel=1e-12)
     assert all(map(math.isfinite, found))
+
+
+def test_expected_information_is_the_mean_curvature():
+    """-E ∂²ℓ: differences of the gradient where counts are those that the model expects."""
+    at = by_cell(d=1.2, c=0.3, q=0.6, t=DISTANCES)
+    trials = np.array([[300.0, 200.0]])
+    p = np.exp(log_probabilities(1.2, 0.3, 0.6, DISTANCES))
+    counts = (trials[0][:, None, None] * p)[None]
+    point = np.concatenate([np.ravel(x) for x in at.values()])
+
+    def gradient(x):
+        return np.concatenate(
+            [
+                np.ravel(part)
+                for part in evaluate(counts, x[:1], x[1:2], x[2:3], x[3:].reshape(1, 2, 2))[1:]
+            ]
+        )
+
+    steps = 1e-5 * np.eye(len(point))
+    bend = [(gradient(point - step) - gradient(point + step)) / 2e-5 for step in steps]
+    found = expected_information(trials, *at.values())[0]
+    np.testing.assert_allclose(found, np.array(bend), rtol=1e-6, atol=1e-6 * np.abs(found).max())
