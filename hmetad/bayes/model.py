@@ -4,6 +4,8 @@ Problem → pm.Model. Every parameter of the likelihood is written per cell, fre
 predictor; what follows from parameters is what the likelihood's record says, in PyTensor.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
@@ -17,8 +19,10 @@ from hmetad.bayes.observe import observe
 from hmetad.bayes.predictors import linear_predictor
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.likelihood.arrays import Arrays, tensor_arrays
+from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Parameter, dim_labels
-from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec, spec_of, with_changes
 
 __all__ = ["build_model", "initial_values", "pymc_model", "rebuild_model"]
 
@@ -26,15 +30,23 @@ type Known = dict[str, TensorVariable]
 
 
 @check_inputs(skip=("counts",))
-def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
+def build_model(
+    counts: xr.DataArray,
+    model: str | ModelSpec = "individual",
+    *,
+    formula: str | Mapping[str, str] | None = None,
+    priors: Mapping[str, Prior] | None = None,
+) -> pm.Model:
     """Build the PyMC model of a card for a count table.
 
     Parameters
     ----------
     counts : DataArray
         Count table, dims (cell, stimulus, response, rating), K ≥ 2.
-    spec : ModelSpec
-        A model card.
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned.
+    formula, priors : optional
+        In place of the card's, as in `hmetad.fit`.
 
     Returns
     -------
@@ -52,12 +64,12 @@ def build_model(counts: xr.DataArray, spec: ModelSpec) -> pm.Model:
 
     Examples
     --------
-    >>> from hmetad.specs.loading import load_model
     >>> from hmetad.counts.table import from_nr
     >>> counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
-    >>> sorted(v.name for v in build_model(counts, load_model("individual")).free_RVs)
+    >>> sorted(v.name for v in build_model(counts, "individual").free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
+    spec = with_changes(as_model(model), formula=formula, priors=priors)
     return pymc_model(build_problem(counts, spec))
 
 

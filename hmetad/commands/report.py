@@ -11,7 +11,7 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import REPORTS, refuse_inputs, writable_file
+from hmetad.commands.arguments import REPORTS, parse_pairs, refuse_inputs, writable_file
 from hmetad.commands.fits import about_fits, fit_notices, read_fits
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
@@ -44,6 +44,10 @@ def report(
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "",
     question: Annotated[str, typer.Option(metavar="TEXT", help="What the page answers.")] = "",
+    label: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=WORDS", help="Words for columns and levels: group=Diagnosis."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole report as JSON.")
     ] = False,
@@ -55,17 +59,20 @@ def report(
     paths = fits_in(file)
     if path is not None:
         refuse_inputs(path, *paths.values())
+    labels = parse_pairs("--label", label) or {}
     fits = read_fits(paths)
     if len(fits) == 1:
         fit = next(iter(fits.values()))
-        page = hmetad.report.fit_report(fit, title=title, question=question, command=command_line())
+        page = hmetad.report.fit_report(
+            fit, title=title, question=question, command=command_line(), labels=labels
+        )
     else:
-        pages = {name: hmetad.report.fit_report(fit) for name, fit in fits.items()}
+        pages = {name: hmetad.report.fit_report(fit, labels=labels) for name, fit in fits.items()}
         page = hmetad.report.combine_reports(title or f"Fits in {file.name}", pages)
     if path is not None:
         page.save(path)
     if as_json:
-        give(whole(page, fits, paths), "json", [] if path is None else [path])
+        give(whole(page, fits, paths, labels), "json", [] if path is None else [path])
     else:
         say(f"Written: {path}")
 
@@ -77,12 +84,23 @@ def fits_in(file: Path) -> dict[str, Path]:
     return {path.stem: path for path in inside or [file]}
 
 
-def whole(page: "Report", fits: Mapping[str, "xr.DataTree"], paths: Mapping[str, Path]) -> Answer:
-    """The report as an answer: estimates of every fit, and all that is on the page."""
+def whole(
+    page: "Report",
+    fits: Mapping[str, "xr.DataTree"],
+    paths: Mapping[str, Path],
+    labels: Mapping[str, str],
+) -> Answer:
+    """The report as an answer: estimates and population of fits, and all that is on the page."""
     rows = [
         {"fit": name, **row}
         for name, fit in fits.items()
         for row in rows_of(hmetad.report.estimate_table(fit))
     ]
-    more = {**about_fits(fits, paths), "report": page.to_dict()}
+    population = [
+        {"fit": name, **row}
+        for name, fit in fits.items()
+        if hmetad.bayes.spec_of(fit).formula
+        for row in rows_of(hmetad.report.population_table(fit, labels=labels))
+    ]
+    more = {**about_fits(fits, paths), "population": population, "report": page.to_dict()}
     return Answer((Listing(rows, {}),), fit_notices(fits), more=more)

@@ -20,6 +20,8 @@ __all__ = ["changed_verdicts", "decision_blocks", "question_of"]
 
 type Fits = xr.DataTree | Mapping[str, xr.DataTree]
 
+# Contrasts whose estimates are shown under every choice.
+MOST_ESTIMATES = 20
 RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
     "Practical: where does the interval lie against the region of practical equivalence (ROPE), "
@@ -100,9 +102,32 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
     shown = frame[differ.any(axis=1)]
     counted = "; ".join(f"{name}: {int(differ[name].sum())}" for name in others)
     said = f"Verdicts that change, of {len(frame)}: {counted}."
-    blocks: list[Block] = [Prose("Sensitivity", (said,))]
+    blocks: list[Block] = [
+        Prose("Sensitivity", (said,)),
+        *estimates_by_choice({"as decided": made[0], **others}),
+    ]
     if len(shown):
         columns = {"label": "Contrast"} | {name: name for name in shown.columns[1:]}
         caption = "Verdicts that another choice changes."
         blocks.append(table_from_frame(shown, caption, columns=columns, name="sensitivity"))
     return blocks
+
+
+def estimates_by_choice(choices: Mapping[str, Decisions]) -> list[Block]:
+    """Mean and interval of each contrast under every choice, where they can be read."""
+    tables = {name: one.table() for name, one in choices.items()}
+    first = next(iter(tables.values()))
+    if len(first) > MOST_ESTIMATES:
+        return []
+    columns = {
+        name: [
+            f"{format_cell(row.mean, '.2f')} [{format_cell(row.lower, '.2f')}, "
+            f"{format_cell(row.upper, '.2f')}]"
+            for row in table.itertuples()
+        ]
+        for name, table in tables.items()
+    }
+    frame = first[["label"]].assign(**columns)
+    caption = f"Estimates of {symbol(next(iter(choices.values())).quantity)} under each choice."
+    headings = {"label": "Contrast"} | {name: name for name in columns}
+    return [table_from_frame(frame, caption, columns=headings, name="sensitivity-estimates")]

@@ -18,6 +18,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
+from hmetad.report.contents.population import population_blocks
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
@@ -56,6 +57,7 @@ def fit_report(
     sensitivity: Mapping[str, Decisions] | None = None,
     models: pd.DataFrame | None = None,
     command: str = "",
+    labels: Mapping[str, str] | None = None,
 ) -> Report:
     """Report of a fit, or of separate fits, with the decisions that were made about them.
 
@@ -77,10 +79,14 @@ def fit_report(
         What `compare_models` returned: which model predicts better, this one among them.
     command : str, optional
         Command line that makes it again.
+    labels : mapping of str to str, optional
+        Words for columns and their levels in the tables of the population and of the cells, as in
+        `population_table`.
 
     Returns
     -------
     Report
+        Of a model with formulas, the population comes before the cells.
 
     Raises
     ------
@@ -103,9 +109,11 @@ def fit_report(
     ]
     said = [notice for one in made for notice in notices(one.results)]
     if is_one:
-        blocks += fit_blocks(first, said, models, command)
+        blocks += fit_blocks(first, said, models, command, labels or {})
         return Report(title or heading, tuple(blocks), meta=about(first))
-    each = combine_reports("", {name: fit_report(one) for name, one in by_name.items()})
+    each = combine_reports(
+        "", {name: fit_report(one, labels=labels) for name, one in by_name.items()}
+    )
     blocks += [
         *notice_block(with_notices(xr.Dataset(), said)),
         *compared_models(models),
@@ -130,15 +138,20 @@ def named_fits(fits: Any) -> dict[str, xr.DataTree]:
 
 
 def fit_blocks(
-    fit: xr.DataTree, said: list[Notice], models: pd.DataFrame | None, command: str
+    fit: xr.DataTree,
+    said: list[Notice],
+    models: pd.DataFrame | None,
+    command: str,
+    labels: Mapping[str, str],
 ) -> list[Block]:
     """Blocks of one fit, after the decisions."""
     spec = spec_of(fit)
     predicted = predicted_counts(fit)
     return [
+        *population_blocks(fit, labels),
         *notice_block(with_notices(predicted, said)),
         *data_blocks(fit),
-        *estimate_blocks(fit),
+        *estimate_blocks(fit, labels),
         *check_blocks(predicted, spec.record.symbol),
         *compared_models(models),
         *method_blocks(fit, spec, command),

@@ -3,10 +3,14 @@
 Fit (DataTree) → blocks.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.bayes.predictive import MANY_OUTSIDE
 from hmetad.mle.measure import measure
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
@@ -16,13 +20,15 @@ from hmetad.report.contents.tables import convergence_table
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.cells import format_cell
-from hmetad.text.names import symbol
+from hmetad.text.names import in_percent, symbol
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
 
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
+# Rows of a table of cells that stay open after the population.
+UNFOLDED = 8
 METHOD = (
     "Counts were modelled by the card {card} of hmetad: {method} {draws} draws of {sampling}. "
     "Cells of one fit are compared draw by draw; verdicts follow Kruschke (2018)."
@@ -57,19 +63,31 @@ def data_blocks(fit: xr.DataTree) -> list[Block]:
         }
     )
     caption = "Data: trials, share of right ones and measures that need no model, by cell."
-    return [Prose("Data", ()), table_from_frame(frame, caption, name="data")]
+    table = table_from_frame(frame, caption, name="data")
+    return [Prose("Data", ()), replace(table, is_folded=is_folded(fit))]
 
 
-def estimate_blocks(fit: xr.DataTree) -> list[Block]:
+def is_folded(fit: xr.DataTree) -> bool:
+    """Whether tables of cells are folded away: where the population stands before them."""
+    return bool(spec_of(fit).formula) and fit["posterior"].sizes["cell"] > UNFOLDED
+
+
+def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     """d′, c, meta-d′ and M of every cell, and a forest of M where it can be read."""
     frame = estimate_table(fit)
+    frame["cell"] = [
+        " | ".join(labels.get(x, x) for x in own.split(" | ")) for own in frame["cell"]
+    ]
     columns = {"cell": "Cell"} | ({"response": "Response"} if "response" in frame else {})
     record = spec_of(fit).record
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
         Prose("Estimates", ("Posterior means with 95 % equal-tailed intervals.",)),
-        table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
+        replace(
+            table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
+            is_folded=is_folded(fit),
+        ),
     ]
     if 1 < len(frame) <= FOREST_ROWS:
         names = frame["cell"] + (" | " + frame["response"] if "response" in frame else "")
@@ -85,13 +103,20 @@ def estimate_blocks(fit: xr.DataTree) -> list[Block]:
 
 
 def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
-    """Observed and predicted ratings and type-2 ROC, of the cells that fit worst."""
+    """Observed and predicted ratings and type-2 ROC, of cells that leave the bands most."""
     order = np.argsort(-predicted["outside"].fillna(0).to_numpy(), kind="stable")[:SHOWN_CELLS]
     shown = predicted.isel(cell=np.sort(order))
     said = describe_fit(shown)
     which = ""
-    if predicted.sizes["cell"] > SHOWN_CELLS:
-        which = f" The {SHOWN_CELLS} cells that fit worst of {predicted.sizes['cell']} are shown."
+    cells, poor = predicted.sizes["cell"], int((predicted["outside"] > MANY_OUTSIDE).sum())
+    if cells > SHOWN_CELLS:
+        which = (
+            f" {poor} of {cells} cells leave the bands in more than {in_percent(MANY_OUTSIDE)} of "
+            f"their counts. The {SHOWN_CELLS} that leave them most are shown."
+            if poor
+            else f" None of the {cells} cells leaves the bands in more than "
+            f"{in_percent(MANY_OUTSIDE)} of its counts; {SHOWN_CELLS} are shown."
+        )
     captions: dict[Kind, str] = {
         "ratings": "Trials of each response and rating, observed and predicted.",
         "roc": "Type-2 ROC, observed and predicted.",

@@ -81,6 +81,8 @@ class Table:
         they are.
     decisions : Decisions, optional
         What the table shows, for the record that `Report.to_dict` gives.
+    is_folded : bool, optional
+        Whether a page shows its caption alone until it is opened.
 
     Raises
     ------
@@ -100,6 +102,7 @@ class Table:
     name: str = ""
     formats: tuple[tuple[str, str], ...] = ()
     decisions: Decisions | None = field(default=None, repr=False, compare=False)
+    is_folded: bool = False
 
     def __post_init__(self) -> None:
         refuse_text("columns", self.columns)

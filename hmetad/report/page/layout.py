@@ -29,6 +29,8 @@ SEVERITIES = ("info", "warning", "error")
 WIDE_TEXT = 24
 # Rows beyond which a page scrolls a table in its place, and a printed one is cut.
 LONG_TABLE = 60
+# Cells of a notice that are listed whole, and those that stand for a longer list.
+LONG_LIST, FIRST_CELLS = 8, 4
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,18 @@ class NoticeView:
     word: str
     sentence: str
     cells: tuple[str, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are more cells than are read at a time."""
+        return len(self.cells) > LONG_LIST
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Cells for a text that does not unfold, and how many more there are."""
+        if not self.is_long:
+            return self.cells
+        return (*self.cells[:FIRST_CELLS], f"and {len(self.cells) - FIRST_CELLS} more")
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,7 @@ class TableView:
     rows: tuple[tuple[CellView, ...], ...]
     note: str
     values: tuple[tuple[object, ...], ...]
+    is_folded: bool = False
     kind: str = "table"
 
     @property
@@ -274,6 +289,7 @@ def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
         rows,
         visible(block.note),
         csv_rows(block),
+        block.is_folded,
     )
 
 

@@ -1,0 +1,268 @@
+"""The population of a fit as a plain table: averages, effects, differences between people.
+
+Fit (DataTree) → data frame, one row per quantity.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hmetad.arguments import check_inputs, probability, with_posterior
+from hmetad.bayes.convergence import check_variable
+from hmetad.bayes.predict import predict
+from hmetad.errors import InputError
+from hmetad.plots import intervals
+from hmetad.plots.intervals import describe_intervals
+from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
+from hmetad.specs.design import Term, cell_table
+from hmetad.specs.designs import designs_of
+from hmetad.specs.formula import formula_columns
+from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.text.cells import format_cell
+from hmetad.text.names import symbol
+
+__all__ = ["population_blocks", "population_table"]
+
+SAID = (
+    "What holds of the population that the {groups} were drawn from: posterior means with 95 % "
+    "equal-tailed intervals. Where people differ in log M-ratio, the M-ratio of the population is "
+    "that of the median person."
+)
+# What a row says, and the draws of its quantity.
+type Row = tuple[dict[str, str], xr.DataArray]
+
+SAMPLES = ("chain", "draw")
+SHOWN = ("mean", "lower", "upper")
+COLUMNS = (
+    *("kind", "quantity", "term"),
+    *("mean", "sd", "lower", "upper", "rhat", "ess_bulk", "ess_tail", "variable"),
+)
+
+
+@check_inputs(fit=with_posterior, ci_prob=probability)
+def population_table(
+    fit: xr.DataTree, *, labels: Mapping[str, str] | None = None, ci_prob: float = 0.95
+) -> pd.DataFrame:
+    """What a model with formulas says of its population, a row per quantity.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+    labels : mapping of str to str, optional
+        Words in place of names of columns and of their levels: ``{"group": "Diagnosis", "a":
+        "Controls"}``.
+    ci_prob : float, optional
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    DataFrame
+        kind: ``"population"``, values of `hmetad.predict` in every condition, with columns of
+        numbers at their means; ``"effect"``, coefficients on the scale of the parameter;
+        ``"sd"``, standard deviations between the members of a group; ``"correlation"``, of their
+        effects. quantity and term in words; mean, sd, lower and upper of the posterior; rhat,
+        ess_bulk and ess_tail (NaN where draws do not vary); variable of the posterior. Criteria of
+        confidence are left out.
+
+    Raises
+    ------
+    InputError
+        If the model has no formula: its cells stand for themselves, see `estimate_table`.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> people = [f"s{i}" for i in range(1, 9)]
+    >>> counts = simulate_counts([1.5] * 8, coords={"subject": people}, trials=1000, seed=1)
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> table = population_table(fit(counts, "group", draws=200, chains=2, **quiet))
+    >>> table.query("kind == 'population'")["quantity"].tolist()
+    ['M-ratio', 'd′', 'c', 'meta-d′']
+    >>> table.query("kind == 'sd'")["quantity"].tolist()
+    ['SD of log M-ratio by subject', 'SD of d′ by subject', 'SD of c by subject']
+    """
+    spec = spec_of(fit)
+    if not spec.formula:
+        step = "hmetad.report.estimate_table has the estimates of its cells."
+        raise InputError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
+    rows = [*population_rows(fit, spec, labels or {}), *variable_rows(fit, spec, labels or {})]
+    outside = (1 - ci_prob) / 2
+    return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
+
+
+def population_blocks(fit: xr.DataTree, labels: Mapping[str, str] | None = None) -> list[Block]:
+    """Population in a report: a row per condition, a figure, then effects and differences."""
+    spec = spec_of(fit)
+    if not spec.formula:
+        return []
+    table = population_table(fit, labels=labels)
+    own = table[table["kind"] == "population"]
+    names, main = list(dict.fromkeys(own["quantity"])), symbol(spec.record.plotted)
+    rows = tuple(
+        (
+            str(term) or "population",
+            *(interval_text(part[part["quantity"] == name]) for name in names),
+        )
+        for term, part in own.groupby("term", sort=False)
+    )
+    caption = "Population by condition." if len(rows) > 1 else "Population."
+    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
+    factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
+    groups = " and ".join((labels or {}).get(factor, factor) for factor in factors)
+    said = SAID.format(groups=f"levels of {groups}") if groups else SAID.split(":")[1].strip()
+    blocks: list[Block] = [
+        Prose("Population", (said,)),
+        Table(caption, ("Condition", *names), rows, name="population"),
+    ]
+    shown = own[own["quantity"] == main].rename(columns={"term": "label"})
+    if len(shown) > 1:
+        value, meaning = spec.record.reference or (None, "")
+        ax = intervals.forest(
+            shown[["label", "mean", "lower", "upper"]], xlabel=main, reference=value
+        )
+        alt = describe_intervals(shown, quantity=main)
+        shown_words = f"{main} of the population" + (f"; {meaning}." if meaning else ".")
+        blocks.append(Figure(shown_words, alt, ax.figure, "population-figure"))
+    rest = table[table["kind"] != "population"]
+    if len(rest):
+        columns = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower"}
+        columns |= {"upper": "Upper", "rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
+        formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
+        caption = "Effects, and differences between people."
+        blocks.append(
+            table_from_frame(
+                rest, caption, columns=columns, formats=formats, name="population-terms"
+            )
+        )
+    return blocks
+
+
+def interval_text(rows: pd.DataFrame) -> str:
+    """Mean and interval of one quantity, as text."""
+    if len(rows) == 0:
+        return ""
+    mean, lower, upper = (format_cell(rows.iloc[0][name], ".2f") for name in SHOWN)
+    return f"{mean} [{lower}, {upper}]"
+
+
+def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
+    """Numbers of the draws (chain, draw) of one quantity."""
+    rhat, bulk, tail = (x.item() for x in check_variable(draws.expand_dims("place")))
+    lower, upper = np.quantile(draws.values, [outside, 1 - outside])
+    is_constant = bool(np.ptp(draws.values) == 0)
+    found = {"mean": draws.values.mean(), "sd": draws.values.std(ddof=1)}
+    checks = {"rhat": rhat, "ess_bulk": bulk, "ess_tail": tail}
+    checks = dict.fromkeys(checks, np.nan) if is_constant else checks
+    return {**found, "lower": lower, "upper": upper, **checks}
+
+
+def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
+    """Values of the population in every condition, the quantity of interest first."""
+    predicted = predict(fit, conditions(fit, spec))
+    record = spec.record
+    for name in dict.fromkeys((record.plotted, *record.tabulated)):
+        if name not in predicted:
+            continue
+        stacked = predicted[name].stack(place=[x for x in predicted[name].dims if x not in SAMPLES])
+        for k in range(stacked.sizes["place"]):
+            one = stacked.isel(place=k)
+            cell = predicted.sel(cell=one["cell"].item())
+            words = [
+                str(cell[x].item()) for x in cell.coords if x not in (*SAMPLES, *own_dims(cell))
+            ]
+            place = [labels.get(word, word) for word in words]
+            place += [str(one["response"].item())] if "response" in predicted[name].dims else []
+            said = {"kind": "population", "quantity": symbol(name), "term": " | ".join(place)}
+            yield {**said, "variable": name}, one
+
+
+def own_dims(cell: xr.Dataset) -> set[str]:
+    """Coordinates of a predicted cell that are none of its columns."""
+    return {"cell", *(str(dim) for dim in cell.dims)}
+
+
+def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
+    """Combinations of the columns of formulas, with columns of numbers at their means."""
+    table = cell_table(fit["posterior"].to_dataset())
+    names = [name for name in table if name in formula_columns(spec.formula.values())]
+    if not names:
+        return None
+    own = table[names].copy()
+    for name in own.select_dtypes("number"):
+        own[name] = float(own[name].mean())
+    return own.drop_duplicates().reset_index(drop=True)
+
+
+def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) -> Iterator[Row]:
+    """Coefficients, standard deviations and correlations, as the posterior has them."""
+    posterior = fit["posterior"].to_dataset()
+    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
+    table = cell_table(posterior)
+    single = [p for p in spec.record.parameters if p.name in designs and not p.dims]
+    single.sort(key=lambda p: p.name != spec.record.parameter_of_interest)
+    for parameter in single:
+        differences = [term for term in designs[parameter.name].common if not term.is_level]
+        for term in differences:
+            variable = spec.named(f"{parameter.variable}_{term.name}")
+            said = {"kind": "effect", "quantity": f"Effect on {symbol(parameter.name)}"}
+            first = first_level(table, term)
+            yield from elements(said, posterior[variable], term.name, labels, first)
+    for parameter in single:
+        for block in designs[parameter.name].blocks:
+            by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
+            for term in block.terms:
+                variable = spec.named(f"{parameter.variable}_{term.name}|{block.factor}_sigma")
+                said = {"kind": "sd", "quantity": f"SD of {by}"}
+                yield from elements(said, posterior[variable], term.name, labels)
+    for parameter in single:
+        for block in designs[parameter.name].blocks:
+            variable = spec.named(f"{parameter.variable}_{block.name}_corr")
+            if variable in posterior:
+                by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
+                said = {"kind": "correlation", "quantity": f"Correlation of {by}"}
+                yield from pairs(said, posterior[variable], labels)
+
+
+def first_level(table: pd.DataFrame, term: Term) -> str:
+    """Level of a column that its coefficients are differences from; empty for other terms."""
+    if term.name not in table or term.labels is None:
+        return ""
+    left = set(table[term.name].astype(str)) - set(map(str, term.labels))
+    return left.pop() if len(left) == 1 else ""
+
+
+def elements(
+    said: dict[str, str],
+    values: xr.DataArray,
+    term: str,
+    labels: Mapping[str, str],
+    first: str = "",
+) -> Iterator[Row]:
+    """A row for each element of a variable, called by its term and level."""
+    called = "" if term == "1" else labels.get(term, term)
+    own = [str(dim) for dim in values.dims if dim not in SAMPLES]
+    if not own:
+        yield {**said, "term": called, "variable": str(values.name)}, values
+        return
+    for level in values[own[0]].values:
+        place = f"{called}: {labels.get(str(level), level)}"
+        place += f" − {labels.get(first, first)}" if first else ""
+        yield {**said, "term": place, "variable": str(values.name)}, values.sel({own[0]: level})
+
+
+def pairs(said: dict[str, str], values: xr.DataArray, labels: Mapping[str, str]) -> Iterator[Row]:
+    """A row for each pair of effects of a matrix of correlations."""
+    rows, columns = (str(dim) for dim in values.dims if dim not in SAMPLES)
+    names = [labels.get(str(x), str(x)) for x in values[rows].values]
+    names = ["intercept" if name == "1" else name for name in names]
+    for i, j in combinations(range(len(names)), 2):
+        term = f"{names[i]}, {names[j]}"
+        yield (
+            {**said, "term": term, "variable": str(values.name)},
+            values.isel({rows: i, columns: j}),
+        )

@@ -1,0 +1,121 @@
+"""The population of a fit as a table: values, effects, differences, in words."""
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad import InputError
+from hmetad.report import fit_report, population_table
+from hmetad.report.page.blocks import Prose, Table
+
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
+LABELS = {"drug": "Medication", "off": "Placebo", "on": "Propranolol"}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    people = [f"s{i}" for i in range(1, 13)]
+    coords = {"subject": people * 2, "drug": ["off"] * 12 + ["on"] * 12}
+    return hmetad.simulate_counts([1.5] * 24, m_ratio=0.8, coords=coords, trials=400, seed=3)
+
+
+@pytest.fixture(scope="module")
+def fitted(counts):
+    formula = {"log_m": "1 + drug + (1 + drug | subject)"}
+    return hmetad.fit(counts, "group", formula=formula, draws=150, tune=200, chains=2, **QUIET)
+
+
+@pytest.fixture(scope="module")
+def table(fitted):
+    return population_table(fitted)
+
+
+def one(table, **wanted):
+    found = table.query(" and ".join(f"{name} == {value!r}" for name, value in wanted.items()))
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_population_values_are_those_of_predict(fitted, table):
+    predicted = hmetad.predict(fitted)
+    for level in ("off", "on"):
+        draws = predicted["m_ratio"].sel(cell=level).values
+        row = one(table, kind="population", quantity="M-ratio", term=level)
+        assert row["mean"] == pytest.approx(draws.mean())
+        assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(draws, [0.025, 0.975]))
+
+
+def test_effects_say_which_level_they_are_differences_from(fitted, table):
+    row = one(table, kind="effect", quantity="Effect on log M-ratio")
+    assert row["term"] == "drug: on − off"
+    draws = fitted["posterior"]["log_m_drug"].values
+    assert row["mean"] == pytest.approx(draws.mean())
+    # The contrast of the populations has the same sign and value.
+    pair = hmetad.contrast(hmetad.predict(fitted), var="log_m", over="drug", against="off")
+    assert pair["pair"].item() == "on − off"
+    np.testing.assert_allclose(pair.values.ravel(), draws.ravel(), atol=1e-12)
+
+
+def test_differences_between_people_and_their_correlation(fitted, table):
+    posterior = fitted["posterior"]
+    spread = one(table, kind="sd", quantity="SD of log M-ratio by subject", term="")
+    assert spread["mean"] == pytest.approx(posterior["log_m_1|subject_sigma"].values.mean())
+    slopes = one(table, kind="sd", quantity="SD of log M-ratio by subject", term="drug: on")
+    assert slopes["variable"] == "log_m_drug|subject_sigma"
+    row = one(table, kind="correlation")
+    assert row["mean"] == pytest.approx(
+        posterior["log_m_drug|subject_corr"].values[..., 0, 1].mean()
+    )
+    assert row["term"] == "intercept, drug[on]"
+
+
+def test_diagnostics_are_those_of_arviz(fitted, table):
+    import arviz as az
+
+    row = one(table, kind="effect", quantity="Effect on log M-ratio")
+    draws = fitted["posterior"]["log_m_drug"].isel(drug_dim=0, drop=True)
+    assert row["rhat"] == pytest.approx(az.rhat(draws).item(), abs=1e-9)
+    assert row["ess_bulk"] == pytest.approx(az.ess(draws, method="bulk").item(), rel=1e-6)
+
+
+def test_words_in_place_of_names(fitted):
+    table = population_table(fitted, labels=LABELS)
+    assert set(table.query("kind == 'population'")["term"]) == {"Placebo", "Propranolol"}
+    assert one(table, kind="effect", quantity="Effect on log M-ratio")["term"] == (
+        "Medication: Propranolol − Placebo"
+    )
+
+
+def test_covariates_are_at_their_means(counts):
+    ages = np.tile(np.linspace(20.0, 64.0, 12), 2)
+    aged = counts.assign_coords(age=("cell", ages))
+    formula = {"log_m": "1 + age + (1 | subject)"}
+    draws = hmetad.fit(aged, "group", formula=formula, draws=60, tune=60, chains=2, **QUIET)
+    table = population_table(draws)
+    mean = hmetad.predict(draws, {"age": [42.0]})["m_ratio"].values.mean()
+    assert one(table, kind="population", quantity="M-ratio")["mean"] == pytest.approx(mean)
+
+
+def test_names_of_hmeta_d(counts):
+    some = counts.isel(cell=slice(0, 12))
+    draws = hmetad.fit(some, "hmetad_group", draws=60, tune=60, chains=2, **QUIET)
+    rows = population_table(draws).query("kind == 'sd'")
+    assert rows["variable"].tolist() == ["sigma_log_m", "sigma_d1", "sigma_c"]
+
+
+def test_a_model_without_a_population_is_refused(counts):
+    draws = hmetad.fit(counts.isel(cell=slice(0, 2)), draws=50, chains=2, **QUIET)
+    with pytest.raises(InputError, match="a model with formulas"):
+        population_table(draws)
+
+
+def test_the_page_begins_with_the_population_and_folds_people_away(fitted):
+    blocks = fit_report(fitted, labels=LABELS).blocks
+    headings = [block.heading for block in blocks if isinstance(block, Prose) and block.heading]
+    assert headings.index("Population") < headings.index("Data") < headings.index("Estimates")
+    tables = {block.name: block for block in blocks if isinstance(block, Table)}
+    assert [row[0] for row in tables["population"].rows] == ["Placebo", "Propranolol"]
+    assert tables["estimates"].is_folded
+    assert tables["data"].is_folded
+    assert not tables["population"].is_folded
+    assert tables["estimates"].rows[0][0] == "s1 | Placebo"
