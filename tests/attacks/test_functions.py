@@ -510,6 +510,10 @@ RIGHT = {
     "simulate_counts.trials": [100, [100, 200]],
     "simulate_trials.trials": [50],
     "recover.trials": [100],
+    "recover_models.models": [["sdt", "meta_d"]],
+    "recover_models.trials": [60],
+    "recover_models.people": [2],
+    "recover_models.n": [1],
     "plan_trials.trials": [(50, 100)],
     "plan_trials.n": [2, 5],
     "plots.group_accuracy.accuracy": [Named("bounds")],
@@ -528,6 +532,8 @@ RIGHT = {
     "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
     "read_log.kind": ["auto", *READERS],
 }
+# By default these take minutes, and are always given.
+ALWAYS_GIVEN = {name for name in RIGHT if name.startswith("recover_models.")}
 # What would take long or much memory, were it taken at its word.
 SLOW = {"n", "trials", "debias", "ratings", "bins", "subjects", "ranks"}
 
@@ -543,7 +549,7 @@ def calls(draw):
         right = RIGHT.get(f"{key}.{parameter.name}", RIGHT.get(parameter.name, []))
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
-        needed = parameter.default is ABSENT
+        needed = parameter.default is ABSENT or f"{key}.{parameter.name}" in ALWAYS_GIVEN
         dice = draw(st.integers(0, 9))
         if dice < 7 and not needed and (dice < 5 or not right):
             continue
