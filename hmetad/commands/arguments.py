@@ -38,7 +38,7 @@ __all__ = [
 
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
-REPORTS = (".html", ".md", ".tex")
+REPORTS = (".html", ".md", ".tex", ".docx")
 
 
 def given_options(**options: Any) -> dict[str, Any]:

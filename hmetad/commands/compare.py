@@ -133,7 +133,10 @@ def compare(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Rows: .csv, .json. Report: .html, .md, .tex."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
         ),
     ] = None,
     print_as: PrintAs = None,

@@ -103,7 +103,10 @@ def measures(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Rows: .csv, .json. Report: .html, .md, .tex."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
         ),
     ] = None,
     seed: Seed = None,

@@ -40,7 +40,9 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Page: .html, .md, .tex or .json."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Page: .html, .md, .tex, .docx or .json."
+        ),
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "",
     question: Annotated[str, typer.Option(metavar="TEXT", help="What the page answers.")] = "",

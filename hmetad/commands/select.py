@@ -100,7 +100,10 @@ def select(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Rows: .csv, .json. Report: .html, .md, .tex."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
         ),
     ] = None,
     seed: Seed = None,

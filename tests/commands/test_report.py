@@ -55,7 +55,7 @@ def test_json_is_the_whole_report(folder):
         ("report fit.nc", "Write -o page.html, or --json."),
         ("report nofile.nc -o page.html", "no such file"),
         ("report trials.csv -o page.html", "no netCDF"),
-        ("report fit.nc -o page.docx", ".html, .md, .tex, .json"),
+        ("report fit.nc -o page.odt", ".html, .md, .tex, .docx, .json"),
         ("report . -o nowhere/page.html", "a folder that exists"),
     ],
 )

@@ -347,9 +347,9 @@ def test_csv_has_full_precision_and_nothing_a_spreadsheet_would_run(tmp_path):
     assert rows == [["label", "value"], ["'=1+1", str(1 / 3)], ["a,b", ""]]
 
 
-@pytest.mark.parametrize("name", ["out.docx", "out", "out.html.bak"])
+@pytest.mark.parametrize("name", ["out.odt", "out", "out.html.bak"])
 def test_other_suffix_is_refused_with_the_legal_ones(name, tmp_path):
-    with pytest.raises(InputError, match=r"\.html, \.md, \.tex or \.json"):
+    with pytest.raises(InputError, match=r"\.html, \.md, \.tex, \.docx or \.json"):
         small_report().save(tmp_path / name)
 
 

@@ -18,6 +18,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
+from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population import population_blocks
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
@@ -110,6 +111,7 @@ def fit_report(
     said = [notice for one in made for notice in notices(one.results)]
     if is_one:
         blocks += fit_blocks(first, said, models, command, labels or {})
+        blocks.append(Prose("For a manuscript", (results_paragraph(first, made, labels=labels),)))
         return Report(title or heading, tuple(blocks), meta=about(first))
     each = combine_reports(
         "", {name: fit_report(one, labels=labels) for name, one in by_name.items()}

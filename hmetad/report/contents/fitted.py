@@ -23,7 +23,7 @@ from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, symbol
 from hmetad.untrusted import read_attr
 
-__all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks"]
+__all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks", "method_text"]
 
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40
@@ -132,11 +132,26 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
 
 def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block]:
     """Model, priors, convergence, a paragraph to cite from, and how to run it again."""
+    versions = ", ".join(f"{k} {v}" for k, v in read_attr(fit.attrs, "versions").items())
+    session = [f"Versions: {versions}."]
+    if command:
+        session.append(f"To run it again: {command}")
+    return [
+        Prose("Method", tuple(filter(None, (method_text(fit, spec), spec.record.limits)))),
+        model_table(spec),
+        prior_table(spec),
+        convergence_table({fit.attrs["model"]: fit}),
+        Prose("Session", tuple(session)),
+    ]
+
+
+def method_text(fit: xr.DataTree, spec: ModelSpec) -> str:
+    """How the counts were modelled and the posterior was sampled."""
     posterior, stats = fit["posterior"], fit["sample_stats"].to_dataset()
     # Fits of older versions do not say how they were sampled: by chains.
     sampling = SAMPLING[fit.attrs.get("method", "nuts")]
     number = int(stats["by_chains"].sum()) if "by_chains" in stats else 0
-    said = METHOD.format(
+    return METHOD.format(
         sampling=sampling.format(
             **{k: fit.attrs[k] for k in ("sampler", "seed")},
             chains=posterior.sizes["chain"],
@@ -146,17 +161,6 @@ def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block
         method=method_of(spec),
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
     )
-    versions = ", ".join(f"{k} {v}" for k, v in read_attr(fit.attrs, "versions").items())
-    session = [f"Versions: {versions}."]
-    if command:
-        session.append(f"To run it again: {command}")
-    return [
-        Prose("Method", tuple(filter(None, (said, spec.record.limits)))),
-        model_table(spec),
-        prior_table(spec),
-        convergence_table({fit.attrs["model"]: fit}),
-        Prose("Session", tuple(session)),
-    ]
 
 
 def method_of(spec: ModelSpec) -> str:

@@ -146,7 +146,7 @@ def interval_text(rows: pd.DataFrame) -> str:
     """Mean and interval of one quantity, as text."""
     if len(rows) == 0:
         return ""
-    mean, lower, upper = (format_cell(rows.iloc[0][name], ".2f") for name in SHOWN)
+    mean, lower, upper = (format_cell(rows.iloc[0][name], "z.2f") for name in SHOWN)
     return f"{mean} [{lower}, {upper}]"
 
 

@@ -17,7 +17,7 @@ from hmetad.errors import InputError
 from hmetad.report.page.blocks import Figure
 from hmetad.text.escape import visible
 
-__all__ = ["figure_pdf", "figure_svg", "inline_svg"]
+__all__ = ["figure_pdf", "figure_png", "figure_svg", "inline_svg"]
 
 SVG = "http://www.w3.org/2000/svg"
 DRAWN = {
@@ -40,6 +40,8 @@ DRAWING = {
 }
 # Reading an element calls itself for what is in it.
 DEEPEST = 100
+# Resolution of PNG files, in dots an inch.
+DOTS = 200
 DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*\Z")
 
 
@@ -88,6 +90,16 @@ def figure_pdf(figure: Figure) -> bytes | None:
     with steady(figure):
         dates = {"CreationDate": None, "Creator": None, "Producer": None}
         figure.draw.savefig(content, format="pdf", facecolor="white", metadata=dates)
+    return content.getvalue()
+
+
+def figure_png(figure: Figure) -> bytes | None:
+    """PNG of a figure, for programs that draw no SVG; None where it came as SVG text."""
+    if isinstance(figure.draw, str):
+        return None
+    content = io.BytesIO()
+    with steady(figure), laid_out(figure.draw) as drawn:
+        drawn.savefig(content, format="png", facecolor="white", dpi=DOTS)
     return content.getvalue()
 
 

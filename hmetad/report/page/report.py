@@ -27,6 +27,7 @@ from hmetad.report.page.layout import FigureView, MatrixView, TableView, arrange
 from hmetad.report.page.plain import json_text
 from hmetad.report.page.records import report_record
 from hmetad.report.page.render import render_html, render_latex, render_markdown
+from hmetad.report.page.word import render_word
 from hmetad.text.cells import csv_text
 
 __all__ = [
@@ -151,7 +152,7 @@ class Report:
         Parameters
         ----------
         path : str or Path
-            Ends in .html, .md, .tex or .json.
+            Ends in .html, .md, .tex, .docx (needs ``pip install "hmetad[word]"``) or .json.
 
         Returns
         -------
@@ -169,7 +170,7 @@ class Report:
             raise InputError(
                 "path",
                 repr(str(path)),
-                "a name that ends in .html, .md, .tex or .json",
+                "a name that ends in .html, .md, .tex, .docx or .json",
                 "Add a suffix.",
             )
         if not path.parent.is_dir() or path.is_dir():
@@ -191,6 +192,7 @@ def writers() -> dict[str, Callable[[Report, Path], Files]]:
         ".html": html_files,
         ".md": markdown_files,
         ".tex": latex_files,
+        ".docx": word_files,
         ".json": json_files,
     }
 
@@ -198,6 +200,11 @@ def writers() -> dict[str, Callable[[Report, Path], Files]]:
 def html_files(report: Report, path: Path) -> Files:
     """Render the page alone."""
     return {path: report.html()}
+
+
+def word_files(report: Report, path: Path) -> Files:
+    """Render the document of Word alone."""
+    return {path: render_word(report)}
 
 
 def json_files(report: Report, path: Path) -> Files:
