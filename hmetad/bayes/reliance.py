@@ -80,9 +80,11 @@ def notices_of_predictions(
     of_population = [str(name) for name, x in fit["posterior"].items() if "cell" not in x.dims]
     flags = flagged_elements(sampled_variables(fit, of_population))
     needed = parameters_needed(record)
+    # Measures follow from all parameters.
+    every = set().union(*needed.values())
     found = {}
     for name, values in predicted.items():
-        terms = {term for p in needed[name] for term in shared_terms(p, flags)}
+        terms = {term for p in needed.get(name, every) for term in shared_terms(p, flags)}
         own = [*parted(flagged_elements(xr.Dataset({name: values})), {name})]
         shared = [one for one in parted(flags, terms) if one.severity == "error"]
         said = {one.code for one in (*own, *shared)}

@@ -87,10 +87,16 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Quantity: m_ratio, dprime, log_m_task …; by default log_m, or what the "
-            "likelihood of the fit is about.",
+            help="Quantity: m_ratio, dprime, log_m_task …, or a measure that the model predicts, "
+            "as auroc2; by default log_m, or what the likelihood of the fit is about.",
         ),
     ] = None,
+    population: Annotated[
+        bool,
+        typer.Option(
+            "--population", help="Compare conditions of the population instead of the cells."
+        ),
+    ] = False,
     within: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns that are equal in both cells of a pair."),
@@ -155,7 +161,9 @@ def compare(
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
     weights = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
-    asked = Question(var or judged_quantity(fits), over, split(within), against, weights, kind)
+    asked = Question(
+        var or judged_quantity(fits), over, split(within), against, weights, kind, population
+    )
     draws = asked_draws(fits, asked)
     decisions, others = None, {}
     if limits:
@@ -171,7 +179,7 @@ def compare(
     if rank:
         answer = with_ranks(answer, ranks_of(fits, asked, ci_prob))
     if sensitivity and decisions is not None:
-        others = decided_otherwise(fits, decisions)
+        others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
     answer = with_fits(answer, fits, paths)
     if path is not None:

@@ -13,6 +13,7 @@ from hmetad.commands.arguments import parse_level, sampling_options
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind
 from hmetad.errors import InputError, nearest
+from hmetad.results import results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,8 @@ class Question:
     weights : DataFrame or None
         Contrasts of one's own, as `read_weights` gives them.
     kind : {"difference", "log_ratio", "superiority"}
+    is_population : bool
+        Whether conditions of the population are compared, in the place of cells.
     """
 
     var: str
@@ -58,16 +61,18 @@ class Question:
     against: str | None
     weights: "pd.DataFrame | None"
     kind: Kind
+    is_population: bool = False
 
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
     """Draws of the contrasts asked for; without `over` those of the quantity itself."""
+    sources = drawn_from(fits, asked)
     if asked.over is None:
-        return as_it_is(fits, asked.var)
+        return as_it_is(sources, asked.var)
     levels = levels_of(fits, asked.over)
     try:
         return hmetad.contrast(
-            one_or_all(fits),
+            one_or_all(sources),
             var=asked.var,
             over=asked.over,
             within=asked.within,
@@ -80,8 +85,27 @@ def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
         effects = effects_of(fits, asked.var, asked.over)
         if error.argument != "over and within" or not effects:
             raise
-        step = f"{error.next_step} Of the population there are coefficients: --var {effects[0]}."
+        step = f"{error.next_step} Conditions of the population are compared by --population."
         raise InputError(error.argument, error.got, error.allowed, step) from error
+
+
+def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
+    """Draws that are compared: those of the fits, of their populations, or of a measure."""
+    return {name: source_of(fit, asked) for name, fit in fits.items()}
+
+
+def source_of(fit: "xr.DataTree", asked: Question) -> Any:
+    """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
+    is_own = asked.var in fit["posterior"]
+    is_measure = not is_own and is_predictable(asked.var)
+    if is_measure:
+        return hmetad.bayes.predict_measures(fit, asked.var, group_terms=not asked.is_population)
+    return hmetad.predict(fit) if asked.is_population else fit
+
+
+def is_predictable(var: str) -> bool:
+    """Whether a name is that of a measure of counts."""
+    return any(x.measured and x.name == var for x in results())
 
 
 def effects_of(fits: Fits, var: str, over: str) -> list[str]:
@@ -93,7 +117,7 @@ def effects_of(fits: Fits, var: str, over: str) -> list[str]:
 def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
     """Posterior of the ranks of the levels."""
     return hmetad.rank(
-        one_or_all(fits),
+        one_or_all(drawn_from(fits, asked)),
         var=asked.var,
         over=str(asked.over),
         within=asked.within,
@@ -102,13 +126,15 @@ def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
     )
 
 
-def decided_otherwise(fits: Fits, decisions: "Decisions") -> "dict[str, Decisions]":
+def decided_otherwise(
+    fits: Fits, asked: Question, decisions: "Decisions"
+) -> "dict[str, Decisions]":
     """Decisions on refitted models, by the choice that differs."""
     again = {name: hmetad.sensitivity(fit, **sampling_options()) for name, fit in fits.items()}
     first = next(iter(again.values()))
     shared = [choice for choice in first if all(choice in found for found in again.values())]
     others = {
-        choice: one_or_all({name: found[choice] for name, found in again.items()})
+        choice: one_or_all({name: source_of(found[choice], asked) for name, found in again.items()})
         for choice in shared
     }
     return hmetad.compare.repeat_decisions(decisions, others)
@@ -119,12 +145,13 @@ def one_or_all(fits: Fits) -> Any:
     return next(iter(fits.values())) if len(fits) == 1 else fits
 
 
-def as_it_is(fits: Fits, var: str) -> "xr.DataArray":
+def as_it_is(sources: Mapping[str, Any], var: str) -> "xr.DataArray":
     """Draws of a quantity of one fit, a number for each cell or level."""
-    if len(fits) > 1:
+    if len(sources) > 1:
         step = "Write --over fit to compare the fits with one another."
         raise InputError("--over", "nothing, with several fits", "a coordinate", step)
-    posterior = one_or_all(fits)["posterior"].to_dataset()
+    source = one_or_all(sources)
+    posterior = source["posterior"].to_dataset() if "posterior" in source else source
     if var not in posterior:
         step = nearest(var, map(str, posterior))
         raise InputError("--var", repr(var), "a quantity of the fit", step)

@@ -279,7 +279,7 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
 
 @check_inputs(skip=("counts",))
 def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
-    """Mean rating of right and of wrong trials, and their difference, per cell.
+    """Mean rating of all, of right and of wrong trials, and the difference, per cell.
 
     Parameters
     ----------
@@ -289,8 +289,9 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Per cell ``confidence_right``, ``confidence_wrong`` and ``confidence_difference`` (right −
-        wrong), in ratings. NaN where there was no such trial, with a notice.
+        Per cell ``confidence_mean``, whose level is the metacognitive bias of Fleming & Lau (2014),
+        ``confidence_right``, ``confidence_wrong`` and ``confidence_difference`` (right − wrong), in
+        ratings. NaN where there was no such trial, with a notice.
 
     Raises
     ------
@@ -302,13 +303,17 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
     >>> judged = xr.DataArray([[15, 5], [5, 15]], dims=["correct", "rating"])
     >>> mean_confidence(judged)["confidence_difference"].item()
     0.5
+    >>> mean_confidence(judged)["confidence_mean"].item()
+    1.5
     """
     table = type2_counts(counts)
     rating = table["rating"].to_numpy().astype(float)
-    of_wrong, of_right = (
-        ratio(side @ rating, side.sum(axis=-1)) for side in wrong_and_right(table)
+    wrong, right = wrong_and_right(table)
+    of_all, of_wrong, of_right = (
+        ratio(side @ rating, side.sum(axis=-1)) for side in (wrong + right, wrong, right)
     )
     values = {
+        "confidence_mean": of_all,
         "confidence_right": of_right,
         "confidence_wrong": of_wrong,
         "confidence_difference": of_right - of_wrong,

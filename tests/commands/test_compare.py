@@ -207,7 +207,7 @@ def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(fol
     hmetad.save_fit(fit, folder / "population.nc")
     said = refused(folder, "compare population.nc --over model --rope=-1,1")
     assert "Add to within: task; or, of a model with formulas," in said
-    assert "Of the population there are coefficients: --var log_m_model." in said
+    assert "Conditions of the population are compared by --population." in said
     run(folder, "compare population.nc --var log_m_model --rope=-1,1")
 
 
@@ -271,3 +271,22 @@ def test_the_same_command_prints_the_same_table(folder):
     first, second = (run(folder, ASK).stdout for _ in range(2))
     assert first == second
     assert np.all([word in first for word in ("different", "inconclusive", "ROPE -0.1 to 0.1")])
+
+
+def test_conditions_of_a_population_and_measures_are_compared(tmp_path):
+    coords = {"subject": [f"s{i}" for i in range(6)] * 2, "task": ["a"] * 6 + ["b"] * 6}
+    counts = hmetad.simulate_counts([1.5] * 12, coords=coords, trials=300, seed=1)
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    formula = {"log_m": "1 + task + (1 | subject)"}
+    fit = hmetad.fit(counts, "group", formula=formula, draws=60, tune=100, chains=2, **quiet)
+    hmetad.save_fit(fit, tmp_path / "people.nc")
+    line = "compare people.nc --population --over task --rope=-0.1,0.1"
+    (row,) = json.loads(run(tmp_path, f"{line} --json").stdout)["rows"]
+    assert row["label"] == "a − b"
+    assert row["mean"] == pytest.approx(-fit["posterior"]["log_m_task"].values.mean())
+    (row,) = json.loads(run(tmp_path, f"{line} --var auroc2 --json").stdout)["rows"]
+    draws = hmetad.bayes.predict_measures(fit, "auroc2")["auroc2"]
+    mean = float(draws.sel(cell="a").mean() - draws.sel(cell="b").mean())
+    assert row["mean"] == pytest.approx(mean)
+    said = refused(tmp_path, f"{line} --var auroc")
+    assert "auroc" in said
