@@ -30,7 +30,7 @@ from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import CARRIED_ATTRS, notice_attrs, notices, with_notices
-from hmetad.specs.designs import designs_of
+from hmetad.specs.designs import designs_of, reference_levels
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
@@ -203,6 +203,9 @@ def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.
     # What was drawn to each other has to say so where it is tested by itself.
     pooled = pooled_over(spec_of(tree))
     own = {name: {"pooled_over": factors} for name, factors in pooled.items()}
+    counts = tree["observed_data"].to_dataset()["counts"]
+    for name, level in reference_levels(counts, spec_of(tree)).items():
+        own[name] = {**own.get(name, {}), "reference": level}
     by_name = notices_of_variables(tree, flags)
     named = {
         name: values.assign_attrs(said | own.get(str(name), {}) | notice_attrs(by_name[str(name)]))

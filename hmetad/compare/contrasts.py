@@ -198,6 +198,10 @@ def pair_cells(
     held = design[list(within)].iloc[left].reset_index(drop=True)
     named = zip(levels[left], levels[right], *(held[name] for name in within), strict=True)
     labels = [" | ".join([f"{a} − {b}", *map(str, rest)]) for a, b, *rest in named]
+    if {"left", "right"} <= set(cells.coords):
+        # Contrasts of contrasts: both stand in the label whole.
+        whole = cells["cell"].to_numpy()
+        labels = [f"({a}) − ({b})" for a, b in zip(whole[left], whole[right], strict=True)]
     positions = {"left_cell": left, "right_cell": right}
     shown = {"left": levels[left], "right": levels[right]}
     return pd.DataFrame(

@@ -45,7 +45,7 @@ type Floats = NDArray[np.float64]
 # Attrs of a contrast that the decisions on it keep.
 CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
-    *("pairing", "pairing_rule", "units", "notices"),
+    *("pairing", "pairing_rule", "units", "notices", "reference"),
 )
 MOST_ROWS = 60
 
@@ -97,11 +97,17 @@ class Decisions:
     def table(self) -> pd.DataFrame:
         """One row per quantity: label, its coordinates, then the results.
 
+        Coefficients of a column in treatment coding are labelled as differences from its first
+        level, as in "on − off".
+
         Where there is no verdict, since it is withheld, `statistical` is None: no answer.
         """
         dim = next(iter(self.results.dims))
         frame = self.results.to_dataframe().reset_index().rename(columns={dim: "label"})
         frame["verdict"] = frame["verdict"].astype(str)
+        if "reference" in self.attrs:
+            reference = self.attrs["reference"]
+            frame["label"] = [f"{label} − {reference}" for label in frame["label"]]
         withheld = self.results.coords["withheld"].values != ""
         if withheld.any():
             answers = zip(frame["statistical"], withheld, strict=True)

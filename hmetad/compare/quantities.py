@@ -130,8 +130,8 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
 
 
 def carried(draws: Draws) -> dict[Any, Any]:
-    """The attr with notices, if there is one."""
-    return {name: value for name, value in draws.attrs.items() if name == "notices"}
+    """Attrs that draws keep: notices, and the level that coefficients are differences from."""
+    return {name: x for name, x in draws.attrs.items() if name in ("notices", "reference")}
 
 
 def check_not_empty(draws: xr.DataArray) -> None:

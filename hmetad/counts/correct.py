@@ -66,8 +66,8 @@ def count_correct(
         says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
-        by these columns in their order (a categorical keeps its own order). A mapping gives
-        them other names: ``{"subject": "participant_id"}``.
+        by these columns in their order (s2 before s10; a categorical keeps its own order). A
+        mapping gives them other names: ``{"subject": "participant_id"}``.
     correct : str, optional
         Column with right or wrong: booleans, 1 and 0, or words such as "correct" and "incorrect",
         "right" and "wrong", "true" and "false".

@@ -5,6 +5,7 @@ Source: the layout of the vectors is that of Maniscalco & Lau (2012).
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,8 +61,8 @@ def count_trials(
         says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
-        by these columns in their order (a categorical keeps its own order). A mapping gives
-        them the names that a model card uses: ``{"subject": "participant_id"}``.
+        by these columns in their order (s2 before s10; a categorical keeps its own order). A
+        mapping gives them the names that a model card uses: ``{"subject": "participant_id"}``.
     covariates : str, sequence of str or mapping of str to str, optional
         Columns that are constant within a cell and travel with it; a mapping renames, as above.
     stimulus, response : str, optional
@@ -151,7 +152,13 @@ def count_trials(
 
 
 @check_inputs(skip=("nR_S1", "nR_S2"))
-def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
+def from_nr(
+    nR_S1: ArrayLike,
+    nR_S2: ArrayLike,
+    *,
+    covariates: Mapping[str, Any] | None = None,
+    **coords: Any,
+) -> xr.DataArray:
     """Count table from the field's count vectors.
 
     Parameters
@@ -159,6 +166,8 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     nR_S1, nR_S2 : array_like of int, shape (2K,) or (cells, 2K)
         Trials with stimulus S1 and S2, in the order: response S1 with rating K..1, then response
         S2 with rating 1..K. Raw counts, not padded.
+    covariates : mapping of str to scalar or sequence of length cells, optional
+        Further coordinates for formulas, such as ``{"age": [31, 45]}``, which are in no label.
     **coords : scalar or sequence of length cells
         Coordinates of the cells (model, task, subject, ...); their values make the cell labels.
 
@@ -184,26 +193,31 @@ def from_nr(nR_S1: ArrayLike, nR_S2: ArrayLike, **coords: Any) -> xr.DataArray:
     if np.shape(nR_S1) != np.shape(nR_S2):
         got = f"shape {np.shape(nR_S2)} beside {np.shape(nR_S1)} of nR_S1"
         raise InputError("nR_S2", got, "the shape of nR_S1")
-    names = column_names("coords", list(coords))
-    size = len(first)
+    names, beside = column_names("coords", list(coords)), dict(covariates or {})
+    others, size = column_names("covariates", list(beside)), len(first)
+    twice = [name for name in others if name in names]
+    if twice:
+        raise InputError("covariates", repr(twice[0]), "names other than those of coords")
+    given = {f"coords {name!r}": (name, value) for name, value in coords.items()}
+    given |= {f"covariates {name!r}": (name, value) for name, value in beside.items()}
     cells = pd.DataFrame(
-        {name: cell_values(f"coords {name!r}", value, size) for name, value in coords.items()},
+        {name: cell_values(argument, value, size) for argument, (name, value) in given.items()},
         index=range(size),
     )
     numbered = not names and size > 1
-    labels = [str(i + 1) for i in range(size)] if numbered else cell_labels(cells)
+    labels = [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
     K = first.shape[1] // 2
     rows = np.stack([first, second], axis=1)
     values = np.stack([rows[..., K - 1 :: -1], rows[..., K:]], axis=2)
     attrs = {
         "labels": STIMULI,
         "by": names,
-        "covariates": [],
+        "covariates": others,
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
     counts = count_table(values, labels, cells, attrs)
-    return with_notices(counts, [*count_notices(counts), *alike_notices(cells, labels)])
+    return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
 
 
 @check_inputs(skip=("counts",))
@@ -267,6 +281,27 @@ def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, l
     return kept, n[~incomplete], [said]
 
 
+def naturally_ordered(column: pd.Series) -> pd.Series:
+    """Column of text as a category in which numbers inside texts come by their value."""
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    if is_category or not all(isinstance(x, str) for x in column):
+        return column
+    levels = sorted(column.unique(), key=natural_key)
+    return pd.Series(pd.Categorical(column, levels, ordered=True), column.index)
+
+
+def natural_key(text: str) -> list[tuple[bool, int, str]]:
+    """Parts of a text for sorting: s2 before s10.
+
+    Examples
+    --------
+    >>> sorted(["s10", "s2", "a", "s2b"], key=natural_key)
+    ['a', 's2', 's2b', 's10']
+    """
+    parts = re.split(r"(\d{1,18})", text)
+    return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in parts if x]
+
+
 def cells_of(
     groups: pd.DataFrame, by: list[str], covariates: list[str]
 ) -> tuple[NDArray[np.int64], pd.DataFrame]:
@@ -274,7 +309,8 @@ def cells_of(
     if not by:
         index = np.zeros(len(groups), dtype=np.int64)
     else:
-        index = groups.groupby(by, observed=True, sort=True).ngroup().to_numpy().astype(np.int64)
+        ordered = groups[by].apply(naturally_ordered)
+        index = ordered.groupby(by, observed=True, sort=True).ngroup().to_numpy().astype(np.int64)
     _, first = np.unique(index, return_index=True)
     cells = groups.loc[first, [*by, *covariates]].reset_index(drop=True)
     for name in covariates:

@@ -4,7 +4,6 @@ Parameters → count table (cell, stimulus, response, rating), or → trials (pa
 Source: the likelihoods of `hmetad.likelihood`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,9 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.checks import plain_array
-from hmetad.counts.names import column_names
-from hmetad.counts.table import cell_values, from_nr
+from hmetad.counts.table import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.simulate.values import design_values, log_outcomes, meta_d_values
@@ -129,8 +126,9 @@ def simulate_counts(
     outcomes = log_outcomes(record, by_cell)
     outcomes = outcomes.reshape(*outcomes.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
-    counts = from_nr(*np.moveaxis(classic_order(drawn), 1, 0), **dict(coords or {}))
-    return with_covariates(counts, dict(covariates or {}))
+    first, second = np.moveaxis(classic_order(drawn), 1, 0)
+    named: dict[str, Any] = dict(coords or {})
+    return from_nr(first, second, covariates=covariates, **named)
 
 
 @check_inputs(
@@ -180,20 +178,6 @@ def simulate_trials(
     rows = np.repeat(np.arange(len(outcomes)), outcomes["counts"])
     trials = outcomes.iloc[rng.permutation(rows)].rename(columns={"rating": "confidence"})
     return trials[[*names, *added, "stimulus", "response", "confidence"]].reset_index(drop=True)
-
-
-def with_covariates(counts: xr.DataArray, covariates: Mapping[str, Sequence[Any]]) -> xr.DataArray:
-    """Count table whose cells carry covariates beside what their labels are made of."""
-    names = column_names("covariates", list(covariates))
-    for name in names:
-        if name in counts.coords:
-            raise InputError("covariates", repr(name), "names other than those of coords")
-    size = counts.sizes["cell"]
-    added = {
-        name: ("cell", plain_array(name, cell_values(f"covariates {name!r}", value, size)))
-        for name, value in covariates.items()
-    }
-    return counts.assign_coords(added).assign_attrs(covariates=json.dumps(names))
 
 
 def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -5,16 +5,24 @@ counts. Fits of all kinds begin here.
 """
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
-from hmetad.specs.design import Design, cell_table, parse_design
+from hmetad.specs.design import Design, Term, cell_table, parse_design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["checked_counts", "designs_of", "given_of", "refuse_other_tables"]
+__all__ = [
+    "checked_counts",
+    "designs_of",
+    "given_of",
+    "reference_level",
+    "reference_levels",
+    "refuse_other_tables",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -55,6 +63,32 @@ def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
     # HMeta-d adds 1/(2K) to every count.
     estimates = sdt(counts, correction="cell")
     return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
+
+
+def reference_levels(counts: xr.DataArray, spec: ModelSpec) -> dict[str, str]:
+    """Level that the coefficients of a column are differences from, by variable."""
+    cells, found = cell_table(counts), dict[str, str]()
+    for name, design in designs_of(counts, spec).items():
+        for term in design.common:
+            level = reference_level(term, cells)
+            if level:
+                found[spec.named(f"{name}_{term.name}")] = level
+    return found
+
+
+def reference_level(term: Term, cells: pd.DataFrame) -> str:
+    """Level of a column that the coefficients of a term lack; empty for other terms.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"task": ["a", "b", "a"]})
+    >>> reference_level(Term("task", np.zeros((3, 1)), np.array(["b"]), False), cells)
+    'a'
+    """
+    if term.is_level or term.labels is None or term.name not in cells:
+        return ""
+    left = set(cells[term.name].astype(str)) - set(map(str, term.labels))
+    return left.pop() if len(left) == 1 else ""
 
 
 def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:

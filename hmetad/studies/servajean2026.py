@@ -80,7 +80,7 @@ def confidence_counts() -> xr.DataArray:
 def risk_counts() -> xr.DataArray:
     """Count table, without ratings, of the 27 cells of the experiment on risk."""
     rows = frame_of(NAME, "risk")
-    coords = {name: list(rows[name]) for name in ("model", "task", "risk")}
+    coords: dict[str, Any] = {name: list(rows[name]) for name in ("model", "task", "risk")}
     s1, s2 = rows[["rejections", "false_alarms"]], rows[["misses", "hits"]]
     return from_nr(s1.to_numpy(), s2.to_numpy(), **coords)
 

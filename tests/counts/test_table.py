@@ -427,3 +427,37 @@ def test_ratings_that_are_mostly_unused_are_a_warning():
     assert "sparse-ratings" in [notice.code for notice in notices(table)]
     full = from_nr([50, 60, 40, 30], [20, 40, 60, 70])
     assert "sparse-ratings" not in [notice.code for notice in notices(full)]
+
+
+def test_cells_come_in_natural_order():
+    names = ["s10", "s2", "s1", "b3", "s2b"]
+    trials = pd.DataFrame(
+        {
+            "subject": np.repeat(names, 8),
+            "stimulus": [0, 1] * 20,
+            "response": [0, 1, 1, 0] * 10,
+            "confidence": [1, 2] * 20,
+        }
+    )
+    counts = count_trials(trials, by="subject", ratings=2)
+    assert counts["cell"].values.tolist() == ["b3", "s1", "s2", "s2b", "s10"]
+    for name, part in trials.groupby("subject"):
+        alone = count_trials(part, ratings=2, labels=(0, 1))
+        assert (counts.sel(cell=name).values == alone.values[0]).all()
+    own = pd.Categorical(trials["subject"], names, ordered=True)
+    kept = count_trials(trials.assign(subject=own), by="subject", ratings=2)
+    assert kept["cell"].values.tolist() == names
+
+
+def test_vectors_have_covariates_that_are_in_no_label():
+    vectors = [NR_S1, NR_S1], [NR_S2, NR_S2]
+    counts = from_nr(*vectors, covariates={"age": [31, 45]}, subject=["a", "b"])
+    assert counts["cell"].values.tolist() == ["a", "b"]
+    assert counts["age"].values.tolist() == [31, 45]
+    assert json.loads(counts.attrs["covariates"]) == ["age"]
+    alone = from_nr(*vectors, covariates={"age": [31, 45]})
+    assert alone["cell"].values.tolist() == ["1", "2"]
+    with pytest.raises(InputError, match="names other than those of coords"):
+        from_nr(*vectors, covariates={"subject": [1, 2]}, subject=["a", "b"])
+    with pytest.raises(InputError, match="covariates 'age': got shape"):
+        from_nr(*vectors, covariates={"age": [31, 45, 60]})

@@ -119,3 +119,28 @@ def test_the_page_begins_with_the_population_and_folds_people_away(fitted):
     assert tables["data"].is_folded
     assert not tables["population"].is_folded
     assert tables["estimates"].rows[0][0] == "s1 | Placebo"
+
+
+def test_predictions_have_a_table_like_fits(fitted):
+    table = hmetad.report.estimate_table(hmetad.predict(fitted))
+    assert table["cell"].tolist() == ["off", "on"]
+    draws = hmetad.predict(fitted)["m_ratio"].values
+    assert table["m_ratio"].tolist() == pytest.approx(draws.mean(axis=(0, 1)))
+    assert table["m_ratio_lower"].tolist() == pytest.approx(np.quantile(draws, 0.025, axis=(0, 1)))
+
+
+def test_a_coefficient_is_labelled_as_the_difference_that_it_is(fitted, tmp_path):
+    for fit in (fitted, hmetad.load_fit(hmetad.save_fit(fitted, tmp_path / "fit.nc"))):
+        made = hmetad.decide(fit["posterior"]["log_m_drug"], rope=(-0.1, 0.1))
+        assert made.table()["label"].tolist() == ["on − off"]
+
+
+def test_contrasts_of_contrasts_say_both(counts):
+    crossed = counts.assign_coords(half=("cell", ["x", "y"] * 12))
+    formula = {"log_m": "1 + drug*half + (1 | subject)"}
+    draws = hmetad.fit(crossed, "group", formula=formula, draws=40, tune=60, chains=2, **QUIET)
+    first = hmetad.contrast(hmetad.predict(draws), var="log_m", over="drug", within="half")
+    both = hmetad.contrast(first, over="half")
+    assert both["pair"].values.tolist() == ["(off − on | x) − (off − on | y)"]
+    drawn = draws["posterior"]["log_m_drug:half"].values.ravel()
+    np.testing.assert_allclose(both.values.ravel(), drawn, atol=1e-12)

@@ -14,6 +14,8 @@ from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_record", "estimate_table"]
 
+SAMPLED = ("chain", "draw", "cell")
+
 
 @check_inputs(ci_prob=probability)
 def estimate_table(
@@ -24,10 +26,10 @@ def estimate_table(
     Parameters
     ----------
     results : DataTree, Dataset or DataArray
-        What `hmetad.fit` returned; or what `measure`, `auroc2`, `fit_mle`, `resample_interval` and
-        the like returned, with dim cell.
+        What `hmetad.fit` or `hmetad.predict` returned; or what `measure`, `auroc2`, `fit_mle`,
+        `resample_interval` and the like returned, with dim cell.
     ci_prob : float, optional
-        Probability of the equal-tailed intervals of a fit.
+        Probability of the equal-tailed intervals of a fit or prediction.
 
     Returns
     -------
@@ -35,7 +37,8 @@ def estimate_table(
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
         the same name and _lower and _upper; NaN where a draw is undefined. Where each response has
-        an M of its own there is a row for each. Of measures a column per number: ``auroc2``; where
+        an M of its own there is a row for each. Of predictions the same of all variables that have
+        a number a cell. Of measures a column per number: ``auroc2``; where
         a variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
         interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
@@ -55,16 +58,31 @@ def estimate_table(
     if isinstance(results, xr.DataTree):
         with_posterior("results", results)
         return posterior_table(results, ci_prob)
+    if {"chain", "draw", "cell"} <= set(results.dims):
+        return predicted_table(results, ci_prob)
     return measure_table(results)
 
 
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
-    """Posterior means and intervals, one row per cell."""
+    """Posterior means and intervals of a fit, one row per cell."""
     sampled = fit["posterior"].to_dataset()
     record = spec_of(fit).record
     wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
-    names = [name for name in wanted if name in sampled]
-    posterior = sampled[names]
+    return summary_table(sampled[[name for name in wanted if name in sampled]], ci_prob)
+
+
+def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
+    """Means and intervals of predictions, one row per cell."""
+    if isinstance(draws, xr.DataArray):
+        draws = draws.to_dataset(name=draws.name or "value")
+    names = [name for name, x in draws.items() if set(x.dims) == {"chain", "draw", "cell"}]
+    kept = draws[names]
+    return summary_table(kept.drop_dims([x for x in kept.dims if x not in SAMPLED]), ci_prob)
+
+
+def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:
+    """Means and equal-tailed intervals of draws, one row per cell."""
+    names = list(posterior)
     outside = (1 - ci_prob) / 2
     ends = {"lower": outside, "upper": 1 - outside}
     summary = posterior.mean(["chain", "draw"], skipna=False)
@@ -74,7 +92,9 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
         for side, prob in ends.items():
             bound = posterior[name].quantile(prob, ["chain", "draw"], skipna=False)
             summary[f"{name}_{side}"] = bound.drop_vars("quantile")
-    return summary.to_dataframe().reset_index()
+    frame = summary.to_dataframe().reset_index()
+    numbers = [name for name in frame if name in summary.data_vars]
+    return frame[["cell", *(x for x in frame if x != "cell" and x not in numbers), *numbers]]
 
 
 def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:

@@ -17,8 +17,8 @@ from hmetad.errors import InputError
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
-from hmetad.specs.design import Term, cell_table
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import cell_table
+from hmetad.specs.designs import designs_of, reference_level
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.cells import format_cell
@@ -210,7 +210,7 @@ def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) 
         for term in differences:
             variable = spec.named(f"{parameter.variable}_{term.name}")
             said = {"kind": "effect", "quantity": f"Effect on {symbol(parameter.name)}"}
-            first = first_level(table, term)
+            first = reference_level(term, table)
             yield from elements(said, posterior[variable], term.name, labels, first)
     for parameter in single:
         for block in designs[parameter.name].blocks:
@@ -226,14 +226,6 @@ def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) 
                 by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
                 said = {"kind": "correlation", "quantity": f"Correlation of {by}"}
                 yield from pairs(said, posterior[variable], labels)
-
-
-def first_level(table: pd.DataFrame, term: Term) -> str:
-    """Level of a column that its coefficients are differences from; empty for other terms."""
-    if term.name not in table or term.labels is None:
-        return ""
-    left = set(table[term.name].astype(str)) - set(map(str, term.labels))
-    return left.pop() if len(left) == 1 else ""
 
 
 def elements(
