@@ -25,6 +25,7 @@ from hmetad.commands import (
     measures,
     models,
     plan,
+    reliability,
     report,
     reproduce,
     select,
@@ -39,6 +40,7 @@ INTERRUPTED = 130
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),
+    "reliability": (reliability.reliability, reliability.EXAMPLES),
     "fit": (fit.fit, fit.EXAMPLES),
     "compare": (compare.compare, compare.EXAMPLES),
     "select": (select.select, select.EXAMPLES),

@@ -29,7 +29,15 @@ from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
-from hmetad.notice import CARRIED_ATTRS, notice_attrs, notices, with_notices
+from hmetad.notice import (
+    CARRIED_ATTRS,
+    Notice,
+    notice_attrs,
+    notice_of,
+    notices,
+    with_notices,
+)
+from hmetad.notice_registry import limit
 from hmetad.specs.designs import designs_of, reference_levels
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
@@ -186,9 +194,16 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
         *notices(counts),
         *sign_notices(counts, tree),
         *identification_notices(counts, spec, designs_of(counts, spec)),
+        *many_ratings_notice(counts),
         *convergence_notices(tree, flags),
     ]
     return with_posterior_notices(with_notices(tree, found), flags)
+
+
+def many_ratings_notice(counts: xr.DataArray) -> list[Notice]:
+    """Notice where priors of criteria weigh on M, since there are many."""
+    number = counts.sizes["rating"]
+    return [notice_of("many-ratings", number=number)] if number > limit("many-ratings") else []
 
 
 def recorded_seed(given: Any) -> Any:

@@ -30,13 +30,16 @@ type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 FEWEST, BOOTSTRAPS = 4, 2000
 
 
-@check_inputs(skip=("counts", "statistic"), ci_prob=probability, seed=seed_or_none)
+@check_inputs(
+    skip=("counts", "statistic"), goal=probability, ci_prob=probability, seed=seed_or_none
+)
 def split_half(
     counts: xr.DataArray,
     statistic: Statistic,
     *,
     subject: str = "subject",
     n: int = 100,
+    goal: float = 0.8,
     ci_prob: float = 0.95,
     seed: int | None = None,
 ) -> xr.Dataset:
@@ -55,6 +58,8 @@ def split_half(
         other coordinates of the cells, such as tasks.
     n : int, optional
         Number of random splits.
+    goal : float, optional
+        Reliability for which `trials_needed` are computed.
     ci_prob : float, optional
         Probability of the intervals.
     seed : int, optional
@@ -65,8 +70,9 @@ def split_half(
     Dataset
         Dims (group, quantity), group being the combination of the other coordinates ("all" where
         there is none): ``correlation`` between halves, the mean over splits; ``reliability`` of
-        the whole, with ``reliability_lower`` and ``reliability_upper``; and ``people``, of whom
-        the measure was defined in both halves, on average over splits. NaN for fewer than four.
+        the whole, with ``reliability_lower`` and ``reliability_upper``; ``trials_needed`` of a
+        person for the goal; and ``people``, of whom the measure was defined in both halves, on
+        average over splits. NaN for fewer than four, trials also where r is not above 0.
 
     Raises
     ------
@@ -82,6 +88,9 @@ def split_half(
     1910):
 
     .. math:: \rho = \frac{2r}{1 + r}
+
+    and T trials a person would have to be :math:`T\,g(1 - \rho)/(\rho(1 - g))` for a reliability of
+    g, the goal: the same formula for a test of any length.
 
     The interval is that of a bootstrap of people: ρ ± z times its standard deviation, on the scale
     of Fisher's z of r. Halves by order, odd and even trials, are two sessions: count them apart,
@@ -119,15 +128,26 @@ def split_half(
             if people[row, column] >= FEWEST:
                 found[:, row, column] = halves_agree(x, y, weights, ci_prob)
     coords = {"group": list(groups), "quantity": list(sides[0])}
+    own = [values[cells].sum() / len(cells) for cells in groups.values()]
+    needed = trials_for(goal, found[1], np.array(own)[:, None])
     names = ("correlation", "reliability", "reliability_lower", "reliability_upper")
     result = xr.Dataset(
         {
             name: (("group", "quantity"), own, attrs_of(name, "split_half"))
-            for name, own in zip((*names, "people"), (*found, people), strict=True)
+            for name, own in zip(
+                (*names, "trials_needed", "people"), (*found, needed, people), strict=True
+            )
         },
         coords,
     )
-    return with_notices(result.assign_attrs(n=splits, ci_prob=ci_prob), notices(counts))
+    return with_notices(result.assign_attrs(n=splits, goal=goal, ci_prob=ci_prob), notices(counts))
+
+
+def trials_for(goal: float, reliability: Floats, trials: Floats) -> Floats:
+    """Trials for a reliability, from those of a known one, by the Spearman-Brown formula."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = trials * goal * (1 - reliability) / (reliability * (1 - goal))
+    return np.where(reliability > 0, needed, np.nan)
 
 
 def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:

@@ -145,3 +145,16 @@ def test_what_are_no_sessions_is_refused():
         icc(values.assign_coords(session=("cell", [1] * 24)))
     with pytest.raises(InputError, match="three people"):
         icc(sessions(SCORES[:2]))
+
+
+def test_as_many_trials_as_are_said_to_be_needed_are_as_reliable_as_the_goal():
+    d = np.random.default_rng(5).normal(1.5, 0.3, 600)
+    coords = {"subject": range(600)}
+    few = simulate_counts(d, trials=100, coords=coords, seed=1)
+    needed = split_half(few, hmetad.sdt, n=10, goal=0.8, seed=1).sel(group="all", quantity="dprime")
+    trials = round(needed["trials_needed"].item())
+    assert trials > 200
+    many = simulate_counts(d, trials=trials, coords=coords, seed=2)
+    found = split_half(many, hmetad.sdt, n=10, seed=1).sel(group="all", quantity="dprime")
+    # Three standard errors of a reliability of .8 in 600 people, twice.
+    assert found["reliability"].item() == pytest.approx(0.8, abs=0.06)
