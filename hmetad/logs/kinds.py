@@ -64,6 +64,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
             ("*.eval", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*.json"),
         ),
+        "matlab": Reader("Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",)),
         "table": Reader(
             "tables .csv, .tsv, .jsonl or .parquet",
             "read_trials",

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import struct
@@ -18,6 +19,7 @@ import pytest
 import zstandard
 from command_line import refused, run
 from hypothesis import strategies as st
+from scipy.io import savemat
 from tally import tally, tally_for
 
 from hmetad.errors import InputError
@@ -420,6 +422,13 @@ def write_members(path, members):
             made.writestr(name, content)
 
 
+def matlab_file(variables):
+    """Bytes of a .mat file."""
+    made = io.BytesIO()
+    savemat(made, variables, do_compression=True)
+    return made.getvalue()
+
+
 PARQUET = "t.parquet"
 SOURCES = {
     "a.eval": ("inspect", EVAL.read_bytes()),
@@ -432,8 +441,17 @@ SOURCES = {
     "t.csv.gz": ("table", gzip.compress(TABLE)),
     "t.csv.zst": ("table", zstandard.ZstdCompressor().compress(TABLE)),
     PARQUET: ("table", b""),
+    "people.mat": (
+        "matlab",
+        matlab_file({"nR_S1": [[3, 2, 1, 0]] * 2, "nR_S2": [[0, 1, 2, 4]] * 2}),
+    ),
+    "trials.mat": (
+        "matlab",
+        matlab_file({"DATA": {"stimID": [0, 1, 1], "response": [0, 1, 0], "rating": [1, 2, 2]}}),
+    ),
 }
 OPTIONS = {
+    "matlab": [{}, {"columns": {"stimulus": "stimID"}}, {"limits": {"unpacked": 1000}}],
     "inspect": [{"task": "colours"}, {"field": "confidence", "scorer": "includes"}, {}],
     "lm-eval": [{}, {"field": "confidence", "scale": "percent"}, {"normalise": "bytes"}],
     "table": [{}, {"columns": {"confidence": "a"}}, {"scale": "percent"}],

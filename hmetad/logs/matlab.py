@@ -1,0 +1,266 @@
+"""Matlab's files, as HMeta-d has its data in → trials.
+
+Path of a .mat file, or of a folder with one for each person → DataFrame, a row per trial. Vectors
+of counts become as many trials as they count. Nothing in a file is run.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.io import loadmat, whosmat
+
+from hmetad.arguments import check_inputs
+from hmetad.errors import InputError, nearest
+from hmetad.logs.limits import Limits, as_limits, beyond
+
+__all__ = ["read_matlab"]
+
+# Names that trials and counts bear in HMeta-d, metadpy and their examples, in small letters.
+NAMES = {
+    "stimulus": ("stimid", "stimulus", "stimuli", "stim"),
+    "response": ("response", "responses", "resp"),
+    "confidence": ("rating", "ratings", "confidence", "conf"),
+    "subject": ("subject", "subj", "subid", "participant", "sub"),
+}
+COUNTS = ("nr_s1", "nr_s2")
+NEEDED = ("stimulus", "response", "confidence")
+# Variables that an error names, and levels of structs that are looked through.
+SHOWN, DEEPEST = 12, 6
+ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
+
+type Place = tuple[tuple[str, int], ...]
+
+
+@check_inputs()
+def read_matlab(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
+) -> pd.DataFrame:
+    """Read trials or counts from Matlab's files.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file ``.mat`` of version 4 to 7, or a folder of them, one for each person, whose names
+        are then the people's.
+    columns : mapping of str to str, optional
+        Names of the vectors, where they are others than Matlab's toolbox has: ``{"stimulus":
+        "direction", "confidence": "slider"}``.
+    limits : Limits or mapping of str to int, optional
+        How much is read: ``unpacked`` bytes of the variables of a file.
+
+    Returns
+    -------
+    DataFrame
+        Columns stimulus, response and confidence, as `count_trials` takes them; subject where there
+        are several people or a vector of them; task where counts come for several. Of trials also
+        every other vector of their length. Of counts a row per trial, with stimulus and response
+        "S1" and "S2".
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is not Matlab's or of version 7.3, it has neither of the two,
+        or vectors differ in length.
+
+    Notes
+    -----
+    Read are, at any depth of structs: vectors ``stimID``, ``response`` and ``rating`` (what
+    ``trials2counts`` takes); ``nR_S1`` and ``nR_S2`` as vectors of 2K counts, as matrices with a
+    row per person, as cells ``nR_S1{s}``, and as ``nR_S1(task).counts{s}`` of ``groupCorr``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from scipy.io import savemat
+    >>> with TemporaryDirectory() as folder:
+    ...     savemat(f"{folder}/one.mat", {"nR_S1": [3, 2, 1, 0], "nR_S2": [0, 1, 2, 4]})
+    ...     trials = read_matlab(f"{folder}/one.mat")
+    >>> trials.value_counts(["stimulus", "response", "confidence"]).loc["S1", "S1", 2].item()
+    3
+    """
+    place, own = Path(path), as_limits(limits)
+    if not place.is_dir():
+        return finished([*found_in(place, columns or {}, own)], place, own)
+    parts = []
+    for file in sorted(place.rglob("*.mat")):
+        parts += [part.assign(subject=file.stem) for part in found_in(file, columns or {}, own)]
+    return finished(parts, place, own)
+
+
+def finished(parts: list[pd.DataFrame], path: Path, limits: Limits) -> pd.DataFrame:
+    """Trials of all people together, or what a file has instead."""
+    if not parts:
+        raise InputError(str(path), contents(path), ALLOWED, "Name vectors by columns=.")
+    trials = pd.concat(parts, ignore_index=True)
+    if trials.size > limits.cells:
+        raise beyond(str(path), "cells", f"{trials.size:,} values", limits)
+    first = [name for name in ("subject", "task", *NEEDED) if name in trials]
+    return trials[[*first, *(name for name in trials if name not in first)]]
+
+
+def contents(path: Path) -> str:
+    """Variables of a file and their sizes."""
+    if path.is_dir():
+        return "a folder without them"
+    seen = [f"{name} ({'×'.join(map(str, shape))})" for name, shape, _ in whosmat(path)]
+    more = f" and {len(seen) - SHOWN} more" if len(seen) > SHOWN else ""
+    return ", ".join(seen[:SHOWN]) + more or "no variables"
+
+
+def found_in(path: Path, columns: Mapping[str, str], limits: Limits) -> Iterator[pd.DataFrame]:
+    """Tables of trials in a file, one for each person and task."""
+    unknown = [name for name in columns if name not in NAMES]
+    if unknown:
+        step = nearest(unknown[0], NAMES)
+        raise InputError("columns", repr(unknown[0]), ", ".join(NAMES), step)
+    wanted = {name: (columns[name].lower(),) if name in columns else known
+              for name, known in NAMES.items()}  # fmt: skip
+    yield from tables_in(read_variables(path, limits), wanted, (), str(path))
+
+
+def read_variables(path: Path, limits: Limits) -> dict[str, Any]:
+    """Variables of a file: arrays, lists for cells, mappings for structs."""
+    if not path.is_file():
+        raise InputError(str(path), "no such file", "a .mat file, or a folder of them")
+    try:
+        size = sum(8 * int(np.prod(shape)) for _, shape, _ in whosmat(path))
+        if size <= limits.unpacked:
+            return dict(loadmat(path, simplify_cells=True))
+    except NotImplementedError as error:
+        step = "In Matlab: save('data.mat', 'nR_S1', 'nR_S2', '-v7')."
+        raise InputError(str(path), "a file of version 7.3", "version 4 to 7", step) from error
+    except Exception as error:
+        # SciPy's reader ends a broken file in errors of many types.
+        got = f"a file that cannot be read ({type(error).__name__})"
+        raise InputError(str(path), got, "a .mat file") from error
+    raise beyond(str(path), "unpacked", f"{size:,} bytes", limits)
+
+
+def tables_in(
+    node: Any, wanted: Mapping[str, tuple[str, ...]], place: Place, where: str, depth: int = 0
+) -> Iterator[pd.DataFrame]:
+    """Tables of a variable, a struct or a cell, and of all inside."""
+    if isinstance(node, Mapping):
+        named = {str(name).lower(): value for name, value in node.items()}
+        if set(COUNTS) <= set(named):
+            first, second = (named[name] for name in COUNTS)
+            yield from tables_of_counts(first, second, place, where)
+            return
+        vectors = {
+            name: next(named[x] for x in known if x in named)
+            for name, known in wanted.items()
+            if any(x in named for x in known)
+        }
+        if set(NEEDED) <= set(vectors):
+            yield table_of_trials(vectors, node, place, where)
+            return
+        parts: list[tuple[Any, Place]] = [
+            (value, ()) for name, value in node.items() if not str(name).startswith("__")
+        ]
+    elif is_cell(node):
+        parts = [(value, (("subject", number),)) for number, value in enumerate(listed(node), 1)]
+    else:
+        return
+    if depth < DEEPEST:
+        for value, step in parts:
+            yield from tables_in(value, wanted, (*place, *step), where, depth + 1)
+
+
+def table_of_trials(
+    vectors: Mapping[str, Any], node: Mapping[str, Any], place: Place, where: str
+) -> pd.DataFrame:
+    """Trials from vectors of one length, with other vectors of the struct that have it."""
+    own = {name: np.ravel(np.asarray(value)) for name, value in vectors.items()}
+    lengths = {name: len(own[name]) for name in NEEDED}
+    if len(set(lengths.values())) > 1:
+        got = ", ".join(f"{name} {number}" for name, number in lengths.items())
+        raise InputError(where, f"vectors of different lengths: {got}", "one length")
+    number = lengths["stimulus"]
+    if "subject" in own and len(own["subject"]) == 1:
+        own["subject"] = np.repeat(own["subject"], number)
+    taken = {id(value) for value in vectors.values()}
+    for name, value in node.items():
+        flat = np.ravel(value) if isinstance(value, np.ndarray) else np.empty(0)
+        is_plain = flat.dtype.kind in "biufU" and id(value) not in taken
+        if is_plain and len(flat) == number and name not in own:
+            own[str(name)] = flat
+    return placed(pd.DataFrame(own), place)
+
+
+def placed(table: pd.DataFrame, place: Place) -> pd.DataFrame:
+    """Table with the number of the person, where it came from a cell or an array of structs."""
+    for name, number in place:
+        if name not in table:
+            table = table.assign(**{name: number})
+    return table
+
+
+def tables_of_counts(first: Any, second: Any, place: Place, where: str) -> Iterator[pd.DataFrame]:
+    """Trials from nR_S1 and nR_S2 in any of their forms."""
+    if is_struct(first) and is_struct(second):
+        # One element for each task.
+        for task, (a, b) in enumerate(zip(listed(first), listed(second), strict=False), 1):
+            for part in tables_of_counts(a["counts"], b["counts"], place, where):
+                yield part.assign(task=task)
+        return
+    rows = [(a, b) for a, b in zip(rows_of(first), rows_of(second), strict=False)]
+    if len(rows_of(first)) != len(rows_of(second)):
+        got = f"{len(rows_of(first))} rows of nR_S1 beside {len(rows_of(second))} of nR_S2"
+        raise InputError(where, got, "as many people in both")
+    for number, (a, b) in enumerate(rows, 1):
+        here = place if len(rows) == 1 else (("subject", number), *place)
+        yield placed(expanded(a, b, where), here)
+
+
+def is_struct(value: Any) -> bool:
+    """Whether counts come in structs with a field counts."""
+    return all(isinstance(x, Mapping) and "counts" in x for x in listed(value)) and bool(
+        listed(value)
+    )
+
+
+def listed(value: Any) -> list[Any]:
+    """Elements of a cell or an array of structs; one struct alone is the only one."""
+    return list(value) if is_cell(value) else [value]
+
+
+def is_cell(value: Any) -> bool:
+    """Whether a value is a cell or an array of structs."""
+    return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
+
+
+def rows_of(value: Any) -> list[NDArray[Any]]:
+    """Vectors of counts of people."""
+    if is_cell(value):
+        return [np.ravel(x) for x in listed(value)]
+    array = np.atleast_2d(np.asarray(value))
+    return list(array) if array.shape[0] == 1 or array.shape[1] > 1 else [array.ravel()]
+
+
+def expanded(first: NDArray[Any], second: NDArray[Any], where: str) -> pd.DataFrame:
+    """As many trials as two vectors count."""
+    if len(first) != len(second) or len(first) % 2 or len(first) == 0:
+        got = f"{len(first)} and {len(second)} counts of a person"
+        raise InputError(where, got, "2K counts of each stimulus")
+    counts = np.stack([first, second])
+    if counts.dtype.kind not in "biuf" or (counts < 0).any() or (counts != np.floor(counts)).any():
+        step = "Remove what was added to the counts, such as 1/(2K): padding moves M."
+        raise InputError(where, "counts that are no whole numbers", "numbers of trials", step)
+    ratings = counts.shape[1] // 2
+    response = np.repeat(["S1", "S2"], ratings)
+    confidence = np.concatenate([np.arange(ratings, 0, -1), np.arange(1, ratings + 1)])
+    times = counts.astype(np.int64).ravel()
+    return pd.DataFrame(
+        {
+            "stimulus": np.repeat(np.repeat(["S1", "S2"], 2 * ratings), times),
+            "response": np.repeat(np.tile(response, 2), times),
+            "confidence": np.repeat(np.tile(confidence, 2), times),
+        }
+    )
