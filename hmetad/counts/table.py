@@ -92,8 +92,8 @@ def count_trials(
     InputError
         If a column is missing, used twice or has a name with a meaning of its own; if there are
         not two labels; if `response` or `stimulus` holds correctness; if responses are a cut of
-        the rating; if confidence is not an integer 1..K (at most 1000); if a covariate varies
-        inside a cell.
+        the rating; if confidence is missing in all trials of one response, or not an integer 1..K
+        (at most 1000); if a covariate varies inside a cell.
 
     Notes
     -----
@@ -126,7 +126,9 @@ def count_trials(
     by, covariates = column_names("by", by), column_names("covariates", covariates)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     check_trials(trials, roles, by, covariates)
-    groups, n, dropped = complete_rows(*tally(trials, [*roles.values(), *by, *covariates]))
+    tallied = tally(trials, [*roles.values(), *by, *covariates])
+    refuse_one_rated_response(*tallied, response, confidence)
+    groups, n, dropped = complete_rows(*tallied)
     pair = two_labels(groups, n, stimulus, response, labels)
     rating, K, rule = rating_numbers(groups, n, confidence, ratings)
     index, cells = cells_of(groups, by, covariates)
@@ -262,6 +264,26 @@ def tally(trials: pd.DataFrame, columns: list[str]) -> Tally:
         step = "Make its values text or numbers."
         raise InputError("trials", str(error), "one text or number per value", step) from error
     return sizes.index.to_frame(index=False), sizes.to_numpy().astype(np.int64)
+
+
+def refuse_one_rated_response(
+    groups: pd.DataFrame, n: NDArray[np.int64], response: str, confidence: str
+) -> None:
+    """Refuse confidence that no trial of one response has: without its trials there is no d′."""
+    known = groups[response].notna().to_numpy()
+    rated = known & groups[confidence].notna().to_numpy()
+    unrated = set(groups.loc[known, response]) - set(groups.loc[rated, response])
+    if not rated.any() or len(unrated) != 1:
+        return
+    own = unrated.pop()
+    number = int(n[(groups[response] == own).to_numpy()].sum())
+    step = (
+        "Where confidence was asked after one response alone, give the other the rating 1: "
+        f"trials.fillna({{{confidence!r}: 1}}). d′ then counts all trials, and M is that of the "
+        "rated response."
+    )
+    got = f"no value in any of the {number} trials with response {own!r}"
+    raise InputError("confidence", got, "ratings of both responses", step)
 
 
 def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, list[Notice]]:

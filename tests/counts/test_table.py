@@ -461,3 +461,21 @@ def test_vectors_have_covariates_that_are_in_no_label():
         from_nr(*vectors, covariates={"subject": [1, 2]}, subject=["a", "b"])
     with pytest.raises(InputError, match="covariates 'age': got shape"):
         from_nr(*vectors, covariates={"age": [31, 45, 60]})
+
+
+def test_confidence_after_one_response_alone_is_refused_with_what_to_do():
+    trials = pd.DataFrame(
+        {
+            "stimulus": [0, 1, 0, 1] * 30,
+            "response": [0, 1, 1, 0] * 30,
+            "confidence": [np.nan, 2, 1, np.nan] * 30,
+        }
+    )
+    with pytest.raises(InputError, match=r"no value in any of the 60 trials with response 0") as e:
+        count_trials(trials, ratings=2)
+    assert "trials.fillna({'confidence': 1})" in e.value.next_step
+    counts = count_trials(trials.fillna({"confidence": 1}), ratings=2)
+    assert counts.sel(response="S1", rating=1).sum() == 60
+    # Single missing values are dropped and told.
+    some = trials.fillna({"confidence": 1}).mask(np.arange(120)[:, None] < [[0, 0, 7]])
+    assert next(x.code for x in notices(count_trials(some, ratings=2))) == "rows-dropped"
