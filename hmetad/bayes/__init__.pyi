@@ -1,5 +1,6 @@
 """Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
 
+from hmetad.bayes.influences import influence as influence
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predicted_measures import predict_measures as predict_measures
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
