@@ -27,9 +27,9 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     path : str or Path
         File or folder.
     **options
-        Those of the kind: see `read_lm_eval`, `read_inspect` and `read_trials`. All have
-        ``field``, ``pattern``, ``words`` and ``scale`` for confidence as stated, and ``limits`` for
-        how much a file may hold.
+        Those of the kind: see `read_lm_eval`, `read_inspect`, `read_matlab` and `read_trials`. All
+        have ``limits`` for how much a file may hold, and all but Matlab's ``field``, ``pattern``,
+        ``words`` and ``scale`` for confidence as stated.
 
     Returns
     -------

@@ -21,12 +21,14 @@ from hmetad.text.escape import reveal, visible
 __all__ = ["is_numeric", "print_table", "print_text", "say"]
 
 PIPED_WIDTH = 200
+# Rows above which a table on a terminal is cut, and those that are then shown.
+MOST_ROWS, SHOWN_ROWS = 60, 40
 
 
 def print_table(
     records: Sequence[Mapping[str, Any]], columns: Mapping[str, str], title: str = ""
 ) -> None:
-    """Print records as a table.
+    """Print records as a table; a long one is cut short on a terminal, and whole in a pipe.
 
     Parameters
     ----------
@@ -41,14 +43,18 @@ def print_table(
     for name, column in columns.items():
         justify: Literal["right", "left"] = "right" if is_numeric(records, name) else "left"
         table.add_column(Text(cell_text(column)), justify=justify, overflow="fold")
-    for record in records:
+    is_terminal = sys.stdout.isatty()
+    shown = records[:SHOWN_ROWS] if is_terminal and len(records) > MOST_ROWS else records
+    for record in shown:
         table.add_row(*(Text(cell_text(record.get(name))) for name in columns))
     # A pipe has no width of its own: rows stay whole, for grep and cut.
-    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+    console = Console(width=None if is_terminal else PIPED_WIDTH, highlight=False)
     if title:
         # A title of the table would be wrapped to its width.
         console.print(Text(cell_text(title), style="italic"))
     console.print(table)
+    if len(shown) < len(records):
+        console.print(f"{len(records) - len(shown)} more rows: --format csv, or -o FILE, has all.")
 
 
 def print_text(text: str) -> None:
