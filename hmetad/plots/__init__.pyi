@@ -1,6 +1,7 @@
 """Figures of results."""
 
 from hmetad.plots.bars import sensitivity_bars as sensitivity_bars
+from hmetad.plots.caterpillar import people as people
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
 from hmetad.plots.curves import group_accuracy as group_accuracy
@@ -14,5 +15,6 @@ from hmetad.plots.processes import predicted_ratings as predicted_ratings
 from hmetad.plots.processes import rating_residuals as rating_residuals
 from hmetad.plots.ratings import accuracy_by_rating as accuracy_by_rating
 from hmetad.plots.reliability import calibration as calibration
+from hmetad.plots.saving import save as save
 from hmetad.plots.uniformity import ranks as ranks
 from hmetad.plots.winners import confusion as confusion
