@@ -326,6 +326,9 @@ def icc(
 
 def people_by_session(values: xr.DataArray, subject: str, session: str) -> Floats:
     """Values of people (rows) in sessions (columns), without people who lack one."""
+    if not isinstance(values, xr.DataArray) or values.dims != ("cell",):
+        got = f"dims {values.dims}" if isinstance(values, xr.DataArray) else type(values).__name__
+        raise InputError("values", got, "a DataArray with dim cell")
     for name in (subject, session):
         if name not in values.coords or values[name].dims != ("cell",):
             step = (
