@@ -144,3 +144,11 @@ def test_contrasts_of_contrasts_say_both(counts):
     assert both["pair"].values.tolist() == ["(off − on | x) − (off − on | y)"]
     drawn = draws["posterior"]["log_m_drug:half"].values.ravel()
     np.testing.assert_allclose(both.values.ravel(), drawn, atol=1e-12)
+
+
+def test_numbers_that_name_levels_are_no_averages(counts):
+    sessions = counts.assign_coords(session=("cell", [1, 2] * 12))
+    formula = {"log_m": "1 + C(session) + (1 | subject)"}
+    draws = hmetad.fit(sessions, "group", formula=formula, draws=40, tune=60, chains=2, **QUIET)
+    rows = population_table(draws).query("kind == 'population' and quantity == 'M-ratio'")
+    assert rows["term"].tolist() == ["1", "2"]

@@ -19,7 +19,7 @@ from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.paragraph import results_paragraph
-from hmetad.report.contents.population import population_blocks
+from hmetad.report.contents.population_blocks import population_blocks
 from hmetad.report.contents.tables import notice_block
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report

@@ -14,28 +14,20 @@ from hmetad.arguments import check_inputs, probability, with_posterior
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.predict import predict
 from hmetad.errors import InputError
-from hmetad.plots import intervals
-from hmetad.plots.intervals import describe_intervals
-from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import designs_of, reference_level
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
-from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 
-__all__ = ["population_blocks", "population_table"]
+__all__ = ["population_table"]
 
-SAID = (
-    "What holds of the population that the {groups} were drawn from: posterior means with 95 % "
-    "equal-tailed intervals. Where people differ in log M-ratio, the M-ratio of the population is "
-    "that of the median person."
-)
 # What a row says, and the draws of its quantity.
 type Row = tuple[dict[str, str], xr.DataArray]
 
 SAMPLES = ("chain", "draw")
-SHOWN = ("mean", "lower", "upper")
+# Conditions that are told one by one, whatever the columns.
+MOST = 8
 COLUMNS = (
     *("kind", "quantity", "term"),
     *("mean", "sd", "lower", "upper", "rhat", "ess_bulk", "ess_tail", "variable"),
@@ -61,9 +53,9 @@ def population_table(
     Returns
     -------
     DataFrame
-        kind: ``"population"``, values of `hmetad.predict` in every condition, with columns of
-        numbers at their means; ``"effect"``, coefficients on the scale of the parameter;
-        ``"sd"``, standard deviations between the members of a group; ``"correlation"``, of their
+        kind: ``"population"``, values of `hmetad.predict` in every condition, of more than eight
+        with columns of numbers at their means; ``"effect"``, coefficients on the scale of the
+        parameter; ``"sd"``, standard deviations between the members of a group; ``"correlation"``, of their
         effects. quantity and term in words; mean, sd, lower and upper of the posterior; rhat,
         ess_bulk and ess_tail (NaN where draws do not vary); variable of the posterior. Criteria of
         confidence are left out.
@@ -93,61 +85,6 @@ def population_table(
     rows = [*population_rows(fit, spec, labels or {}), *variable_rows(fit, spec, labels or {})]
     outside = (1 - ci_prob) / 2
     return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
-
-
-def population_blocks(fit: xr.DataTree, labels: Mapping[str, str] | None = None) -> list[Block]:
-    """Population in a report: a row per condition, a figure, then effects and differences."""
-    spec = spec_of(fit)
-    if not spec.formula:
-        return []
-    table = population_table(fit, labels=labels)
-    own = table[table["kind"] == "population"]
-    names, main = list(dict.fromkeys(own["quantity"])), symbol(spec.record.plotted)
-    rows = tuple(
-        (
-            str(term) or "population",
-            *(interval_text(part[part["quantity"] == name]) for name in names),
-        )
-        for term, part in own.groupby("term", sort=False)
-    )
-    caption = "Population by condition." if len(rows) > 1 else "Population."
-    designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
-    factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
-    groups = " and ".join((labels or {}).get(factor, factor) for factor in factors)
-    said = SAID.format(groups=f"levels of {groups}") if groups else SAID.split(":")[1].strip()
-    blocks: list[Block] = [
-        Prose("Population", (said,)),
-        Table(caption, ("Condition", *names), rows, name="population"),
-    ]
-    shown = own[own["quantity"] == main].rename(columns={"term": "label"})
-    if len(shown) > 1:
-        value, meaning = spec.record.reference or (None, "")
-        ax = intervals.forest(
-            shown[["label", "mean", "lower", "upper"]], xlabel=main, reference=value
-        )
-        alt = describe_intervals(shown, quantity=main)
-        shown_words = f"{main} of the population" + (f"; {meaning}." if meaning else ".")
-        blocks.append(Figure(shown_words, alt, ax.figure, "population-figure"))
-    rest = table[table["kind"] != "population"]
-    if len(rest):
-        columns = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower"}
-        columns |= {"upper": "Upper", "rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
-        formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
-        caption = "Effects, and differences between people."
-        blocks.append(
-            table_from_frame(
-                rest, caption, columns=columns, formats=formats, name="population-terms"
-            )
-        )
-    return blocks
-
-
-def interval_text(rows: pd.DataFrame) -> str:
-    """Mean and interval of one quantity, as text."""
-    if len(rows) == 0:
-        return ""
-    mean, lower, upper = (format_cell(rows.iloc[0][name], "z.2f") for name in SHOWN)
-    return f"{mean} [{lower}, {upper}]"
 
 
 def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
@@ -187,14 +124,17 @@ def own_dims(cell: xr.Dataset) -> set[str]:
 
 
 def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
-    """Combinations of the columns of formulas, with columns of numbers at their means."""
+    """Combinations of the columns of formulas; of many, with columns of numbers at their means."""
     table = cell_table(fit["posterior"].to_dataset())
     names = [name for name in table if name in formula_columns(spec.formula.values())]
     if not names:
         return None
-    own = table[names].copy()
-    for name in own.select_dtypes("number"):
-        own[name] = float(own[name].mean())
+    own = table[names].drop_duplicates().reset_index(drop=True)
+    written = " ".join(spec.formula.values())
+    for name in own.select_dtypes("number") if len(own) > MOST else ():
+        # A number may also be the name of a level.
+        if not any(f"{coding}({name}" in written for coding in ("C", "S")):
+            own[name] = float(table[name].mean())
     return own.drop_duplicates().reset_index(drop=True)
 
 
