@@ -118,12 +118,26 @@ def fit(
     title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
     headings = {"cell": "cell", **{name: symbol(name) for name in spec.record.tabulated}}
     headings |= {main: symbol(main), f"{main}_lower": "lower", f"{main}_upper": "upper"}
+    population = (
+        rows_of(hmetad.report.population_table(result))
+        if hmetad.bayes.spec_of(result).formula
+        else []
+    )
+    shown = {"quantity": "population", "term": "", "mean": "mean"}
+    shown |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
     answer = Answer(
-        (Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),),
+        (
+            Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),
+            *([Listing(population, shown)] if population else []),
+        ),
         hmetad.notices(result),
         as_seed(result.attrs["seed"]),
         read_attr(result.attrs, "versions"),
-        {"model": spec.name, "convergence": hmetad.report.convergence_record(result)},
+        {
+            "model": spec.name,
+            "population": population,
+            "convergence": hmetad.report.convergence_record(result),
+        },
     )
     give(answer, chosen, [path])
 

@@ -55,10 +55,10 @@ def population_table(
     DataFrame
         kind: ``"population"``, values of `hmetad.predict` in every condition, of more than eight
         with columns of numbers at their means; ``"effect"``, coefficients on the scale of the
-        parameter; ``"sd"``, standard deviations between the members of a group; ``"correlation"``, of their
-        effects. quantity and term in words; mean, sd, lower and upper of the posterior; rhat,
-        ess_bulk and ess_tail (NaN where draws do not vary); variable of the posterior. Criteria of
-        confidence are left out.
+        parameter; ``"sd"``, standard deviations between the members of a group;
+        ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
+        of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); variable of
+        the posterior. Criteria of confidence are left out.
 
     Raises
     ------
