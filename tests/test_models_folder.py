@@ -30,6 +30,10 @@ def test_a_card_can_be_simulated_from_fitted_saved_and_read(name, tmp_path):
         z = (values.mean(["chain", "draw"]) - truth) / values.std(["chain", "draw"])
         # A posterior that misses the truth by four of its SDs in a fixed data set is wrong.
         assert float(abs(z).max()) < 4, quantity
+    if card.formula:
+        table = hmetad.report.population_table(loaded)
+        assert table.notna()[["mean", "lower", "upper"]].all(axis=None)
+        assert {"population", "sd"} <= set(table["kind"])
 
 
 def test_the_readme_lists_every_card():

@@ -218,8 +218,9 @@ def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.
     # What was drawn to each other has to say so where it is tested by itself.
     pooled = pooled_over(spec_of(tree))
     own = {name: {"pooled_over": factors} for name, factors in pooled.items()}
-    counts = tree["observed_data"].to_dataset()["counts"]
-    for name, level in reference_levels(counts, spec_of(tree)).items():
+    counts = tree["observed_data"].to_dataset()["counts"] if "observed_data" in tree else None
+    levels = {} if counts is None else reference_levels(counts, spec_of(tree))
+    for name, level in levels.items():
         own[name] = {**own.get(name, {}), "reference": level}
     by_name = notices_of_variables(tree, flags)
     named = {

@@ -20,10 +20,8 @@ from hmetad.text.names import symbol
 __all__ = ["population_blocks"]
 
 DRAWN = "What holds of the population that the levels of {groups} were drawn from. "
-INTERVALS = (
-    "Posterior means with 95 % equal-tailed intervals. Where people differ in log M-ratio, the "
-    "M-ratio of the population is that of the median person."
-)
+INTERVALS = "Posterior means with 95 % equal-tailed intervals."
+MEDIAN = " Where people differ in log M-ratio, the M-ratio of the population is that of the median."
 SHOWN = ("mean", "lower", "upper")
 
 
@@ -46,7 +44,8 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str] | None = None)
     designs = designs_of(fit["observed_data"].to_dataset()["counts"], spec)
     factors = dict.fromkeys(block.factor for one in designs.values() for block in one.blocks)
     groups = " and ".join((labels or {}).get(factor, factor) for factor in factors)
-    said = DRAWN.format(groups=groups) + INTERVALS if groups else INTERVALS
+    said = (DRAWN.format(groups=groups) if groups else "") + INTERVALS
+    said += MEDIAN if "log_m" in spec.formula else ""
     blocks: list[Block] = [
         Prose("Population", (said,)),
         Table(caption, ("Condition", *names), rows, name="population"),
@@ -65,7 +64,7 @@ def population_blocks(fit: xr.DataTree, labels: Mapping[str, str] | None = None)
         columns = {"quantity": "Quantity", "term": "Term", "mean": "Mean", "lower": "Lower"}
         columns |= {"upper": "Upper", "rhat": "R̂", "ess_bulk": "Bulk ESS", "ess_tail": "Tail ESS"}
         formats = {"rhat": ".4f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}
-        caption = "Effects, and differences between people."
+        caption = "Effects, standard deviations and correlations."
         blocks.append(
             table_from_frame(
                 rest, caption, columns=columns, formats=formats, name="population-terms"
