@@ -48,6 +48,10 @@ RETURNED = {
     "normal_noise_information": lambda: hmetad.information.normal_noise_information(1.0),
     "noise_information": lambda: hmetad.information.noise_information(0.7),
     "calibration": lambda: hmetad.measures.calibration(TRIALS),
+    "overconfidence": lambda: hmetad.measures.overconfidence(
+        COUNTS, probabilities=[0.5, 0.7, 0.9, 1]
+    ),
+    "meta_delta": lambda: hmetad.measures.meta_delta(hmetad.fit_mle(COUNTS)).to_dataset(),
     "accuracy_by_confidence": lambda: hmetad.measures.accuracy_by_confidence(TRIALS),
     "selective_prediction": lambda: hmetad.measures.selective_prediction(
         TRIALS, abstained="left_out"

@@ -2,6 +2,8 @@
 
 from hmetad.measures.agreement import icc as icc
 from hmetad.measures.agreement import split_half as split_half
+from hmetad.measures.confidence_bias import overconfidence as overconfidence
+from hmetad.measures.criteria_distance import meta_delta as meta_delta
 from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.reliability import calibration as calibration
