@@ -100,6 +100,8 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     (-0.1324, 2.297)
     """
     require_stimulus(counts, "sdt")
+    if counts.sizes["rating"] == 0:
+        raise InputError("counts", "a table without ratings", "one rating or more")
     ordered = counts.transpose(..., *TYPE1_DIMS)
     rates = type1_rates(ordered.to_numpy(), correction)
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
