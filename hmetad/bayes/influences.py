@@ -7,7 +7,7 @@ each group, by importance weights. Nothing is fitted again.
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, seed_or_none, with_posterior
+from hmetad.arguments import check_inputs, whole, with_posterior
 from hmetad.bayes.left_out_groups import group_log_likelihood
 from hmetad.bayes.pareto import smooth_weights
 from hmetad.errors import InputError, nearest
@@ -19,7 +19,7 @@ from hmetad.specs.spec import spec_of
 __all__ = ["influence"]
 
 
-@check_inputs(fit=with_posterior, seed=seed_or_none)
+@check_inputs(fit=with_posterior, seed=whole(0))
 def influence(
     fit: xr.DataTree, var: str | None = None, *, by: str = "subject", seed: int = 0
 ) -> xr.Dataset:

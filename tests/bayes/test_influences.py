@@ -56,6 +56,8 @@ def test_what_has_no_influence_is_refused(counts, fitted):
         influence(fitted, "m_ratio")
     with pytest.raises(InputError, match="by"):
         influence(fitted, by="task")
+    with pytest.raises(InputError, match="seed"):
+        influence(fitted, seed=np.random.default_rng(1))
     alone = hmetad.fit(counts.isel(cell=slice(0, 2)), draws=50, chains=2, **QUIET)
     with pytest.raises(InputError):
         influence(alone)
