@@ -1,21 +1,29 @@
 """Confidence in 101 levels, whole and binned: recovery of M per person, and of a group's mean.
 
 `python benchmarks/many_ratings.py` prints the tables of docs/choosing.md (trials, ratings → error
-of log M; seed, ratings → posterior of the mean of log M, and seconds). Truth is known.
+of log M; sliders and thresholds → the same; seed, ratings → posterior of the mean of log M, and
+seconds). Truth is known.
 """
 
 import time
 
 import numpy as np
 import xarray as xr
+from scipy.optimize import minimize
+from scipy.special import ndtri
 
 import hmetad
+from hmetad.likelihood.kernel import evaluate
 
 LEVELS, WIDTH = 101, 2.2
 PEOPLE, GROUP, SEEDS = 400, 20, range(1, 6)
 BINS = (2, 3, 4, 6, 8, 12)
 # Ratio of the median absolute deviation to the SD of a normal distribution.
 TO_SD = 1.4826
+# Structured thresholds: the logarithm of the gaps is linear between so many places of the scale.
+KNOTS = 5
+# Share of the answers that go to the nearest multiple of ten.
+HEAPED = 0.7
 
 
 def simulated(people: int, trials: int, seed: int) -> tuple[xr.DataArray, np.ndarray]:
@@ -45,6 +53,71 @@ def binned(counts: xr.DataArray, bins: int) -> xr.DataArray:
     return hmetad.from_nr(rows[:, 0], rows[:, 1], subject=counts["subject"].values.tolist())
 
 
+def heaped(counts: xr.DataArray, rng: np.random.Generator) -> xr.DataArray:
+    """The table where most answers went to the nearest multiple of ten."""
+    values = counts.to_numpy()
+    moved = rng.binomial(values, HEAPED)
+    made = values - moved
+    nearest = (np.round(np.arange(LEVELS) / 10) * 10).astype(int)
+    for k in range(LEVELS):
+        made[..., nearest[k]] += moved[..., k]
+    return counts.copy(data=made)
+
+
+def fit_structured(table: np.ndarray) -> float:
+    """log M of one person by penalised maximum likelihood, with structured thresholds."""
+    places = np.linspace(0, LEVELS - 2, KNOTS)
+    basis = np.stack(
+        [np.interp(np.arange(LEVELS - 1), places, row) for row in np.eye(KNOTS)], axis=1
+    )
+    responses = table.sum(axis=2)
+    false_alarms, hits = ndtri((responses[:, 1] + 0.5) / (responses.sum(axis=1) + 1))
+    centre = np.log(0.5)
+
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        d, c, m, heights = x[0], x[1], np.exp(x[2]), x[3:].reshape(2, KNOTS)
+        gaps = np.exp(heights @ basis.T + np.log(3 / (LEVELS - 1)))
+        of_both = np.full((1, 2), m)
+        found = evaluate(
+            table[None], x[:1], x[1:2], of_both * d, of_both * c, gaps[None], np.ones(1)
+        )
+        value, by_d, by_c, by_m, by_kappa, by_gaps = (np.asarray(part[0]) for part in found[:6])
+        slopes = [by_d + m * by_m.sum(), by_c + m * by_kappa.sum()]
+        slopes += [m * (d * by_m + c * by_kappa).sum()]
+        by_heights = (by_gaps * gaps) @ basis - (heights - centre)
+        penalty = ((heights - centre) ** 2).sum() / 2
+        return float(penalty - value), -np.concatenate([slopes, by_heights.ravel()])
+
+    start = [hits - false_alarms, -(hits + false_alarms) / 2, 0, *[centre] * 2 * KNOTS]
+    bounds = [(-4, 6), (-3, 3), (-4, 3), *[(-6, 4)] * 2 * KNOTS]
+    return float(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x[2])
+
+
+def errors_by_thresholds() -> None:
+    """Error of log M with free criteria, structured ones, and six quantiles."""
+    print("trials slider thresholds bias spread")
+    for trials in (100, 400):
+        smooth, truth = simulated(PEOPLE, trials, seed=7)
+        sliders = {"smooth": smooth, "heaped": heaped(smooth, np.random.default_rng(3))}
+        for slider, counts in sliders.items():
+            tables = counts.to_numpy().astype(float)
+            found = {
+                "free": hmetad.fit_mle(counts)["log_m"].to_numpy(),
+                "structured": np.array([fit_structured(table) for table in tables]),
+                "six quantiles": hmetad.fit_mle(binned(counts, 6))["log_m"].to_numpy(),
+            }
+            for name, own in found.items():
+                middle, spread = middle_and_spread(own - truth)
+                print(trials, slider, name, f"{middle:.3f} {spread:.3f}", flush=True)
+
+
+def middle_and_spread(errors: np.ndarray) -> tuple[float, float]:
+    """Median, and the SD of a normal distribution with the same median absolute deviation."""
+    known = errors[np.isfinite(errors)]
+    middle = float(np.median(known))
+    return middle, TO_SD * float(np.median(np.abs(known - middle)))
+
+
 def errors_by_person() -> None:
     """Error of log M by maximum likelihood."""
     print("trials ratings bias spread seconds")
@@ -55,9 +128,7 @@ def errors_by_person() -> None:
             start = time.perf_counter()
             found = hmetad.fit_mle(table)["log_m"].to_numpy() - truth
             seconds = time.perf_counter() - start
-            known = found[np.isfinite(found)]
-            middle = np.median(known)
-            spread = TO_SD * np.median(np.abs(known - middle))
+            middle, spread = middle_and_spread(found)
             print(trials, ratings, f"{middle:.3f} {spread:.3f} {seconds:.2f}")
 
 
@@ -81,4 +152,5 @@ def posteriors_of_groups() -> None:
 
 if __name__ == "__main__":
     errors_by_person()
+    errors_by_thresholds()
     posteriors_of_groups()
