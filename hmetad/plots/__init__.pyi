@@ -4,6 +4,7 @@ from hmetad.plots.bars import sensitivity_bars as sensitivity_bars
 from hmetad.plots.caterpillar import people as people
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
+from hmetad.plots.correlated import correlations as correlations
 from hmetad.plots.curves import group_accuracy as group_accuracy
 from hmetad.plots.curves import information_plane as information_plane
 from hmetad.plots.curves import type1_roc as type1_roc

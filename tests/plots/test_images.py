@@ -178,6 +178,17 @@ def ordered_people():
     return hmetad.plots.people(draws, population=middle, separate=alone, reference=1)
 
 
+def correlated():
+    """Correlations of three tasks, of which one is near 1."""
+    rng = np.random.default_rng(4)
+    z = rng.normal([0.2, 2.2, -0.6], 0.3, (2, 300, 3))
+    values = np.zeros((2, 300, 3, 3)) + np.eye(3)
+    for k, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        values[:, :, i, j] = values[:, :, j, i] = np.tanh(z[..., k])
+    own = {"effect": ["memory", "vision", "1"], "effect_bis": ["memory", "vision", "1"]}
+    return xr.DataArray(values, own, ("chain", "draw", *own))
+
+
 PICTURES = {
     "accuracy_by_rating": lambda: hmetad.plots.accuracy_by_rating(counts()),
     "by_name": lambda: hmetad.plots.by(estimates(), reference=1.0),
@@ -185,6 +196,7 @@ PICTURES = {
     "calibration": lambda: hmetad.plots.calibration(calibrated()),
     "calibration_of_one": lambda: hmetad.plots.calibration(calibrated().isel(cell=[0])),
     "confusion": lambda: hmetad.plots.confusion(winners()),
+    "correlations": lambda: hmetad.plots.correlations(correlated()),
     "criterion": lambda: hmetad.plots.criterion(criteria(), xlabel="risk")[0],
     "decisions": lambda: hmetad.plots.decisions(decisions()),
     "fit_ratings": lambda: hmetad.plots.fit(predicted())[0],
