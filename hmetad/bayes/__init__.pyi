@@ -1,6 +1,7 @@
 """Posteriors beyond `hmetad.fit`: what a model predicts, its priors, other choices."""
 
 from hmetad.bayes.group_correlations import group_correlation as group_correlation
+from hmetad.bayes.groups_of_arviz import add_groups as add_groups
 from hmetad.bayes.influences import influence as influence
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predicted_measures import predict_measures as predict_measures

@@ -42,7 +42,8 @@ def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) 
     hmetad.errors.InputError: by: got 'rating', allowed is a name without '/' that no dim of a \
 table or a fit has. Rename the column, say 'my_rating'.
     """
-    if not isinstance(given, Iterable):
+    # An array without dims is an iterable by its class alone.
+    if not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         raise InputError(argument, repr(given), "names of columns, as text")
     if isinstance(given, Set) and not isinstance(given, Mapping | KeysView):
         step = "A set has no order: pass a list."

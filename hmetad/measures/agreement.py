@@ -109,6 +109,8 @@ def split_half(
     """
     dims = table_dims(counts, "split_half")
     splits = whole_number("n", n, 1)
+    if set(counts.dims) != {"cell", *dims}:
+        raise InputError("counts", f"dims {counts.dims}", f"(cell, {', '.join(dims)})")
     table = counts.transpose("cell", *dims)
     groups = groups_of(table, subject)
     values = table.to_numpy()

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError, nearest
@@ -34,6 +35,9 @@ def number_rows(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
     >>> number_rows(pd.DataFrame({"mean": [0.5]}), "mean", "lower").tolist()
     [[0.5], [nan]]
     """
+    for name in columns:
+        if name in table.columns and not is_numeric_dtype(table[name]):
+            raise InputError(name, "a column of other values", "a column of numbers")
     missing = np.full(len(table), np.nan)
     return np.array(
         [table[name].to_numpy(float) if name in table.columns else missing for name in columns]
