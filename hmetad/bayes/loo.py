@@ -17,11 +17,14 @@ from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.left_out_groups import group_log_likelihood
 from hmetad.likelihood.records import Likelihood
+from hmetad.notice import notice_attrs, notices
 from hmetad.specs.spec import spec_of
 
 __all__ = ["loo", "outcome_draws", "trial_log_likelihood"]
 
 OUTCOME = ("cell", "stimulus", "response", "rating")
+# Notices of a fit whose draws are no good estimate of anything.
+SAMPLED_BADLY = ("divergences", "rhat", "ess")
 
 
 @check_inputs(fit=with_posterior)
@@ -44,7 +47,7 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     ELPDData
         ArviZ's own, pointwise over trials or groups, so that ``arviz.compare({"a": loo(a), "b":
         loo(b)})`` compares fits of one count table. It warns where a Pareto k says that the
-        estimate cannot be trusted.
+        estimate cannot be trusted. ``elpd_i`` carries the notices of a fit that was sampled badly.
 
     Raises
     ------
@@ -68,7 +71,10 @@ def loo(fit: xr.DataTree, *, by: str | None = None, seed: int = 0) -> ELPDData:
     >>> estimate.n_data_points, 5 < estimate.p < 11
     (400, True)
     """
-    return loo_trials(fit) if by is None else loo_groups(fit, by, seed)
+    found = loo_trials(fit) if by is None else loo_groups(fit, by, seed)
+    badly = [notice for notice in notices(fit) if notice.code in SAMPLED_BADLY]
+    pointwise = found.elpd_i.assign_attrs(found.elpd_i.attrs | notice_attrs(badly))
+    return replace(found, elpd_i=pointwise)
 
 
 def loo_groups(fit: xr.DataTree, by: str, seed: int) -> ELPDData:

@@ -4,7 +4,7 @@ Results of `loo` by name → DataFrame, ArviZ's comparison with a column of word
 Source: Vehtari, Gelman & Gabry (2017); Sivula et al. (2025).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import arviz_stats
@@ -13,6 +13,8 @@ from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.notice import notices
+from hmetad.notice_registry import short_words
 
 __all__ = ["compare_models"]
 
@@ -48,8 +50,8 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     Notes
     -----
     In words: a difference of elpd below 4 is small whatever its standard error; a larger one
-    counts if it is more than 2 standard errors. Results with high Pareto k are named as
-    unreliable.
+    counts if it is more than 2 standard errors. Results with high Pareto k, and those of fits with
+    divergences, R̂ above 1.01 or few effective draws, are named as unreliable.
 
     Examples
     --------
@@ -65,7 +67,10 @@ def compare_models(results: Mapping[str, ELPDData], **compare_kwargs: Any) -> pd
     check_results(results)
     table = arviz_stats.compare(dict(results), **{"round_to": "none", **compare_kwargs})
     reference = table["elpd_diff"] == 0
-    words = [in_words(row, bool(reference[name])) for name, row in table.iterrows()]
+    words = [
+        in_words(row, bool(reference[name]), doubts_of(row, results[name]))
+        for name, row in table.iterrows()
+    ]
     return table.assign(in_words=words)
 
 
@@ -84,7 +89,15 @@ def check_results(results: Mapping[str, ELPDData]) -> None:
         raise InputError("results", f"numbers of trials {trials}", "one number", step)
 
 
-def in_words(row: pd.Series, is_reference: bool) -> str:
+def doubts_of(row: pd.Series, result: ELPDData) -> list[str]:
+    """Why an estimate is not to be relied on: Pareto k, or a fit that was sampled badly."""
+    said = [] if result.elpd_i is None else notices(result.elpd_i)
+    sampled = list(dict.fromkeys(short_words(notice.code) for notice in said))
+    own = [f"its fit: {', '.join(sampled)}"] if sampled else []
+    return [*([str(row["diag_elpd"])] if row["diag_elpd"] else []), *own]
+
+
+def in_words(row: pd.Series, is_reference: bool, doubts: Sequence[str]) -> str:
     """Row of a model in words."""
     margin = ERRORS * row["dse"]
     size = abs(row["elpd_diff"])
@@ -97,6 +110,6 @@ def in_words(row: pd.Series, is_reference: bool) -> str:
     else:
         word = "worse" if row["elpd_diff"] < 0 else "better"
         said = f"predicts {word}: by {size:.1f}, 2 SE are {margin:.1f}"
-    if row["diag_elpd"]:
-        said += f"; not to be relied on ({row['diag_elpd']})"
+    if doubts:
+        said += f"; not to be relied on ({'; '.join(doubts)})"
     return said

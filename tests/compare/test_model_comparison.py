@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hmetad import fit, loo, simulate_counts
 from hmetad.compare.model_comparison import compare_models
 from hmetad.errors import InputError
 
@@ -51,6 +52,18 @@ def test_results_that_cannot_be_relied_on_are_named():
     words = compare_models({"a": result(), "b": result(-0.1, noise=4.0)})["in_words"]
     assert "not to be relied on" in words["b"]
     assert "not to be relied on" not in words["a"]
+
+
+def test_estimates_of_fits_that_were_sampled_badly_are_named():
+    counts = simulate_counts(1.5, trials=400, seed=1)
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    good = loo(fit(counts, draws=500, chains=2, **quiet))
+    bad = loo(fit(counts, method="nuts", draws=60, tune=30, chains=2, **quiet))
+    words = compare_models({"good": good, "bad": bad})["in_words"]
+    assert "its fit" not in words["good"]
+    assert "not to be relied on (" in words["bad"]
+    assert "its fit: " in words["bad"]
+    assert "few effective draws" in words["bad"]
 
 
 def test_fits_single_models_and_other_trials_are_refused():
