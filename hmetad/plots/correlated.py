@@ -36,7 +36,7 @@ EACH, BESIDE, WIDTH, FILLED = 0.55, 0.9, 5.6, 0.8
 GRID = np.linspace(-0.999, 0.999, 400)
 
 
-@check_inputs(skip=("draws", "labels"), ci_prob=probability)
+@check_inputs(skip=("draws",), ci_prob=probability)
 def correlations(
     draws: xr.DataArray,
     *,

@@ -6,7 +6,7 @@ import pytest
 import hmetad
 from hmetad import InputError
 from hmetad.report import fit_report, population_table
-from hmetad.report.page.blocks import Prose, Table
+from hmetad.report.page.blocks import Figure, Prose, Table
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
 LABELS = {"drug": "Medication", "off": "Placebo", "on": "Propranolol"}
@@ -119,6 +119,23 @@ def test_the_page_begins_with_the_population_and_folds_people_away(fitted):
     assert tables["data"].is_folded
     assert not tables["population"].is_folded
     assert tables["estimates"].rows[0][0] == "s1 | Placebo"
+
+
+def test_decisions_bear_words_in_table_figure_and_paragraph(fitted):
+    draws = hmetad.contrast(hmetad.predict(fitted), var="log_m", over="drug")
+    made = hmetad.decide(draws, rope=(-0.1, 0.1))
+    other = hmetad.decide(draws, rope=(-0.2, 0.2))
+    report = fit_report(fitted, made, sensitivity={"wider": other}, labels=LABELS)
+    (label,) = [
+        row[0]
+        for block in report.blocks
+        if isinstance(block, Table) and block.name == "decisions-log_m"
+        for row in block.rows
+    ]
+    assert {*label.split(" − ")} == {"Placebo", "Propranolol"}
+    assert label in report.blocks[-1].paragraphs[0]
+    (figure,) = [block for block in report.blocks if isinstance(block, Figure)][:1]
+    assert label in figure.alt
 
 
 def test_predictions_have_a_table_like_fits(fitted):

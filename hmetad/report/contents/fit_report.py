@@ -18,9 +18,10 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
+from hmetad.report.contents.pairwise import is_many
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population_blocks import population_blocks
-from hmetad.report.contents.tables import notice_block
+from hmetad.report.contents.tables import notice_block, with_words
 from hmetad.report.page.blocks import Alerts, Block, Prose, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.specs.spec import spec_of
@@ -82,7 +83,7 @@ def fit_report(
         Command line that makes it again.
     labels : mapping of str to str, optional
         Words for columns and their levels in the tables of the population and of the cells, as in
-        `population_table`.
+        `population_table`, and in the labels of at most 40 decisions.
 
     Returns
     -------
@@ -97,6 +98,8 @@ def fit_report(
     """
     by_name = named_fits(fits)
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
+    # Of many, levels are looked up among the cells.
+    told = [one if is_many(one) else with_words(one, labels) for one in made]
     first = next(iter(by_name.values()))
     spec = spec_of(first)
     is_one = len(by_name) == 1
@@ -105,8 +108,10 @@ def fit_report(
     asked = question or (question_of(made[0]) if made else spec.question)
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
-        *(b for one in made for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
-        *changed_verdicts(made, sensitivity or {}),
+        *(b for one in told for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
+        *changed_verdicts(
+            told, {name: with_words(one, labels) for name, one in (sensitivity or {}).items()}
+        ),
     ]
     said = [notice for one in made for notice in notices(one.results)]
     if is_one:

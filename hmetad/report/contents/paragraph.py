@@ -13,7 +13,7 @@ from hmetad.compare.decisions import Decisions
 from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.contents.fitted import method_text
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import reasons_withheld
+from hmetad.report.contents.tables import reasons_withheld, with_words
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import judged_name, symbol
@@ -70,6 +70,7 @@ def results_paragraph(
     True
     """
     made = [decisions] if isinstance(decisions, Decisions) else list(decisions)
+    made = [with_words(one, labels) for one in made]
     spec = spec_of(fit)
     sentences = [
         data_sentence(fit),

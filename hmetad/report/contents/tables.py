@@ -3,9 +3,11 @@
 Decisions, or fits → Table, Figure or Alerts.
 """
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import xarray as xr
 
 from hmetad.compare.columns import headings
@@ -25,7 +27,11 @@ __all__ = [
     "decision_figure",
     "decision_table",
     "notice_block",
+    "with_words",
 ]
+
+# Between the levels in the label of a contrast.
+SEPARATORS = re.compile(r"( − | \| |[()])")
 
 
 def decision_table(
@@ -108,6 +114,23 @@ def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:
     if decisions.comparisons > 1:
         note += f" Bonferroni's correction for {decisions.comparisons} comparisons."
     return note
+
+
+def with_words(decisions: Decisions, labels: Mapping[str, str] | None) -> Decisions:
+    """Decisions whose labels have words in place of the names of levels."""
+    if not labels:
+        return decisions
+    results = decisions.results
+    dim = next(iter(results.dims))
+    written = [
+        "".join(labels.get(part, part) for part in SEPARATORS.split(str(label)))
+        for label in results[dim].values
+    ]
+    named = results.assign_coords({dim: (dim, np.array(written), results[dim].attrs)})
+    if "reference" in named.attrs:
+        first = str(named.attrs["reference"])
+        named = named.assign_attrs(reference=labels.get(first, first))
+    return replace(decisions, results=named)
 
 
 def rope_in_words(decisions: Decisions) -> str:
