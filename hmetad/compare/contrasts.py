@@ -66,7 +66,8 @@ def contrast(
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray, or mapping of str to them
-        A fit, or its posterior, or draws of one quantity. A mapping holds separate fits by
+        A fit, or its posterior, or draws of one quantity; or draws of `resample` or of
+        `measures.resample_trials`, which have no chains. A mapping holds separate fits by
         name; `over` then tells them apart, unless their cells have such a coordinate.
     var : str, optional
         The quantity: one per cell, such as "log_m", or any with dims of its own, such as the

@@ -6,6 +6,7 @@ region of practical equivalence?).
 Source: Kruschke (2018); Makowski et al. (2019).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -24,11 +25,13 @@ from hmetad.compare.quantities import (
     both_codes,
     check_not_empty,
     error_flags,
+    in_chains,
     joined_codes,
 )
 from hmetad.compare.summaries import summarise
-from hmetad.compare.verdicts import answers, unsettled_answers, with_withheld
+from hmetad.compare.verdicts import FEWEST_IN_TAIL, answers, unsettled_answers, with_withheld
 from hmetad.errors import InputError, one_line
+from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 
 __all__ = [
@@ -150,7 +153,7 @@ def decide(
     ----------
     draws : DataArray
         Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
-        levels of a coefficient.
+        levels of a coefficient. Draws of resampling have no chains.
     rope : tuple of float
         Region of practical equivalence, on the scale of the draws. There is no default: what
         is negligible is for the analyst to decide.
@@ -171,7 +174,8 @@ def decide(
         of the contrast itself) or ``"few-draws"`` (fewer than four a chain). Where the draws are
         good but not enough of them, `unsettled` names the answers that 2 Monte Carlo errors could
         change; verdict and full_verdict are then "unreliable"; more draws help.
-        `notices` reads the notices of the draws.
+        `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
+        for intervals of this probability, with the number that would do.
 
     Raises
     ------
@@ -214,7 +218,21 @@ def decide(
     results = xr.Dataset(labelled_columns(values, dim), coords)
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
+    few = draws_notice(rows, level)
+    results = with_notices(results, [*notices(results), *few]) if few else results
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
+
+
+def draws_notice(rows: Floats, level: float) -> list[Notice]:
+    """Notice where an interval has too few draws beyond its ends, and how many would do."""
+    draws, outside = rows.shape[1] * rows.shape[2], (1 - level) / 2
+    if draws * outside >= FEWEST_IN_TAIL:
+        return []
+    # Twice as many leave room for draws that are less than independent.
+    needed = 1000 * math.ceil(2 * FEWEST_IN_TAIL / outside / 1000)
+    return [
+        notice_of("draws-for-level", level=f"{100 * level:.4g}", draws=draws, needed=f"{needed:,}")
+    ]
 
 
 def refuse_taken(judged: xr.DataArray) -> None:
@@ -261,6 +279,7 @@ def check_arguments(
 
 def with_one_dim(draws: xr.DataArray) -> xr.DataArray:
     """Draws of a single number with a dim: its cell, else its name."""
+    draws = in_chains(draws)
     if set(draws.dims) != set(SAMPLE_DIMS):
         return draws
     if "cell" in draws.coords:

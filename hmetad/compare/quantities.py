@@ -26,6 +26,7 @@ __all__ = [
     "both_codes",
     "check_not_empty",
     "error_flags",
+    "in_chains",
     "joined_codes",
     "named_as_asked",
     "one_variable",
@@ -45,7 +46,7 @@ def quantity_draws(draws: Draws, var: str | None, names: Sequence[str] = ()) -> 
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray
-        A fit, its posterior, or draws of one quantity with dims chain and draw.
+        A fit, its posterior, or draws with dims chain and draw, or draw alone.
     var : str or None
         The quantity; needed unless a DataArray is given.
     names : sequence of str
@@ -116,16 +117,29 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
             raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
         draws = draws["posterior"].to_dataset().assign_attrs(carried(draws))
     if isinstance(draws, xr.Dataset):
-        sampled = [str(k) for k, v in draws.items() if set(SAMPLE_DIMS) <= set(v.dims)]
+        sampled = [str(k) for k, v in draws.items() if "draw" in v.dims]
         if var is None or var not in sampled:
             step = nearest(str(var), sampled)
-            raise InputError("var", repr(var), "a quantity with dims chain and draw", step)
+            raise InputError("var", repr(var), "a quantity with dim draw", step)
         # What concerns a variable is written on it, where a fit or a prediction wrote it.
         draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))
-    if not isinstance(draws, xr.DataArray) or not set(SAMPLE_DIMS) <= set(draws.dims):
+    if not isinstance(draws, xr.DataArray) or "draw" not in draws.dims:
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
-        raise InputError("draws", got, "a fit, or draws with dims chain and draw")
+        raise InputError("draws", got, "a fit, or draws with dim draw")
     check_not_empty(draws)
+    return in_chains(draws)
+
+
+def in_chains(draws: xr.DataArray) -> xr.DataArray:
+    """Draws with dims chain and draw; those of resampling, which have no chains, are one.
+
+    Examples
+    --------
+    >>> in_chains(xr.DataArray(np.zeros((2, 5)), dims=("cell", "draw"))).sizes["chain"]
+    1
+    """
+    if "draw" in draws.dims and "chain" not in draws.dims:
+        return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0])
     return draws
 
 

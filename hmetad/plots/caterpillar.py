@@ -32,7 +32,7 @@ SAMPLES = ("chain", "draw")
 NAMED, EACH, NARROWEST, WIDEST, HEIGHT = 40, 0.16, 4.0, 10.0, 3.2
 
 
-@check_inputs(skip=("draws", "population", "separate"), ci_prob=probability)
+@check_inputs(skip=("draws",), ci_prob=probability)
 def people(
     draws: xr.DataArray,
     *,

@@ -403,3 +403,17 @@ def test_an_error_about_a_cell_withholds_the_verdict_on_each_pair_with_it():
     )
     table = decide_normal(estimate, 0.01, rope=ROPE).table()
     assert table["withheld"].tolist() == ["", "rhat", "rhat"]
+
+
+def test_a_correction_that_asks_for_more_draws_says_how_many():
+    draws = xr.DataArray(
+        np.random.default_rng(1).normal(0.3, 0.05, (2000, 1)),
+        dims=("draw", "cell"),
+        coords={"cell": ["a"]},
+        name="auroc2",
+    )
+    assert notices(decide(draws, rope=(-0.1, 0.1)).results) == []
+    (found,) = notices(decide(draws, rope=(-0.1, 0.1), comparisons=91).results)
+    assert found.code == "draws-for-level"
+    # Ten draws beyond each end of an interval of 1 − .05/91 are 36,400.
+    assert "37,000" in found.message

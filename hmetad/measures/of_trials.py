@@ -1,0 +1,316 @@
+"""Measures of trials with confidence as it is, and draws of them: no ratings are made.
+
+DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.special import ndtri
+
+from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.counts.draws import cell_generator, seed_entropy
+from hmetad.errors import InputError
+from hmetad.measures.forecast_bins import mass_bins
+from hmetad.measures.forecasts import (
+    By,
+    Forecasts,
+    Judged,
+    Placed,
+    count_forecasts,
+    describe_results,
+    few_trials,
+    judged_trials,
+)
+from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
+from hmetad.memory import refuse_memory
+from hmetad.notice import Notice, notices_where, with_notices
+
+__all__ = ["measure_trials", "resample_trials"]
+
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+type Weighted = Iterator[tuple[Floats, Floats]]
+Drawn = Literal["bootstrap", "dirichlet"]
+
+SECTION = "measure_trials"
+# Numbers that are held at once while draws are made.
+AT_ONCE, BYTES = 2**22, 8
+
+
+class OwnTrials(NamedTuple):
+    """Distinct confidences of one cell, and the trials right and wrong with each."""
+
+    confidence: Floats
+    right: Ints
+    wrong: Ints
+    bin_of: Ints | None
+
+
+@check_inputs(skip=("trials",), bins=whole(1), ci_prob=probability)
+def measure_trials(
+    trials: pd.DataFrame,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    bins: int = 10,
+    ci_prob: float = 0.95,
+) -> xr.Dataset:
+    r"""Measures of confidence as it is, of trials that are right or wrong, per cell.
+
+    `measure` takes counts of ratings. Where confidence is a number, ratings lose some of what it
+    says, and quantiles over several models lose more of some models than of others.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial. Rows with a missing value in a used column are left out, and a notice
+        says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns, one cell per combination that occurs, as for `count_correct`.
+    correct : str, optional
+        Column with right or wrong, as for `count_correct`.
+    confidence : str, optional
+        Column with confidence in any unit, larger is more confident.
+    bins : int, optional
+        Bins of equal mass for the calibration error, as for `calibration`.
+    ci_prob : float, optional
+        Probability of the interval of the area.
+
+    Returns
+    -------
+    Dataset
+        Per cell, of the order of confidence: ``auroc2`` with ``auroc2_se``, ``auroc2_lower`` and
+        ``auroc2_upper``, ``gamma_pairs``, ``selective_area`` (1 less the area under the
+        risk–coverage curve), ``accuracy`` and ``trials``. Where all confidence is from 0 to 1, also
+        ``brier``, ``ece``, ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``.
+        NaN where no trial was right, or none wrong.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        `correct` says neither right nor wrong; if confidence is no finite number; if `trials` is a
+        table of ratings.
+
+    Notes
+    -----
+    With :math:`R_j` and :math:`W_j` right and wrong trials of the j-th smallest confidence, and n
+    and m of them in all,
+
+    .. math:: A = \frac{1}{nm} \sum_j R_j \Bigl(\sum_{i<j} W_i + \frac{W_j}{2}\Bigr)
+
+    exactly, ties counted as half, in time O(N log N). Its standard error is DeLong's, and the
+    interval is normal, cut at 0 and 1. With squared distances of confidence and accuracy in bins,
+
+    .. math:: \sum_b \frac{n_b}{N} \Bigl((\bar p_b - \bar o_b)^2
+              - \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}\Bigr)
+
+    has no bias by chance, and may be below 0. Source: DeLong, DeLong & Clarke-Pearson (1988); Sun &
+    Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012).
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})
+    >>> found = measure_trials(trials).sel(cell="all")
+    >>> found["auroc2"].item(), found["brier"].round(3).item()
+    (0.875, 0.195)
+    """
+    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
+    cells = own_trials(count_forecasts(judged), bins)
+    observed = [(one.right.astype(float), one.wrong.astype(float)) for one in cells]
+    rows = [
+        measures_of(one, right[None], wrong[None], bins)
+        for one, (right, wrong) in zip(cells, observed, strict=True)
+    ]
+    values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    se = np.array([float(area_error(right, wrong).error) for right, wrong in observed])
+    far = ndtri((1 + ci_prob) / 2)
+    values |= {
+        "auroc2_se": se,
+        "auroc2_lower": np.clip(values["auroc2"] - far * se, 0, 1),
+        "auroc2_upper": np.clip(values["auroc2"] + far * se, 0, 1),
+        "trials": np.array([one.right.sum() + one.wrong.sum() for one in cells]),
+    }
+    placed: dict[str, Placed] = {name: ((), x) for name, x in values.items()}
+    result = describe_results(judged, placed, SECTION)
+    result.attrs |= {"bins": bins, "ci_prob": ci_prob}
+    return with_notices(result, [*judged.found, *cell_notices(result, cells)])
+
+
+@check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
+def resample_trials(
+    trials: pd.DataFrame,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    cluster: str | None = None,
+    n: int = 2000,
+    kind: Drawn = "bootstrap",
+    bins: int = 10,
+    seed: int | None = None,
+) -> xr.Dataset:
+    r"""Draws of the measures of `measure_trials`, for intervals, contrasts and decisions.
+
+    Parameters
+    ----------
+    trials, by, correct, confidence, bins
+        As for `measure_trials`.
+    cluster : str, optional
+        Column with the unit that is drawn in the place of a trial, such as the item, which all
+        models answered, or the subject. A unit is drawn for all cells at once, so that cells with
+        the same items stay paired.
+    n : int, optional
+        Number of draws.
+    kind : {"bootstrap", "dirichlet"}, optional
+        Whole trials or units with replacement; or weights of a Dirichlet distribution, whose draws
+        are a posterior (the Bayesian bootstrap).
+    seed : int, optional
+        Seed; a random one, found in the attrs, where none is given.
+
+    Returns
+    -------
+    Dataset
+        The measures with dims (cell, draw), as `contrast`, `rank` and `decide` take them; attrs
+        ``kind``, ``cluster``, ``n`` and ``seed``. Bins of confidence are those of all trials.
+
+    Raises
+    ------
+    InputError
+        As `measure_trials`, or if there is no such column, or fewer than two units.
+
+    Notes
+    -----
+    A trial of cell c counts :math:`w_{u}` times, u being its unit, with
+
+    .. math:: w \sim \mathrm{Multinomial}(U, 1/U) \quad\text{or}\quad
+              w \sim U\,\mathrm{Dirichlet}(1, \ldots, 1)
+
+    Source: Efron & Tibshirani (1993); Rubin (1981); Field & Welsh (2007) for clusters.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> trials = pd.DataFrame({"confidence": rng.uniform(0.5, 1, 400)})
+    >>> trials["correct"] = rng.uniform(size=400) < trials["confidence"]
+    >>> draws = resample_trials(trials, n=500, seed=1)
+    >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
+    True
+    """
+    roles = {"correct": correct, "confidence": confidence}
+    judged = judged_trials(trials, by, roles | ({} if cluster is None else {"cluster": cluster}))
+    cells, entropy = own_trials(count_forecasts(judged), bins), seed_entropy(seed)
+    if cluster is None:
+        weighted = [trial_weights(one, n, kind, cell_generator(entropy, place))
+                    for place, one in enumerate(cells)]  # fmt: skip
+    else:
+        unit, levels = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])
+        if len(levels) < 2:
+            raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
+        refuse_memory("n", str(n), BYTES * n * len(levels))
+        weights = drawn_weights(len(levels), n, kind, np.random.default_rng(entropy))
+        weighted = [
+            unit_weights(one, unit[own], judged.value[own], judged.right[own], weights)
+            for one, own in zip(cells, rows_of_cells(judged), strict=True)
+        ]
+    found = [drawn_measures(one, parts, bins) for one, parts in zip(cells, weighted, strict=True)]
+    placed: dict[str, Placed] = {
+        name: (("draw",), np.stack([row[name] for row in found])) for name in found[0]
+    }
+    result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
+    result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
+    return with_notices(result, [*judged.found, *cell_notices(result, cells)])
+
+
+def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
+    """Trials of each cell by confidence, with bins where all confidence is a probability."""
+    is_probability = ((forecasts.value >= 0) & (forecasts.value <= 1)).all()
+    bin_of = mass_bins(forecasts, bins) if is_probability else None
+    start = np.searchsorted(forecasts.cell, np.arange(forecasts.n_cells + 1))
+    return [
+        OwnTrials(
+            forecasts.value[first:last],
+            forecasts.right[first:last],
+            (forecasts.trials - forecasts.right)[first:last],
+            None if bin_of is None else bin_of[first:last],
+        )
+        for first, last in pairwise(start)
+    ]
+
+
+def rows_of_cells(judged: Judged) -> list[Ints]:
+    """Places of the trials of each cell."""
+    order = np.argsort(judged.cell, kind="stable")
+    ends = np.cumsum(np.bincount(judged.cell, minlength=len(judged.cells)))
+    return np.split(order, ends[:-1])
+
+
+def drawn_weights(units: int, n: int, kind: Drawn, rng: np.random.Generator) -> Floats:
+    """How often each unit counts, (n, units)."""
+    if kind == "dirichlet":
+        return units * rng.dirichlet(np.ones(units), size=n)
+    return rng.multinomial(units, np.full(units, 1 / units), size=n).astype(float)
+
+
+def trial_weights(one: OwnTrials, n: int, kind: Drawn, rng: np.random.Generator) -> Weighted:
+    """Trials of a cell drawn by themselves, part after part: right and wrong, (draws, f)."""
+    outcomes, width = np.concatenate([one.right, one.wrong]), len(one.right)
+    total = int(outcomes.sum())
+    for size in part_sizes(n, len(outcomes)):
+        if kind == "dirichlet":
+            drawn = rng.standard_gamma(outcomes, size=(size, len(outcomes)))
+            drawn *= total / drawn.sum(axis=1, keepdims=True)
+        else:
+            drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
+        yield drawn[:, :width], drawn[:, width:]
+
+
+def unit_weights(
+    one: OwnTrials, unit: Ints, value: Floats, right: Ints, weights: Floats
+) -> Weighted:
+    """Trials of a cell counted as often as their units, part after part."""
+    place, width = np.searchsorted(one.confidence, value), len(one.confidence)
+    columns = np.where(right == 1, place, place + width)
+    shape = (weights.shape[1], 2 * width)
+    table = coo_array((np.ones(len(unit)), (unit, columns)), shape=shape).tocsr()
+    start = 0
+    for size in part_sizes(len(weights), 2 * width):
+        drawn = weights[start : start + size] @ table
+        start += size
+        yield drawn[:, :width], drawn[:, width:]
+
+
+def part_sizes(n: int, width: int) -> list[int]:
+    """Numbers of draws that are made together."""
+    step = max(1, AT_ONCE // width)
+    return [min(step, n - start) for start in range(0, n, step)]
+
+
+def drawn_measures(one: OwnTrials, parts: Weighted, bins: int) -> dict[str, Floats]:
+    """Measures of a cell, (draws,)."""
+    found = [measures_of(one, right, wrong, bins) for right, wrong in parts]
+    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+
+
+def measures_of(one: OwnTrials, right: Floats, wrong: Floats, bins: int) -> dict[str, Floats]:
+    """Measures of a cell whose trials count with weights, (draws,)."""
+    found = order_measures(right, wrong)
+    if one.bin_of is not None:
+        found |= calibration_of(right, wrong, one.confidence, one.bin_of, bins)
+    return found
+
+
+def cell_notices(result: xr.Dataset, cells: list[OwnTrials]) -> list[Notice]:
+    """Notices of cells with few trials, or none that are right, or wrong."""
+    numbers = np.array([[one.right.sum(), one.wrong.sum()] for one in cells])
+    right, wrong = (xr.DataArray(x, {"cell": result["cell"].values}, "cell") for x in numbers.T)
+    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
+    return [*few_trials(right + wrong), *notices_where(masks)]

@@ -1,0 +1,145 @@
+"""Measures of confidence as it is, of trials that count with weights.
+
+Distinct confidences of one cell, and how much right and wrong trials each has (draws, confidences)
+→ measures by name, (draws,). Every measure takes time in proportion to the distinct confidences.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from hmetad.measures.results import ratio
+
+__all__ = ["ErrorParts", "area_error", "calibration_of", "order_measures"]
+
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+
+
+class ErrorParts(NamedTuple):
+    """Area under the type-2 ROC curve and its standard error by DeLong's method."""
+
+    area: Floats
+    error: Floats
+
+
+def below_and_all(weights: Floats) -> tuple[Floats, Floats]:
+    """Weight of all smaller confidences, and of all."""
+    up_to = np.cumsum(weights, axis=-1)
+    return up_to - weights, up_to[..., -1:]
+
+
+def order_measures(right: Floats, wrong: Floats) -> dict[str, Floats]:
+    """Measures for which only the order of confidence counts.
+
+    Parameters
+    ----------
+    right, wrong : array, shape (..., confidences)
+        Weights of right and wrong trials with each confidence, the smallest first.
+
+    Returns
+    -------
+    dict of str to array, shape (...)
+        auroc2, gamma_pairs, selective_area and accuracy.
+
+    Examples
+    --------
+    >>> found = order_measures(np.array([0.0, 1, 1]), np.array([1.0, 1, 0]))
+    >>> {name: x.round(3).item() for name, x in found.items()}
+    {'auroc2': 0.875, 'gamma_pairs': 1.0, 'selective_area': 0.729, 'accuracy': 0.5}
+    """
+    wrong_below, all_wrong = below_and_all(wrong)
+    all_right = right.sum(axis=-1)
+    pairs = all_right * all_wrong[..., 0]
+    higher, tied = (right * wrong_below).sum(axis=-1), (right * wrong).sum(axis=-1)
+    lower = pairs - higher - tied
+    trials = all_right + all_wrong[..., 0]
+    return {
+        "auroc2": ratio(higher + tied / 2, pairs),
+        "gamma_pairs": ratio(higher - lower, higher + lower),
+        "selective_area": ratio(summed_accuracy(right, wrong), trials),
+        "accuracy": ratio(all_right, trials),
+    }
+
+
+def summed_accuracy(right: Floats, wrong: Floats) -> Floats:
+    """Sum over m of the accuracy of the m most confident trials.
+
+    Equal confidences stand in a random order. With T trials before them of which R are right, and
+    a share r of right ones among the t that are equal, Σ (R + i r)/(T + i) over i = 1 ... t is
+    t r + (R − r T)(ψ(T + t + 1) − ψ(T + 1)); of weights, it is that of trials of weight 1.
+    """
+    here = (right + wrong)[..., ::-1]
+    right_here = right[..., ::-1]
+    before = np.cumsum(here, axis=-1) - here
+    right_before = np.cumsum(right_here, axis=-1) - right_here
+    share = np.where(here > 0, right_here / np.where(here > 0, here, 1), 0.0)
+    grown = digamma(before + here + 1) - digamma(before + 1)
+    total: Floats = (here * share + (right_before - share * before) * grown).sum(axis=-1)
+    return total
+
+
+def area_error(right: Floats, wrong: Floats) -> ErrorParts:
+    """AUROC2 with its standard error, of whole trials.
+
+    Source: DeLong, DeLong & Clarke-Pearson (1988), by the sums of Sun & Xu (2014).
+
+    Examples
+    --------
+    >>> area, error = area_error(np.array([1.0, 2, 4]), np.array([3.0, 2, 1]))
+    >>> area.round(3).item(), error.round(3).item()
+    (0.75, 0.139)
+    """
+    wrong_below, all_wrong = below_and_all(wrong)
+    right_below, all_right = below_and_all(right)
+    of_right = ratio(wrong_below + wrong / 2, all_wrong)
+    of_wrong = ratio(all_right - right_below - right / 2, all_right)
+    area = (right * of_right).sum(axis=-1) / np.where(all_right > 0, all_right, np.nan)[..., 0]
+    variance = np.zeros(area.shape)
+    for weights, places in ((right, of_right), (wrong, of_wrong)):
+        n = weights.sum(axis=-1)
+        squares = (weights * (places - area[..., None]) ** 2).sum(axis=-1)
+        variance = variance + ratio(squares, n * (n - 1))
+    return ErrorParts(area, np.sqrt(variance))
+
+
+def calibration_of(
+    right: Floats, wrong: Floats, confidence: Floats, bin_of: Ints, bins: int
+) -> dict[str, Floats]:
+    """Measures of confidence that is a probability.
+
+    Parameters
+    ----------
+    right, wrong : array, shape (draws, confidences)
+    confidence : array, shape (confidences,)
+        From 0 to 1.
+    bin_of : array of int, shape (confidences,)
+    bins : int
+
+    Returns
+    -------
+    dict of str to array, shape (draws,)
+        brier, ece, reliability_debiased, mean_confidence and overconfidence.
+    """
+    here = right + wrong
+    trials = here.sum(axis=-1)
+    brier = (right * (1 - confidence) ** 2 + wrong * confidence**2).sum(axis=-1)
+    membership = np.zeros((len(confidence), bins))
+    membership[np.arange(len(confidence)), bin_of] = 1
+    n, hits, stated = (x @ membership for x in (here, right, here * confidence))
+    distance = ratio(stated - hits, n)
+    shares = ratio(hits, n)
+    # What chance adds to a squared distance: the variance of the accuracy in the bin.
+    chance = ratio(shares * (1 - shares), n - 1)
+    known = np.isfinite(distance) & np.isfinite(chance)
+    squared = np.where(known, n * (distance**2 - chance), 0.0).sum(axis=-1)
+    mean = (here * confidence).sum(axis=-1)
+    return {
+        "brier": ratio(brier, trials),
+        "ece": ratio(abs(stated - hits).sum(axis=-1), trials),
+        "reliability_debiased": ratio(squared, trials),
+        "mean_confidence": ratio(mean, trials),
+        "overconfidence": ratio(mean - right.sum(axis=-1), trials),
+    }

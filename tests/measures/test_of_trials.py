@@ -1,0 +1,167 @@
+"""Exact measures of trials: against scikit-learn, definitions, and the package's other measures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from hmetad import InputError, contrast, decide, notices, rank
+from hmetad.measures import calibration, measure_trials, resample_trials, selective_prediction
+
+
+def answers(n=300, models=("a", "b"), seed=1, decimals=2):
+    """Answers of models to the same items, confidence with ties."""
+    rng = np.random.default_rng(seed)
+    hard = rng.normal(size=n)
+    parts = []
+    for place, model in enumerate(models):
+        signal = 0.8 + 0.4 * place - hard + rng.normal(size=n)
+        confidence = 1 / (1 + np.exp(-signal - rng.normal(size=n)))
+        correct = signal > 0
+        rows = {"model": model, "item": np.arange(n), "correct": correct}
+        parts.append(pd.DataFrame({**rows, "confidence": confidence.round(decimals)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 9])
+def test_areas_and_brier_scores_are_those_of_scikit_learn(decimals):
+    trials = answers(decimals=decimals)
+    found = measure_trials(trials, by="model")
+    for model, own in trials.groupby("model"):
+        one = found.sel(cell=model)
+        area = roc_auc_score(own["correct"], own["confidence"])
+        assert one["auroc2"].item() == pytest.approx(area, abs=1e-12)
+        brier = brier_score_loss(own["correct"], own["confidence"])
+        assert one["brier"].item() == pytest.approx(brier, abs=1e-12)
+
+
+def test_the_error_of_the_area_is_delongs_by_its_definition():
+    trials = answers(120, ("a",), decimals=1)
+    right = trials.loc[trials["correct"], "confidence"].to_numpy()
+    wrong = trials.loc[~trials["correct"], "confidence"].to_numpy()
+    beats = (right[:, None] > wrong) + 0.5 * (right[:, None] == wrong)
+    variance = beats.mean(axis=1).var(ddof=1) / len(right)
+    variance += beats.mean(axis=0).var(ddof=1) / len(wrong)
+    found = measure_trials(trials, ci_prob=0.9)
+    assert found["auroc2_se"].item() == pytest.approx(np.sqrt(variance), rel=1e-10)
+    half = 1.6448536269514722 * np.sqrt(variance)
+    assert found["auroc2_upper"].item() == pytest.approx(min(1, beats.mean() + half), rel=1e-9)
+
+
+def test_gamma_counts_pairs():
+    trials = answers(80, ("a",), decimals=1)
+    right = trials.loc[trials["correct"], "confidence"].to_numpy()[:, None]
+    wrong = trials.loc[~trials["correct"], "confidence"].to_numpy()
+    more, less = (right > wrong).sum(), (right < wrong).sum()
+    expected = (more - less) / (more + less)
+    assert measure_trials(trials)["gamma_pairs"].item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_others_are_those_of_the_functions_for_them(decimals):
+    trials = answers(decimals=decimals)
+    found = measure_trials(trials, by="model", bins=7)
+    judged = calibration(trials, by="model", bins=7)
+    for name in ("ece", "brier", "mean_confidence", "accuracy", "overconfidence", "trials"):
+        np.testing.assert_allclose(found[name], judged[name], atol=1e-12)
+    curve = selective_prediction(trials, by="model")
+    np.testing.assert_allclose(found["selective_area"], curve["selective_area"], atol=1e-12)
+
+
+def test_the_debiased_term_has_no_bias_where_confidence_is_calibrated():
+    rng = np.random.default_rng(5)
+    plain, mended = [], []
+    for _ in range(400):
+        p = rng.choice([0.55, 0.65, 0.75, 0.85, 0.95], 100)
+        trials = pd.DataFrame({"confidence": p, "correct": rng.uniform(size=100) < p})
+        plain.append(calibration(trials, bins=5)["reliability"].item())
+        mended.append(measure_trials(trials, bins=5)["reliability_debiased"].item())
+    error = np.std(mended) / np.sqrt(len(mended))
+    assert abs(np.mean(mended)) < 3 * error
+    assert np.mean(plain) > 10 * error
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "dirichlet"])
+def test_draws_spread_as_errors_say(kind):
+    trials = answers()
+    found = measure_trials(trials, by="model")
+    draws = resample_trials(trials, by="model", n=2000, kind=kind, seed=1)
+    np.testing.assert_allclose(draws["auroc2"].std("draw"), found["auroc2_se"], rtol=0.1)
+    np.testing.assert_allclose(draws["brier"].mean("draw"), found["brier"], atol=0.003)
+
+
+def test_a_unit_for_each_trial_is_a_trial():
+    trials = answers(models=("a",)).assign(row=lambda t: np.arange(len(t)))
+    by_unit = resample_trials(trials, cluster="row", n=2000, seed=1)
+    alone = resample_trials(trials, n=2000, seed=2)
+    for name in ("auroc2", "ece", "selective_area"):
+        assert by_unit[name].std().item() == pytest.approx(alone[name].std().item(), rel=0.1)
+
+
+def test_models_that_answered_the_same_items_stay_paired():
+    trials = answers()
+    paired = resample_trials(trials, by="model", cluster="item", n=2000, seed=1)["auroc2"]
+    apart = resample_trials(trials, by="model", n=2000, seed=1)["auroc2"]
+    assert np.corrcoef(paired)[0, 1] > 0.1
+    assert abs(np.corrcoef(apart)[0, 1]) < 0.06
+
+
+def test_intervals_of_repeated_items_hold_the_truth():
+    """Each of 40 items is answered ten times; its difficulty is shared."""
+    rng = np.random.default_rng(7)
+    truth, held = [], {"item": [], None: []}
+
+    def drawn(items, repeats):
+        hard = np.repeat(rng.normal(size=items), repeats)
+        confidence = rng.normal(size=items * repeats) - 1.5 * hard
+        correct = rng.normal(size=items * repeats) - 1.5 * hard > 0
+        unit = np.repeat(np.arange(items), repeats)
+        return pd.DataFrame({"item": unit, "confidence": confidence, "correct": correct})
+
+    truth = measure_trials(drawn(40_000, 1))["auroc2"].item()
+    for seed in range(200):
+        trials = drawn(40, 10)
+        for cluster, own in held.items():
+            draws = resample_trials(trials, cluster=cluster, n=300, seed=seed)["auroc2"]
+            low, high = draws.quantile([0.025, 0.975]).values
+            own.append(low <= truth <= high)
+    assert 0.89 < np.mean(held["item"]) < 0.98
+    assert np.mean(held[None]) < 0.85
+
+
+def test_draws_are_compared_ranked_and_judged():
+    trials = answers(3000)
+    draws = resample_trials(trials, by="model", cluster="item", n=2000, seed=1)
+    made = decide(contrast(draws, var="auroc2", over="model"), rope=(-0.5, 0.5))
+    found = measure_trials(trials, by="model")["auroc2"]
+    row = made.table().iloc[0]
+    expected = float(found.sel(cell="a") - found.sel(cell="b"))
+    assert row["mean"] == pytest.approx(expected, abs=0.002)
+    assert row["verdict"] == "negligible"
+    assert rank(draws, var="auroc2", over="model").sizes["cell"] == 2
+
+
+def test_where_confidence_is_no_probability_only_its_order_counts():
+    trials = answers().assign(confidence=lambda t: np.log(t["confidence"].clip(0.001)))
+    found = measure_trials(trials, by="model")
+    assert "brier" not in found
+    np.testing.assert_allclose(found["auroc2"], measure_trials(answers(), by="model")["auroc2"])
+
+
+def test_cells_without_errors_are_undefined_and_named():
+    trials = answers().assign(correct=lambda t: t["correct"] | (t["model"] == "b"))
+    for found in (
+        measure_trials(trials, by="model"),
+        resample_trials(trials, by="model", n=20, seed=1),
+    ):
+        assert found["auroc2"].sel(cell="b").isnull().all()
+        said = {notice.code: notice.cells for notice in notices(found)}
+        assert said["no-errors"] == ("b",)
+
+
+def test_units_that_are_missing_or_one_are_refused():
+    trials = answers(models=("a",))
+    with pytest.raises(InputError, match="cluster"):
+        resample_trials(trials, cluster="question", n=10)
+    with pytest.raises(InputError, match="cluster"):
+        resample_trials(trials, cluster="model", n=10)
