@@ -90,6 +90,9 @@ def recover(
     """
     sensitivity, number = np.atleast_1d(dprime).astype(float), np.atleast_1d(trials)
     size = whole_number("n", n, 2)
+    for argument, values in (("dprime", sensitivity), ("trials", number)):
+        if values.ndim > 1:
+            raise InputError(argument, f"shape {values.shape}", "numbers in one row")
     d, per_cell = (
         np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
     )
