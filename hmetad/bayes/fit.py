@@ -17,6 +17,7 @@ from hmetad.arguments import check_inputs
 from hmetad.bayes.cell_sampling import sample_cells
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
+from hmetad.bayes.even_ratings import even_ratings_notices
 from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.pooling import pooled_over
@@ -189,12 +190,13 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     spec = spec_of(tree)
-    flags = sampling_flags(tree)
+    designs, flags = designs_of(counts, spec), sampling_flags(tree)
     found = [
         *notices(counts),
         *sign_notices(counts, tree),
-        *identification_notices(counts, spec, designs_of(counts, spec)),
+        *identification_notices(counts, spec, designs),
         *many_ratings_notice(counts),
+        *even_ratings_notices(counts, designs),
         *convergence_notices(tree, flags),
     ]
     return with_posterior_notices(with_notices(tree, found), flags)
