@@ -2,7 +2,7 @@
 
 `python benchmarks/many_ratings.py` prints the tables of docs/choosing.md (trials, ratings → error
 of log M; sliders and thresholds → the same; seed, ratings → posterior of the mean of log M, and
-seconds). Truth is known.
+seconds; seed, whose quantiles → posterior of the SD of log M). Truth is known.
 """
 
 import time
@@ -26,11 +26,13 @@ KNOTS = 5
 HEAPED = 0.7
 
 
-def simulated(people: int, trials: int, seed: int) -> tuple[xr.DataArray, np.ndarray]:
-    """Count table of people with a slider, and their log M."""
+def simulated(
+    people: int, trials: int, seed: int, spread: float = 0.15
+) -> tuple[xr.DataArray, np.ndarray]:
+    """Count table of people with a slider, and their log M, which has this SD."""
     rng = np.random.default_rng(seed)
     dprime, c = rng.normal(1.5, 0.2, people), rng.normal(0, 0.2, people)
-    log_m = rng.normal(np.log(0.8), 0.15, people)
+    log_m = rng.normal(np.log(0.8), spread, people)
     # People differ in how wide they cut the evidence.
     gaps = np.full((people, 2, LEVELS - 1), WIDTH / (LEVELS - 1))
     gaps = gaps * rng.lognormal(0, 0.25, (people, 1, 1))
@@ -49,8 +51,25 @@ def binned(counts: xr.DataArray, bins: int) -> xr.DataArray:
     for k in range(LEVELS):
         for cell in range(len(values)):
             made[cell, :, :, place[cell, k]] += values[cell, :, :, k]
-    rows = np.concatenate([made[:, :, 0, ::-1], made[:, :, 1]], axis=2)
-    return hmetad.from_nr(rows[:, 0], rows[:, 1], subject=counts["subject"].values.tolist())
+    return table_of(made, counts)
+
+
+def binned_alike(counts: xr.DataArray, bins: int) -> xr.DataArray:
+    """The table with ratings by the quantiles of everybody's confidence, the same cuts for all."""
+    values = counts.to_numpy()
+    share = values.sum(axis=(0, 1, 2)).cumsum() / values.sum()
+    cuts = np.searchsorted(share, np.arange(1, bins) / bins) + 1
+    place = np.searchsorted(cuts, np.arange(LEVELS), side="right")
+    made = np.zeros((*values.shape[:3], bins), dtype=int)
+    for k in range(LEVELS):
+        made[..., place[k]] += values[..., k]
+    return table_of(made, counts)
+
+
+def table_of(values: np.ndarray, like: xr.DataArray) -> xr.DataArray:
+    """Count table of the same people."""
+    rows = np.concatenate([values[:, :, 0, ::-1], values[:, :, 1]], axis=2)
+    return hmetad.from_nr(rows[:, 0], rows[:, 1], subject=like["subject"].values.tolist())
 
 
 def heaped(counts: xr.DataArray, rng: np.random.Generator) -> xr.DataArray:
@@ -150,7 +169,26 @@ def posteriors_of_groups() -> None:
             print(seed, ratings, said, f"{seconds:.1f}", flush=True)
 
 
+def spreads_of_groups() -> None:
+    """SD of log M in a population, by whose quantiles the ratings are."""
+    print("seed true_sd quantiles sd lower upper")
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    for seed in SEEDS:
+        counts, truth = simulated(30, 400, seed, spread=0.3)
+        tables = {
+            "of each person": binned(counts, 6),
+            "of all": binned_alike(counts, 6),
+            "none": counts,
+        }
+        for name, table in tables.items():
+            sd = hmetad.fit(table, "group", **quiet)["posterior"]["log_m_1|subject_sigma"]
+            low, high = sd.quantile([0.025, 0.975]).values
+            said = f"{truth.std(ddof=1):.2f} {name}: {float(sd.mean()):.2f} {low:.2f} {high:.2f}"
+            print(seed, said, flush=True)
+
+
 if __name__ == "__main__":
     errors_by_person()
     errors_by_thresholds()
     posteriors_of_groups()
+    spreads_of_groups()

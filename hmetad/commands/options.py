@@ -61,7 +61,8 @@ QuantilesWithin = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMNS",
-        help="Take the quantiles within each level of these columns, such as subject.",
+        help="Take the quantiles within each level of these columns, such as model; not for "
+        "models of people who differ.",
     ),
 ]
 Labels = Annotated[

@@ -52,7 +52,7 @@ __all__ = ["EXAMPLES", "reliability"]
 EXAMPLES = """
 hmetad reliability trials.csv --by subject,task
 hmetad reliability trials.csv --by subject=participant,session=day --session session
-hmetad reliability sliders.csv --by subject --quantiles 6 --quantiles-within subject --json
+hmetad reliability sliders.csv --by subject --quantiles 6 --json
 """
 
 HALVES = {"quantity": "measure", "group": "group", "correlation": "r", "reliability": "reliability"}

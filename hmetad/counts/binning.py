@@ -60,8 +60,9 @@ def bin_confidence(
     edges : sequence of float, shape (K - 1,), optional
         Interior cuts, strictly rising, for ``method="edges"``. A value equal to a cut goes up.
     within : sequence, shape (trials,), optional
-        Group of each trial (such as the subject); each group is binned by itself. Fixed edges are
-        the same in every group.
+        Group of each trial (such as the model); each group is binned by itself. Fixed edges are
+        the same in every group. Not for models of people who differ: they take the equal shares of
+        ratings for people who are alike.
 
     Returns
     -------

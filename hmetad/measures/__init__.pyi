@@ -8,6 +8,7 @@ from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.of_trials import measure_trials as measure_trials
 from hmetad.measures.of_trials import resample_trials as resample_trials
+from hmetad.measures.of_trials import resample_trials_interval as resample_trials_interval
 from hmetad.measures.reliability import calibration as calibration
 from hmetad.measures.sdt import z_test as z_test
 from hmetad.measures.selection import selective_prediction as selective_prediction

@@ -5,7 +5,7 @@ DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from hmetad.measures.weighted_trials import area_error, calibration_of, order_me
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, notices_where, with_notices
 
-__all__ = ["measure_trials", "resample_trials"]
+__all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -40,6 +40,7 @@ type Weighted = Iterator[tuple[Floats, Floats]]
 Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
+SUMMARY = ("estimate", "lower", "upper")
 # Numbers that are held at once while draws are made.
 AT_ONCE, BYTES = 2**22, 8
 
@@ -228,6 +229,62 @@ def resample_trials(
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     return with_notices(result, [*judged.found, *cell_notices(result, cells)])
+
+
+@check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
+def resample_trials_interval(
+    trials: pd.DataFrame,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    cluster: str | None = None,
+    n: int = 2000,
+    kind: Drawn = "bootstrap",
+    bins: int = 10,
+    ci_prob: float = 0.95,
+    seed: int | None = None,
+) -> xr.Dataset:
+    """Measures of `measure_trials` with intervals by the quantiles of `resample_trials`.
+
+    Parameters
+    ----------
+    trials, by, correct, confidence, cluster, n, kind, bins, seed
+        As for `resample_trials`.
+    ci_prob : float, optional
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    Dataset
+        Every measure with dims (cell, summary): ``"estimate"``, ``"lower"``, ``"upper"``, and
+        ``trials``. Without an estimate there is no interval either.
+
+    Raises
+    ------
+    InputError
+        As `resample_trials`.
+
+    Examples
+    --------
+    >>> rows = {"correct": [1, 1, 0, 0] * 50, "confidence": [0.9, 0.8, 0.8, 0.3] * 50}
+    >>> trials = pd.DataFrame(rows)
+    >>> found = resample_trials_interval(trials, n=500, seed=1)
+    >>> found["auroc2"].sel(cell="all").round(2).values
+    array([0.88, 0.84, 0.91])
+    """
+    asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
+    estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
+    draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
+    outside = (1 - ci_prob) / 2
+    bounds = draws.quantile([outside, 1 - outside], "draw", skipna=True)
+    found = {"trials": estimates["trials"]}
+    for name in draws.data_vars:
+        ends = [bounds[name].isel(quantile=k, drop=True) for k in range(2)]
+        parts = [estimates[name], *(end.where(estimates[name].notnull()) for end in ends)]
+        joined = xr.concat(parts, pd.Index(SUMMARY, name="summary"), combine_attrs="drop")
+        found[str(name)] = joined.transpose("cell", "summary").assign_attrs(estimates[name].attrs)
+    return xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
 
 
 def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:

@@ -6,7 +6,14 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from hmetad import InputError, contrast, decide, notices, rank
-from hmetad.measures import calibration, measure_trials, resample_trials, selective_prediction
+from hmetad.measures import (
+    calibration,
+    measure_trials,
+    resample_trials,
+    resample_trials_interval,
+    selective_prediction,
+)
+from hmetad.report import estimate_table
 
 
 def answers(n=300, models=("a", "b"), seed=1, decimals=2):
@@ -139,6 +146,20 @@ def test_draws_are_compared_ranked_and_judged():
     assert row["mean"] == pytest.approx(expected, abs=0.002)
     assert row["verdict"] == "negligible"
     assert rank(draws, var="auroc2", over="model").sizes["cell"] == 2
+
+
+def test_intervals_are_quantiles_of_the_draws_around_the_estimate():
+    trials = answers()
+    asked = {"by": "model", "cluster": "item", "n": 400, "seed": 3}
+    found = resample_trials_interval(trials, ci_prob=0.9, **asked)
+    draws = resample_trials(trials, **asked)
+    exact = measure_trials(trials, by="model")
+    for name in ("auroc2", "ece", "selective_area"):
+        np.testing.assert_allclose(found[name].sel(summary="estimate"), exact[name])
+        upper = draws[name].quantile(0.95, "draw")
+        np.testing.assert_allclose(found[name].sel(summary="upper"), upper)
+    table = estimate_table(found)
+    assert {"auroc2", "auroc2_lower", "auroc2_upper", "trials"} <= set(table)
 
 
 def test_where_confidence_is_no_probability_only_its_order_counts():
