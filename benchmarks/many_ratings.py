@@ -158,7 +158,7 @@ def posteriors_of_groups() -> None:
     for seed in SEEDS:
         counts, truth = simulated(GROUP, 400, seed)
         for ratings in (4, 6, LEVELS):
-            table = counts if ratings == LEVELS else binned(counts, ratings)
+            table = counts if ratings == LEVELS else binned_alike(counts, ratings)
             start = time.perf_counter()
             fit = hmetad.fit(table, "group", **quiet)
             seconds = time.perf_counter() - start

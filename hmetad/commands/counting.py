@@ -17,11 +17,39 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["chosen_limits", "count_file", "quantile_ratings"]
+__all__ = [
+    "are_numbers",
+    "chosen_limits",
+    "count_file",
+    "count_read",
+    "quantile_ratings",
+    "read_trials",
+]
+
+
+def read_trials(file: Path, by: list[str] | None, limit: list[str] | None) -> "pd.DataFrame":
+    """Trials of a file, with grouping columns as text."""
+    limits = chosen_limits(limit)
+    return hmetad.logs.read_table(file, text=columns_of(parse_by(by)), limits=limits)
+
+
+def are_numbers(trials: "pd.DataFrame", confidence: str) -> bool:
+    """Whether confidence is numbers that are no ratings."""
+    if confidence not in trials or trials[confidence].dtype.kind != "f":
+        return False
+    known = trials[confidence].dropna()
+    return bool((known != known.round()).any())
 
 
 def count_file(
-    file: Path,
+    file: Path, *, by: list[str] | None, limit: list[str] | None = None, **asked: Any
+) -> "xr.DataArray":
+    """Count table of a file, as of `count_read`."""
+    return count_read(read_trials(file, by, limit), by=by, **asked)
+
+
+def count_read(
+    trials: "pd.DataFrame",
     *,
     by: list[str] | None,
     covariates: Sequence[str] = (),
@@ -33,12 +61,9 @@ def count_file(
     quantiles: int | None,
     quantiles_within: Sequence[str] = (),
     labels: str,
-    limit: list[str] | None = None,
 ) -> "xr.DataArray":
-    """Count table of a file; with a column of right and wrong, a type-2 table."""
+    """Count table of trials; with a column of right and wrong, a type-2 table."""
     columns = parse_by(by)
-    limits = chosen_limits(limit)
-    trials = hmetad.logs.read_table(file, text=columns_of(columns), limits=limits)
     if quantiles is not None:
         trials = with_ratings(trials, confidence, quantiles, quantiles_within)
     elif quantiles_within:

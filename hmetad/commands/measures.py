@@ -5,7 +5,7 @@ File of trials → measures by cell, on the terminal and as a table or report.
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,12 +23,13 @@ from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
     as_seed,
+    parse_by,
     parse_correction,
     refuse_inputs,
     split,
     writable_file,
 )
-from hmetad.commands.counting import count_file
+from hmetad.commands.counting import are_numbers, count_read, read_trials
 from hmetad.commands.options import (
     AsJson,
     By,
@@ -45,15 +46,22 @@ from hmetad.commands.options import (
     Stimulus,
     Trials,
 )
+from hmetad.errors import InputError
 from hmetad.results import results
 from hmetad.text.names import column_name
 
 __all__ = ["EXAMPLES", "measures"]
 
+# Columns of a terminal where confidence is numbers.
+EXACT = (
+    *("cell", "trials", "accuracy", "auroc2", "auroc2_lower", "auroc2_upper", "gamma_pairs"),
+    *("selective_area", "brier", "ece"),
+)
 EXAMPLES = """
 hmetad measures trials.csv --by model,task --meta-d -o measures.csv
 hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
 hmetad measures answers.csv --by model --correct correct --quantiles 4
+hmetad measures answers.csv --by model --correct correct --interval --cluster item
 """
 
 
@@ -72,6 +80,12 @@ def measures(
     ratings: Ratings = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Of intervals: draw these whole, such as item or subject."
+        ),
+    ] = None,
     limit: Limit = None,
     labels: Labels = "",
     correction: Annotated[
@@ -113,56 +127,83 @@ def measures(
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count trials, and compute all measures that need no posterior."""
+    """Compute all measures that need no posterior.
+
+    Confidence that is numbers, with --correct, is taken as it is; else trials are counted by
+    rating.
+    """
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS)
     if path is not None:
         refuse_inputs(path, file)
-    counts = count_file(
-        file,
-        by=by,
-        stimulus=stimulus,
-        response=response,
-        confidence=confidence,
-        correct=correct,
-        ratings=ratings,
-        quantiles=quantiles,
-        quantiles_within=split(quantiles_within),
-        limit=limit,
-        labels=labels,
-    )
-    statistic = partial(
-        hmetad.measure,
-        correction=parse_correction(correction),
-        meta_d=meta_d,
-        expected=expected,
-        meta_noise=meta_noise,
-        errors=not interval,
-    )
+    if cluster is not None and not interval:
+        raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
+    trials = read_trials(file, by, limit)
+    is_exact = correct is not None and quantiles is None and are_numbers(trials, confidence)
     again = command_line()
-    if interval:
-        result = hmetad.resample_interval(
-            counts, statistic, n=draws, ci_prob=ci_prob, method=method, seed=seed
+    counts = None
+    if is_exact:
+        refuse_with_numbers(path, meta_d=meta_d, expected=expected, meta_noise=meta_noise)
+        asked: dict[str, Any] = {"by": parse_by(by), "correct": correct, "confidence": confidence}
+        result = (
+            hmetad.measures.resample_trials_interval(
+                trials, **asked, cluster=cluster, n=draws, ci_prob=ci_prob, seed=seed
+            )
+            if interval
+            else hmetad.measures.measure_trials(trials, **asked, ci_prob=ci_prob)
         )
-        again += "" if seed is not None else f" --seed {result.attrs['seed']}"
     else:
-        result = statistic(counts)
+        counts = count_read(
+            trials,
+            by=[*(by or []), *([cluster] if cluster else [])],
+            stimulus=stimulus,
+            response=response,
+            confidence=confidence,
+            correct=correct,
+            ratings=ratings,
+            quantiles=quantiles,
+            quantiles_within=split(quantiles_within),
+            labels=labels,
+        )
+        statistic = partial(
+            hmetad.measure,
+            correction=parse_correction(correction),
+            meta_d=meta_d,
+            expected=expected,
+            meta_noise=meta_noise,
+            errors=not interval,
+        )
+        drawn: dict[str, Any] = {
+            "n": draws,
+            "ci_prob": ci_prob,
+            "method": method,
+            "cluster": cluster,
+            "seed": seed,
+        }
+        result = (
+            hmetad.resample_interval(counts, statistic, **drawn) if interval else statistic(counts)
+        )
+    if interval and seed is None:
+        again += f" --seed {result.attrs['seed']}"
     rows = rows_of(hmetad.report.estimate_table(result))
-    shown = {name: title for name, title in columns().items() if name in rows[0]}
+    shown = {name: title for name, title in columns(is_exact).items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
     said = {"intervals": {"method": method, "ci_prob": ci_prob, "draws": draws}} if interval else {}
-    drawn = as_seed(result.attrs["seed"]) if interval else None
-    answer = Answer((listing,), hmetad.notices(result), drawn, more=said)
+    used = as_seed(result.attrs["seed"]) if interval else None
+    answer = Answer((listing,), hmetad.notices(result), used, more=said)
     if path is not None and path.suffix in DATA_FILES:
         write_answer(answer, path)
-    elif path is not None:
+    elif path is not None and counts is not None:
         title = f"Measures of {file.name}"
         hmetad.report.measures_report(counts, result, title=title, command=again).save(path)
     give(answer, chosen, [] if path is None else [path])
 
 
-def columns() -> dict[str, str]:
+def columns(is_exact: bool) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
+    if is_exact:
+        ends = {"auroc2_lower": "from", "auroc2_upper": "to"}
+        return {name: ends.get(name) or column_name(name) for name in EXACT}
     shown = {name: column_name(name) for name in ("cell", "trials", "share_right")}
     for result in results():
         if result.terminal:
@@ -170,3 +211,15 @@ def columns() -> dict[str, str]:
         if result.terminal == "interval":
             shown |= {f"{result.name}_lower": "from", f"{result.name}_upper": "to"}
     return shown
+
+
+def refuse_with_numbers(path: Path | None, **asked: bool) -> None:
+    """Refuse what needs ratings, where confidence is numbers."""
+    for name, value in asked.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            step = "Make ratings: --quantiles 4."
+            raise InputError(option, "confidence that is no rating", "ratings", step)
+    if path is not None and path.suffix in REPORTS:
+        step = "Make ratings: --quantiles 4; or take a table, .csv or .json."
+        raise InputError("--output", f"{str(path)!r} of confidence that is no rating", "rows", step)
