@@ -21,7 +21,7 @@ __all__ = ["influence"]
 
 @check_inputs(fit=with_posterior, seed=whole(0))
 def influence(
-    fit: xr.DataTree, var: str | None = None, *, by: str = "subject", seed: int = 0
+    fit: xr.DataTree, var: str | xr.DataArray | None = None, *, by: str = "subject", seed: int = 0
 ) -> xr.Dataset:
     r"""Shift of a population value where each group's counts are left out.
 
@@ -29,9 +29,10 @@ def influence(
     ----------
     fit : DataTree
         A hierarchical fit, as `hmetad.loo` with `by` takes it.
-    var : str, optional
-        A single number of the posterior; by default the intercept of what the likelihood is about,
-        such as ``"log_m_Intercept"``.
+    var : str or DataArray, optional
+        A single number of the posterior, by name; or draws (chain, draw) of any number that follows
+        from it, such as ``contrast(predict(fit), var="log_m", over="group").isel(pair=0)``. By
+        default the intercept of what the likelihood is about, such as ``"log_m_Intercept"``.
     by : str, optional
         Column of the cells with the groups that are left out.
     seed : int, optional
@@ -95,12 +96,18 @@ def influence(
     return with_notices(ordered, [*notices(fit), *said])
 
 
-def population_value(fit: xr.DataTree, var: str | None) -> xr.DataArray:
+def population_value(fit: xr.DataTree, var: str | xr.DataArray | None) -> xr.DataArray:
     """Draws of one number of the population."""
     posterior, spec = fit["posterior"].to_dataset(), spec_of(fit)
+    if isinstance(var, xr.DataArray):
+        drawn = {dim: posterior.sizes[dim] for dim in ("chain", "draw")}
+        if dict(var.sizes) != drawn:
+            step = "Select one: .isel(pair=0), .sel(cell='patient')."
+            raise InputError("var", f"dims {dict(var.sizes)}", f"draws of this fit, {drawn}", step)
+        return var
     wanted = var or spec.named(f"{spec.record.parameter_of_interest}_Intercept")
     single = [str(name) for name, x in posterior.items() if set(x.dims) == {"chain", "draw"}]
     if wanted not in single:
-        step = nearest(wanted, single)
+        step = nearest(wanted, single) if single else "Give draws: contrast(...).isel(pair=0)."
         raise InputError("var", repr(wanted), "one number of the population", step)
     return posterior[wanted]

@@ -51,6 +51,15 @@ def test_other_values_of_the_population(fitted):
     assert found["shift"][0] > 0.5
 
 
+def test_draws_of_any_number_of_the_population(fitted):
+    values = fitted["posterior"]["log_m_Intercept"]
+    named, given = influence(fitted), influence(fitted, 2 * values)
+    np.testing.assert_allclose(given["shift"], named["shift"])
+    np.testing.assert_allclose(given["mean_without"], 2 * named["mean_without"])
+    with pytest.raises(InputError, match="isel"):
+        influence(fitted, fitted["posterior"]["log_m"])
+
+
 def test_what_has_no_influence_is_refused(counts, fitted):
     with pytest.raises(InputError, match="one number of the population"):
         influence(fitted, "m_ratio")
