@@ -57,6 +57,7 @@ COLUMNS = (
         "≠ {null}",
     ),
     Column("verdict", "where the interval lies against the ROPE", "verdict", "Verdict"),
+    Column("direction", "greater or less than the ROPE, where the verdict is different"),
     Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
     Column(
         "withheld",

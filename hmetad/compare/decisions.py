@@ -98,7 +98,9 @@ class Decisions:
     comparisons: int
 
     def table(self) -> pd.DataFrame:
-        """One row per quantity: label, its coordinates, then the results.
+        """One row per quantity: label, its coordinates, then the results, and direction.
+
+        direction is "greater" or "less" where the verdict is "different", else empty.
 
         Coefficients of a column in treatment coding are labelled as differences from its first
         level, as in "on − off".
@@ -117,7 +119,11 @@ class Decisions:
             told = [None if is_withheld else answer for answer, is_withheld in answers]
             frame["statistical"] = pd.Series(told, dtype=object)
         results = [str(name) for name in self.results.data_vars]
-        return frame[[c for c in frame.columns if c not in results] + results]
+        frame = frame[[c for c in frame.columns if c not in results] + results]
+        sides = np.where(frame["lower"] > self.rope[1], "greater", "less")
+        directions = np.where(frame["verdict"] == "different", sides, "")
+        frame.insert(frame.columns.get_loc("verdict") + 1, "direction", directions)
+        return frame
 
     @property
     def attrs(self) -> Mapping[Any, Any]:
