@@ -30,6 +30,7 @@ from hmetad.commands.compared import (
     superiorities,
     with_fits,
     with_others,
+    with_outcome,
     with_ranks,
 )
 from hmetad.commands.contrasting import (
@@ -41,9 +42,12 @@ from hmetad.commands.contrasting import (
     ranks_of,
     read_weights,
 )
+from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import judged_quantity, named_fits, read_fits
+from hmetad.commands.gate import judge_gate, parse_gate
 from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
 from hmetad.errors import InputError
+from hmetad.report.terminal import say
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +64,8 @@ hmetad compare fit.nc --over model --within task --matrix weights.csv \\
   --rope=-0.05,0.05 --format markdown
 hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
 hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
+hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
+  --fail-if "new worse than old"
 """
 type Fits = Mapping[str, "xr.DataTree"]
 
@@ -68,7 +74,9 @@ def compare(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE", help="Fits of hmetad fit; name=file.nc gives one of several a name."
+            metavar="FILE",
+            help="Fits of hmetad fit, or draws of hmetad measures; name=file.nc gives one of "
+            "several a name.",
         ),
     ],
     over: Annotated[
@@ -136,6 +144,14 @@ def compare(
             "does so unless told not to.",
         ),
     ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help='Such as "new worse than old": the exit status is 1 where a verdict shows it, 3 '
+            "where there is no verdict, else 0.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -154,16 +170,23 @@ def compare(
     limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
-    if sensitivity is None:
-        sensitivity = limits is not None and path is not None and path.suffix in REPORTS
     paths = named_fits(files)
     if path is not None:
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
     weights = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
+    has_fits = not any(are_resampled(fit) for fit in fits.values())
+    if sensitivity is None:
+        is_page = path is not None and path.suffix in REPORTS
+        sensitivity = limits is not None and is_page and has_fits
+    elif sensitivity and not has_fits:
+        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
     asked = Question(
         var or judged_quantity(fits), over, split(within), against, weights, kind, population
     )
+    gate = None if fail_if is None else parse_gate(fail_if, asked.var)
+    if gate is not None and (limits is None or asked.over is None):
+        raise InputError("--fail-if", "it without verdicts on levels", "--over and --rope")
     draws = asked_draws(fits, asked)
     decisions, others = None, {}
     if limits:
@@ -182,9 +205,16 @@ def compare(
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
     answer = with_fits(answer, fits, paths)
+    outcome = None
+    if gate is not None and decisions is not None:
+        outcome = judge_gate(gate, decisions)
+        answer = with_outcome(answer, gate, outcome)
     if path is not None:
         write(path, answer, fits, decisions, others)
     give(answer, chosen, [] if path is None else [path])
+    if outcome is not None:
+        say(f"{outcome.word}: {outcome.sentence}")
+        raise typer.Exit(outcome.status)
 
 
 def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, float] | None:
@@ -235,6 +265,22 @@ def write(
     if decisions is None or path.suffix in DATA_FILES:
         write_answer(answer, path)
         return
-    fit_report = hmetad.report.fit_report
-    page = fit_report(one_or_all(fits), decisions, sensitivity=others, command=command_line())
+    again = command_line()
+    if any(are_resampled(fit) for fit in fits.values()):
+        page = hmetad.report.decisions_report(decisions, method=method_of(fits), command=again)
+    else:
+        page = hmetad.report.fit_report(
+            one_or_all(fits), decisions, sensitivity=others, command=again
+        )
     page.save(path)
+
+
+def method_of(draws: Fits) -> str:
+    """How draws were made, in a sentence."""
+    said = next(iter(draws.values()))
+    unit = said.attrs.get("cluster") or "trial"
+    number = f"{said['posterior'].sizes['draw']:,}"
+    return (
+        f"{number} {said.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn (seed "
+        f"{said.attrs.get('seed', '')}); differences are taken draw by draw."
+    )

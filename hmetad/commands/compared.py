@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
+from hmetad.commands.gate import Gate, Outcome
 from hmetad.compare.columns import COLUMNS, headings
 from hmetad.results import shown_in
 from hmetad.text.names import column_name
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = ["decisions_answer", "superiorities", "with_fits", "with_others", "with_ranks"]
+__all__ = [
+    "decisions_answer",
+    "superiorities",
+    "with_fits",
+    "with_others",
+    "with_outcome",
+    "with_ranks",
+]
 
 SUPERIORITY = {"label": "contrast", "p_superior": "P(left > right)", "mcse": "MC error"}
 type Fits = Mapping[str, "xr.DataTree"]
@@ -80,6 +88,12 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
 def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
     """Answer with the names of its fits."""
     return replace(answer, more={**answer.more, **about_fits(fits, paths)})
+
+
+def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
+    """Answer with whether the comparison passed."""
+    said = {"fail_if": gate.text, "outcome": outcome.word, "because": outcome.sentence}
+    return replace(answer, more={**answer.more, "gate": said})
 
 
 def reasons_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.arguments import parse_level, sampling_options
+from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind
 from hmetad.errors import InputError, nearest
@@ -96,6 +97,10 @@ def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
 
 def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
+    if are_resampled(fit):
+        if asked.is_population:
+            raise InputError("--population", "draws without a model", "a fit")
+        return fit
     is_own = asked.var in fit["posterior"]
     is_measure = not is_own and is_predictable(asked.var)
     if is_measure:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.arguments import as_seed
+from hmetad.commands.draws import are_resampled, read_source
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
@@ -53,30 +54,43 @@ def named_fits(files: Sequence[str]) -> dict[str, Path]:
 
 
 def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
-    """Fits by name."""
-    return {name: hmetad.load_fit(path) for name, path in paths.items()}
+    """Fits by name, or draws in the form of fits."""
+    return {name: read_source(path) for name, path in paths.items()}
 
 
 def judged_quantity(fits: Fits) -> str:
-    """Quantity that the likelihood of fits is about: that of the first."""
+    """Quantity that the likelihood of fits is about: that of the first; of draws AUROC2."""
+    if are_resampled(next(iter(fits.values()))):
+        return "auroc2"
     return hmetad.bayes.spec_of(next(iter(fits.values()))).record.compared
 
 
 def about_fits(fits: Fits, paths: Mapping[str, Path]) -> dict[str, Any]:
     """Seed and model, where there is one fit, and the settings and versions of each."""
     records = {
-        name: {
-            "file": str(paths[name]),
-            "model": fit.attrs["model"],
-            "seed": as_seed(fit.attrs["seed"]),
-            "sampler": fit.attrs["sampler"],
-            "versions": read_attr(fit.attrs, "versions"),
-            "convergence": hmetad.report.convergence_record(fit),
-        }
+        name: {"file": str(paths[name]), **(about_draws(fit) if are_resampled(fit) else about(fit))}
         for name, fit in fits.items()
     }
-    one = next(iter(records.values())) if len(records) == 1 else {}
+    one: dict[str, Any] = next(iter(records.values())) if len(records) == 1 else {}
     return {"seed": one.get("seed"), "model": one.get("model"), "fits": records}
+
+
+def about(fit: "xr.DataTree") -> dict[str, Any]:
+    """Settings, versions and convergence of a fit."""
+    return {
+        "model": fit.attrs["model"],
+        "seed": as_seed(fit.attrs["seed"]),
+        "sampler": fit.attrs["sampler"],
+        "versions": read_attr(fit.attrs, "versions"),
+        "convergence": hmetad.report.convergence_record(fit),
+    }
+
+
+def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
+    """How draws were resampled."""
+    said = {name: draws.attrs.get(name) for name in ("kind", "cluster")}
+    number = {"draws": draws["posterior"].sizes["draw"]}
+    return {**said, **number, "seed": as_seed(draws.attrs.get("seed"))}
 
 
 def fit_notices(fits: Fits) -> list["Notice"]:

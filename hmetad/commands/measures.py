@@ -30,6 +30,7 @@ from hmetad.commands.arguments import (
     writable_file,
 )
 from hmetad.commands.counting import are_numbers, count_read, read_trials
+from hmetad.commands.draws import DRAWS_FILE, save_draws
 from hmetad.commands.options import (
     AsJson,
     By,
@@ -62,6 +63,8 @@ hmetad measures trials.csv --by model,task --meta-d -o measures.csv
 hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
 hmetad measures answers.csv --by model --correct correct --quantiles 4
 hmetad measures answers.csv --by model --correct correct --interval --cluster item
+hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
+  --draws 4000 -o draws.nc
 """
 
 
@@ -120,7 +123,8 @@ def measures(
             "--output",
             "-o",
             metavar="FILE",
-            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
+            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws, for hmetad compare: "
+            ".nc, with --interval.",
         ),
     ] = None,
     seed: Seed = None,
@@ -133,11 +137,11 @@ def measures(
     rating.
     """
     chosen = chosen_format(print_as, as_json)
-    path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS)
+    path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
     if path is not None:
         refuse_inputs(path, file)
-    if cluster is not None and not interval:
-        raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
+    if not interval:
+        refuse_without_draws(cluster, path)
     trials = read_trials(file, by, limit)
     is_exact = correct is not None and quantiles is None and are_numbers(trials, confidence)
     again = command_line()
@@ -145,6 +149,7 @@ def measures(
     if is_exact:
         refuse_with_numbers(path, meta_d=meta_d, expected=expected, meta_noise=meta_noise)
         asked: dict[str, Any] = {"by": parse_by(by), "correct": correct, "confidence": confidence}
+        resampled = partial(hmetad.measures.resample_trials, trials, **asked)
         result = (
             hmetad.measures.resample_trials_interval(
                 trials, **asked, cluster=cluster, n=draws, ci_prob=ci_prob, seed=seed
@@ -173,6 +178,7 @@ def measures(
             meta_noise=meta_noise,
             errors=not interval,
         )
+        resampled = partial(hmetad.resample, counts, statistic)
         drawn: dict[str, Any] = {
             "n": draws,
             "ci_prob": ci_prob,
@@ -185,6 +191,9 @@ def measures(
         )
     if interval and seed is None:
         again += f" --seed {result.attrs['seed']}"
+    if path is not None and path.suffix == DRAWS_FILE:
+        made = as_seed(result.attrs["seed"])
+        save_draws(resampled(n=draws, cluster=cluster, seed=made), path)
     rows = rows_of(hmetad.report.estimate_table(result))
     shown = {name: title for name, title in columns(is_exact).items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
@@ -193,7 +202,7 @@ def measures(
     answer = Answer((listing,), hmetad.notices(result), used, more=said)
     if path is not None and path.suffix in DATA_FILES:
         write_answer(answer, path)
-    elif path is not None and counts is not None:
+    elif path is not None and path.suffix in REPORTS and counts is not None:
         title = f"Measures of {file.name}"
         hmetad.report.measures_report(counts, result, title=title, command=again).save(path)
     give(answer, chosen, [] if path is None else [path])
@@ -211,6 +220,16 @@ def columns(is_exact: bool) -> dict[str, str]:
         if result.terminal == "interval":
             shown |= {f"{result.name}_lower": "from", f"{result.name}_upper": "to"}
     return shown
+
+
+def refuse_without_draws(cluster: str | None, path: Path | None) -> None:
+    """Refuse what asks for draws, where none are made."""
+    if cluster is not None:
+        raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
+    if path is not None and path.suffix == DRAWS_FILE:
+        raise InputError(
+            "--output", f"{str(path)!r} without --interval", "draws", "Add --interval."
+        )
 
 
 def refuse_with_numbers(path: Path | None, **asked: bool) -> None:

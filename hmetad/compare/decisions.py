@@ -122,7 +122,7 @@ class Decisions:
         frame = frame[[c for c in frame.columns if c not in results] + results]
         sides = np.where(frame["lower"] > self.rope[1], "greater", "less")
         directions = np.where(frame["verdict"] == "different", sides, "")
-        frame.insert(frame.columns.get_loc("verdict") + 1, "direction", directions)
+        frame.insert([*frame.columns].index("verdict") + 1, "direction", directions)
         return frame
 
     @property

@@ -63,3 +63,79 @@ def test_ratings_are_counted_where_they_are_asked_for(answers):
 )
 def test_what_needs_ratings_is_refused(answers, line, says):
     assert says in refused(answers, line)
+
+
+@pytest.fixture
+def draws(answers):
+    """Draws of 2,000 resamplings of the items."""
+    line = "measures answers.csv --by model --correct correct --interval --cluster item"
+    run(answers, f"{line} --draws 2000 --seed 1 -o draws.nc")
+    return answers
+
+
+def test_draws_are_compared_like_fits(draws):
+    line = "compare draws.nc --var auroc2 --over model --rope=-0.01,0.01 --json"
+    answer = run(draws, line).answer
+    (row,) = answer["rows"]
+    trials = pd.read_csv(draws / "answers.csv")
+    asked = {"by": "model", "cluster": "item", "n": 2000, "seed": 1}
+    drawn = hmetad.measures.resample_trials(trials, **asked)
+    made = hmetad.decide(hmetad.contrast(drawn, var="auroc2", over="model"), rope=(-0.01, 0.01))
+    expected = made.table().iloc[0]
+    assert (row["verdict"], row["direction"]) == (expected["verdict"], expected["direction"])
+    assert row["mean"] == pytest.approx(expected["mean"])
+    assert answer["fits"]["draws"]["cluster"] == "item"
+    assert answer["seed"] == 1
+    ranked = run(draws, f"{line} --rank").answer["ranks"]
+    assert len(ranked) == 2
+
+
+def test_draws_have_a_page(draws):
+    run(draws, "compare draws.nc --var ece --over model --rope=-0.01,0.01 -o page.html")
+    page = (draws / "page.html").read_text(encoding="utf-8")
+    assert "with item as the unit" in page
+    assert "To run it again" in page
+
+
+def test_counts_have_draws_too(answers):
+    line = "measures answers.csv --by model --correct correct --quantiles 4 --interval"
+    run(answers, f"{line} --cluster item --draws 200 --seed 1 -o counted.nc")
+    line = "compare counted.nc --var gamma_trapezoid --over model --rope=-0.1,0.1 --json"
+    assert run(answers, line).answer["rows"][0]["label"] == "a − b"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "word"),
+    [
+        ("a worse than b", 1, "failed"),
+        ("b better than a", 1, "failed"),
+        ("b less than a", 0, "passed"),
+        ("a different from b", 1, "failed"),
+    ],
+)
+def test_a_gate_has_an_exit_status(draws, condition, status, word):
+    line = "compare draws.nc --var auroc2 --over model --rope=-0.001,0.001 --json"
+    done = run(draws, f'{line} --fail-if "{condition}"', status)
+    assert done.answer["gate"]["outcome"] == word
+
+
+def test_a_gate_without_a_verdict_says_so(draws):
+    line = "compare draws.nc --var auroc2 --over model --rope=-0.001,0.001 --json --bonferroni"
+    # Twenty draws of tails tell nothing of an interval of 99.99 %.
+    done = run(draws, f'{line} --ci-prob 0.9999 --fail-if "b worse than a"', 3)
+    assert done.answer["gate"]["outcome"] == "not judged"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ('--var overconfidence --fail-if "a worse than b"', "less than"),
+        ('--var auroc2 --fail-if "a worse than c"', "a level"),
+        ('--var auroc2 --fail-if "a is bad"', "worse than"),
+        ("--var auroc2 --sensitivity", "--sensitivity"),
+        ("--var auroc2 --population", "--population"),
+        ("--var aurocc", "auroc2"),
+    ],
+)
+def test_what_draws_cannot_say_is_refused(draws, options, says):
+    assert says in refused(draws, f"compare draws.nc --over model --rope=-0.01,0.01 {options}")

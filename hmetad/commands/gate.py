@@ -1,0 +1,124 @@
+"""A condition under which a comparison fails, for continuous integration.
+
+Text such as "new worse than old" and decisions → outcome, its sentence and an exit status.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hmetad.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hmetad.compare.decisions import Decisions
+
+__all__ = ["STATUS", "Gate", "Outcome", "judge_gate", "parse_gate"]
+
+# Quantities of which less is better. Of others it is not known.
+LESS_IS_BETTER = ("brier", "ece", "reliability", "reliability_debiased", "meta_noise")
+MORE_IS_BETTER = (
+    *("accuracy", "auroc2", "dprime", "gamma_gaussian", "gamma_pairs", "gamma_trapezoid"),
+    *("log_m", "m_ratio", "meta_d", "meta_information", "phi", "resolution", "rmi"),
+    *("selective_area", "v_statistic"),
+)
+WORDS = ("worse than", "better than", "less than", "greater than", "different from")
+STATUS = {"passed": 0, "failed": 1, "not judged": 3}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must not be: a level of the compared column, and how it may not stand to another."""
+
+    level: str
+    relation: str
+    other: str
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return f"{self.level} {self.relation} {self.other}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a comparison passed, and why, in a sentence."""
+
+    word: str
+    sentence: str
+
+    @property
+    def status(self) -> int:
+        """Exit status of the command."""
+        return STATUS[self.word]
+
+
+def parse_gate(text: str, quantity: str) -> Gate:
+    """Condition that was written, with "worse" and "better" said as less or greater.
+
+    Examples
+    --------
+    >>> parse_gate("new worse than old", "auroc2").relation
+    'less than'
+    >>> parse_gate("new worse than old", "ece").relation
+    'greater than'
+    """
+    for words in WORDS:
+        level, found, other = text.partition(f" {words} ")
+        if found and level.strip() and other.strip():
+            return Gate(level.strip(), plain_relation(words, quantity), other.strip())
+    raise InputError("--fail-if", repr(text), "LEVEL worse than LEVEL (or better, less, greater)")
+
+
+def plain_relation(words: str, quantity: str) -> str:
+    """Relation of numbers that stands for one of quality."""
+    if words not in ("worse than", "better than"):
+        return words
+    name = quantity.removeprefix("log ratio of ")
+    if name not in (*MORE_IS_BETTER, *LESS_IS_BETTER):
+        step = "Write less than, or greater than."
+        raise InputError("--fail-if", f"{words} of {quantity}", "a quantity with a best end", step)
+    is_less = (words == "worse than") == (name in MORE_IS_BETTER)
+    return "less than" if is_less else "greater than"
+
+
+def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
+    """Outcome of a condition: of all contrasts of the two levels, each must pass.
+
+    One that is so fails. Else one without a verdict leaves it open. An interval that reaches into
+    the region of practical equivalence passes: the condition was not shown.
+    """
+    table = decisions.table()
+    if "left" not in table:
+        raise InputError("--fail-if", "values that are no contrasts", "levels", "Add --over.")
+    levels = list(dict.fromkeys([*map(str, table["left"]), *map(str, table["right"])]))
+    for level in (gate.level, gate.other):
+        if level not in levels:
+            raise InputError("--fail-if", repr(level), "a level", nearest(level, levels))
+    rows = contrasts_of(table, gate)
+    if rows.empty:
+        raise InputError("--fail-if", gate.text, "levels that are compared with each other")
+    broken = rows[rows["relation"].isin(relations(gate))]
+    open_rows = rows[rows["verdict"] == "unreliable"]
+    said = f"{gate.text} in {decisions.quantity}"
+    if len(broken):
+        return Outcome("failed", f"{said}: shown for {'; '.join(broken['label'])}.")
+    if len(open_rows):
+        return Outcome("not judged", f"{said}: no verdict on {'; '.join(open_rows['label'])}.")
+    return Outcome("passed", f"{said}: not shown in {len(rows)} contrast(s).")
+
+
+def contrasts_of(table: "pd.DataFrame", gate: Gate) -> "pd.DataFrame":
+    """Contrasts of the two levels, with how the first stands to the second."""
+    left, right = table["left"].astype(str), table["right"].astype(str)
+    is_so = (left == gate.level) & (right == gate.other)
+    is_turned = (left == gate.other) & (right == gate.level)
+    turned = {"greater": "less", "less": "greater", "": ""}
+    direction = table["direction"].where(~is_turned, table["direction"].map(turned))
+    return table.assign(relation=direction)[is_so | is_turned]
+
+
+def relations(gate: Gate) -> tuple[str, ...]:
+    """Directions that break a condition."""
+    directions = {"less than": ("less",), "greater than": ("greater",)}
+    return directions.get(gate.relation, ("less", "greater"))

@@ -1,0 +1,67 @@
+"""The report of decisions that rest on no fit: on resampling, or on estimates and their errors.
+
+Decisions → Report.
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from hmetad.arguments import check_inputs
+from hmetad.compare.decisions import Decisions
+from hmetad.report.contents.decided import decision_blocks, question_of
+from hmetad.report.contents.pairwise import is_many
+from hmetad.report.contents.tables import notice_block, with_words
+from hmetad.report.page.blocks import Block, Prose
+from hmetad.report.page.report import Report
+from hmetad.text.names import symbol
+
+__all__ = ["decisions_report"]
+
+
+@check_inputs()
+def decisions_report(
+    decisions: Decisions,
+    *,
+    title: str = "",
+    question: str = "",
+    method: str = "",
+    command: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> Report:
+    """Report of decisions alone: question, verdicts, notices and method.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        What `decide` returned for draws of `resample` or `measures.resample_trials`, or
+        `decide_normal` for estimates. Of fits, `fit_report` says more.
+    title, question : str, optional
+        Of the page; by default of the decisions.
+    method : str, optional
+        How the draws or estimates were made, a paragraph.
+    command : str, optional
+        Command line that makes it again.
+    labels : mapping of str to str, optional
+        Words for levels, in the labels of at most 40 decisions.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from hmetad.compare.normal_decisions import decide_normal
+    >>> page = decisions_report(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)), method="By hand.")
+    >>> [block.heading for block in page.blocks if isinstance(block, Prose)]
+    ['Question', 'Decisions: estimate', 'Method']
+    """
+    told = decisions if is_many(decisions) else with_words(decisions, labels)
+    blocks: list[Block] = [
+        Prose("Question", (question or question_of(decisions),)),
+        *decision_blocks(told),
+        *notice_block(decisions.results),
+        *([Prose("Method", (method,))] if method else []),
+        *([Prose("Session", (f"To run it again: {command}",))] if command else []),
+    ]
+    heading = title or f"Comparison of {symbol(decisions.quantity)}"
+    return Report(heading, tuple(blocks), meta=(("hmetad", version("hmetad")),))
