@@ -7,6 +7,9 @@ from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predicted_measures import predict_measures as predict_measures
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
 from hmetad.bayes.prior_predictive import draw_prior as draw_prior
+from hmetad.bayes.resampled import load_draws as load_draws
+from hmetad.bayes.resampled import load_source as load_source
+from hmetad.bayes.resampled import save_draws as save_draws
 from hmetad.bayes.sensitivity import other_choices as other_choices
 from hmetad.bayes.size import posterior_bytes as posterior_bytes
 from hmetad.specs.cards import card_names as card_names

@@ -18,7 +18,7 @@ from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.notice import notice_of, notices, with_notices
 
-__all__ = ["load_fit", "save_fit"]
+__all__ = ["checked_fit", "load_fit", "save_fit"]
 
 # Bytes of a posterior that is written with all its variables.
 MAX_WHOLE = 64 * 2**20
@@ -92,7 +92,12 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     if not path.is_file():
         step = "Write one with save_fit or hmetad fit."
         raise InputError(str(path), "no such file", "a fit", step)
-    tree = with_results(read_netcdf(path, max_bytes), path, max_bytes)
+    return checked_fit(read_netcdf(path, max_bytes), path, max_bytes)
+
+
+def checked_fit(tree: xr.DataTree, path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
+    """Fit of a file that was read, with all its variables, if it is one."""
+    tree = with_results(tree, path, max_bytes)
     check_fit(tree, str(path))
     return tree
 

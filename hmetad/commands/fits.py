@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.arguments import as_seed
-from hmetad.commands.draws import are_resampled, read_source
+from hmetad.commands.draws import are_resampled
 from hmetad.errors import InputError
 from hmetad.untrusted import read_attr
 
@@ -55,7 +55,7 @@ def named_fits(files: Sequence[str]) -> dict[str, Path]:
 
 def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
     """Fits by name, or draws in the form of fits."""
-    return {name: read_source(path) for name, path in paths.items()}
+    return {name: hmetad.bayes.load_source(path) for name, path in paths.items()}
 
 
 def judged_quantity(fits: Fits) -> str:

@@ -30,7 +30,7 @@ from hmetad.commands.arguments import (
     writable_file,
 )
 from hmetad.commands.counting import are_numbers, count_read, read_trials
-from hmetad.commands.draws import DRAWS_FILE, save_draws
+from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import (
     AsJson,
     By,
@@ -193,7 +193,7 @@ def measures(
         again += f" --seed {result.attrs['seed']}"
     if path is not None and path.suffix == DRAWS_FILE:
         made = as_seed(result.attrs["seed"])
-        save_draws(resampled(n=draws, cluster=cluster, seed=made), path)
+        hmetad.bayes.save_draws(resampled(n=draws, cluster=cluster, seed=made), path)
     rows = rows_of(hmetad.report.estimate_table(result))
     shown = {name: title for name, title in columns(is_exact).items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
