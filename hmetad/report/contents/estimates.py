@@ -105,6 +105,8 @@ def measure_table(measures: xr.Dataset | xr.DataArray) -> pd.DataFrame:
     if "cell" not in measures.coords or "cell" not in measures.dims:
         dims = f"dims ({', '.join(map(str, measures.dims))})"
         raise InputError("results", dims, "measures of cells, with dim cell")
+    if not measures.sizes["cell"]:
+        raise InputError("results", "no cells", "at least one cell")
     cells = [name for name, values in measures.coords.items() if values.dims == ("cell",)]
     own = {str(name): measures[name].to_numpy() for name in ["cell", *cells]}
     columns: dict[str, np.ndarray] = {}
