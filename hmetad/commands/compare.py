@@ -267,7 +267,9 @@ def write(
         return
     again = command_line()
     if any(are_resampled(fit) for fit in fits.values()):
-        page = hmetad.report.decisions_report(decisions, method=method_of(fits), command=again)
+        page = hmetad.report.decisions_report(
+            decisions, next(iter(fits.values())), method=method_of(fits), command=again
+        )
     else:
         page = hmetad.report.fit_report(
             one_or_all(fits), decisions, sensitivity=others, command=again

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hmetad.errors import InputError, nearest
+from hmetad.text.directions import LESS_IS_BETTER, MORE_IS_BETTER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["STATUS", "Gate", "Outcome", "judge_gate", "parse_gate"]
 
-# Quantities of which less is better. Of others it is not known.
-LESS_IS_BETTER = ("brier", "ece", "reliability", "reliability_debiased", "meta_noise")
-MORE_IS_BETTER = (
-    *("accuracy", "auroc2", "dprime", "gamma_gaussian", "gamma_pairs", "gamma_trapezoid"),
-    *("log_m", "m_ratio", "meta_d", "meta_information", "phi", "resolution", "rmi"),
-    *("selective_area", "v_statistic"),
-)
 WORDS = ("worse than", "better than", "less than", "greater than", "different from")
 STATUS = {"passed": 0, "failed": 1, "not judged": 3}
 

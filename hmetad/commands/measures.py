@@ -208,11 +208,13 @@ def measures(
     give(answer, chosen, [] if path is None else [path])
 
 
-def columns(is_exact: bool) -> dict[str, str]:
+def columns(is_exact: bool = False) -> dict[str, str]:
     """Columns that a terminal shows, and their headings."""
     if is_exact:
         ends = {"auroc2_lower": "from", "auroc2_upper": "to"}
-        return {name: ends.get(name) or column_name(name) for name in EXACT}
+        return {"cell": "cell"} | {
+            name: ends.get(name) or column_name(name, "measure_trials") for name in EXACT[1:]
+        }
     shown = {name: column_name(name) for name in ("cell", "trials", "share_right")}
     for result in results():
         if result.terminal:

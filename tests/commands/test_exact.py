@@ -97,6 +97,23 @@ def test_draws_have_a_page(draws):
     assert "To run it again" in page
 
 
+def test_many_pairs_have_ranks(answers):
+    trials = pd.read_csv(answers / "answers.csv")
+    rng, first = np.random.default_rng(2), trials[trials["model"] == "a"]
+    more = [
+        first.assign(model=f"x{k}", confidence=rng.normal(first["confidence"], 0.1 * k))
+        for k in range(9)
+    ]
+    drawn = hmetad.measures.resample_trials(
+        pd.concat([trials, *more]), by="model", cluster="item", n=500, seed=1
+    )
+    made = hmetad.decide(hmetad.contrast(drawn, var="auroc2", over="model"), rope=(-0.01, 0.01))
+    page = hmetad.report.decisions_report(made, drawn)
+    (ranks,) = [block for block in page.blocks if "ranks" in getattr(block, "name", "")]
+    assert len(ranks.rows) == 11
+    assert ranks.rows[0][0] in ("b", "x0", "a")
+
+
 def test_counts_have_draws_too(answers):
     line = "measures answers.csv --by model --correct correct --quantiles 4 --interval"
     run(answers, f"{line} --cluster item --draws 200 --seed 1 -o counted.nc")

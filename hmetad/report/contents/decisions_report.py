@@ -6,6 +6,8 @@ Decisions → Report.
 from collections.abc import Mapping
 from importlib.metadata import version
 
+import xarray as xr
+
 from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.report.contents.decided import decision_blocks, question_of
@@ -21,6 +23,7 @@ __all__ = ["decisions_report"]
 @check_inputs()
 def decisions_report(
     decisions: Decisions,
+    draws: xr.DataTree | xr.Dataset | None = None,
     *,
     title: str = "",
     question: str = "",
@@ -35,6 +38,8 @@ def decisions_report(
     decisions : Decisions
         What `decide` returned for draws of `resample` or `measures.resample_trials`, or
         `decide_normal` for estimates. Of fits, `fit_report` says more.
+    draws : DataTree or Dataset, optional
+        What was contrasted: many pairs of a measure of which more is better then have ranks.
     title, question : str, optional
         Of the page; by default of the decisions.
     method : str, optional
@@ -58,10 +63,17 @@ def decisions_report(
     told = decisions if is_many(decisions) else with_words(decisions, labels)
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
-        *decision_blocks(told),
+        *decision_blocks(told, as_tree(draws)),
         *notice_block(decisions.results),
         *([Prose("Method", (method,))] if method else []),
         *([Prose("Session", (f"To run it again: {command}",))] if command else []),
     ]
     heading = title or f"Comparison of {symbol(decisions.quantity)}"
     return Report(heading, tuple(blocks), meta=(("hmetad", version("hmetad")),))
+
+
+def as_tree(draws: xr.DataTree | xr.Dataset | None) -> xr.DataTree | None:
+    """Draws in the form of a fit."""
+    if isinstance(draws, xr.Dataset):
+        return xr.DataTree.from_dict({"/posterior": draws})
+    return draws

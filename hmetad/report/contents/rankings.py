@@ -15,12 +15,10 @@ from hmetad.report.contents.pairwise import Stratum, held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
+from hmetad.text.directions import MORE_IS_BETTER
 from hmetad.text.names import heading, in_percent, symbol
 
 __all__ = ["ranking_table", "ranks_of"]
-
-# Quantities of which more is better.
-RANKED = ("dprime", "meta_d", "m_ratio", "log_m")
 
 
 def ranks_of(
@@ -42,13 +40,13 @@ def ranks_of(
         sensitivity or efficiency, or not on the cells of these fits.
     """
     attrs, quantity = decisions.results.attrs, decisions.quantity
-    if attrs.get("kind") != "difference" or quantity not in RANKED:
+    if attrs.get("kind") != "difference" or quantity not in MORE_IS_BETTER:
         return None
     names = [attrs["over"], *held_equal(decisions)]
     draws = cells_of(fits, quantity, names)
     if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
-    if not are_differences(draws.mean(["chain", "draw"]), names, decisions):
+    if not are_differences(draws.mean(["chain", "draw"], skipna=False), names, decisions):
         return None
     asked = {"var": quantity, "over": names[0], "within": names[1:]}
     return rank(fits, **asked, independent=not isinstance(fits, xr.DataTree))
