@@ -124,8 +124,8 @@ def draw_correlations(
     Examples
     --------
     >>> draws, _ = draw_correlations(np.zeros((100, len(GRID))), (4, 1000), eta=1.0, seed=1)
-    >>> draws.shape, draws.std().round(2).item()
-    ((4, 1000), 0.58)
+    >>> draws.shape, bool(abs(draws.std() - 3**-0.5) < 0.02)
+    ((4, 1000), True)
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     # By Fisher's z there is one more factor 1 − ρ².
