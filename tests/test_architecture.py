@@ -37,12 +37,13 @@ BELOW = {
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {
     "process": {"files"},
-    "counts": FLOOR,
+    "rows": FLOOR,
+    "counts": {*FLOOR, "rows"},
     "likelihood": FLOOR,
     "compare": FLOOR,
-    "logs": {*FLOOR, "counts"},
+    "logs": {*FLOOR, "rows", "counts"},
     "datasets": {*FLOOR, "counts"},
-    "measures": {*FLOOR, "counts"},
+    "measures": {*FLOOR, "rows", "counts"},
 }
 BELOW["specs"] = {*BELOW["measures"], "measures", "likelihood"}
 BELOW["mle"] = {*BELOW["specs"], "specs"}

@@ -7,6 +7,6 @@ from hmetad.logs.pairs import count_pairs as count_pairs
 from hmetad.logs.pairs import option_pairs as option_pairs
 from hmetad.logs.readers import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence
-from hmetad.logs.tables import read_table as read_table
 from hmetad.logs.wide import long_table as long_table
 from hmetad.logs.wide import read_trials as read_trials
+from hmetad.rows.tables import read_table as read_table

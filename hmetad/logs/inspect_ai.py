@@ -14,10 +14,10 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, inspect_trial
-from hmetad.logs.limits import Limits, as_limits
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import stated_wording
 from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
+from hmetad.rows.limits import Limits, as_limits
 
 __all__ = ["read_inspect"]
 

@@ -12,10 +12,10 @@ from zipfile import ZipFile, ZipInfo
 
 from hmetad.errors import InputError
 from hmetad.logs.kinds import READERS
-from hmetad.logs.limits import LIMITS, Limits, beyond, check_ratio, check_unpacked
-from hmetad.logs.lines import parse_line
-from hmetad.logs.packed import UNREADABLE, member_content, whole_file
 from hmetad.logs.trials import safe_text
+from hmetad.rows.limits import LIMITS, Limits, beyond, check_ratio, check_unpacked
+from hmetad.rows.lines import parse_line
+from hmetad.rows.packed import UNREADABLE, member_content, whole_file
 
 __all__ = ["Log", "log_paths", "open_log"]
 

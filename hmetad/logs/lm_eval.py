@@ -14,13 +14,13 @@ import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
-from hmetad.logs.limits import Limits, as_limits
-from hmetad.logs.lines import Line, json_lines
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
 from hmetad.logs.lm_eval_samples import Choices, Normalise, sample_trial
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import stated_wording
 from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
+from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.lines import Line, json_lines
 
 __all__ = ["read_lm_eval"]
 

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple
 
 from hmetad.errors import InputError, nearest
 from hmetad.logs.kinds import READERS
-from hmetad.logs.limits import LIMITS, Limits
-from hmetad.logs.lines import parse_line
-from hmetad.logs.packed import whole_file
 from hmetad.logs.trials import safe_text
+from hmetad.rows.limits import LIMITS, Limits
+from hmetad.rows.lines import parse_line
+from hmetad.rows.packed import whole_file
 
 __all__ = ["Runs", "SampleFile", "sample_files"]
 

@@ -15,7 +15,7 @@ from scipy.io import loadmat, whosmat
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
-from hmetad.logs.limits import Limits, as_limits, beyond
+from hmetad.rows.limits import Limits, as_limits, beyond
 
 __all__ = ["read_matlab"]
 

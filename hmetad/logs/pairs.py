@@ -19,8 +19,8 @@ from hmetad.counts.checks import check_roles, refuse_no_table
 from hmetad.counts.names import column_names, renamed_columns
 from hmetad.counts.table import count_trials, value_text
 from hmetad.errors import InputError
-from hmetad.logs.lines import json_value
 from hmetad.notice import Notice, notice_of, notices, with_notices
+from hmetad.rows.lines import json_value
 
 __all__ = ["Orders", "count_pairs", "option_pairs"]
 

@@ -12,10 +12,10 @@ import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
-from hmetad.logs.limits import Limits
 from hmetad.logs.stated import Scale, parse_confidence
-from hmetad.logs.tables import read_table
 from hmetad.logs.trials import safe_text
+from hmetad.rows.limits import Limits
+from hmetad.rows.tables import read_table
 
 __all__ = ["long_table", "read_trials"]
 

@@ -24,12 +24,12 @@ from tally import tally, tally_for
 
 from hmetad.errors import InputError
 from hmetad.logs.kinds import READERS
-from hmetad.logs.limits import Limits, as_limits
-from hmetad.logs.lines import parse_line
 from hmetad.logs.pairs import option_pairs
 from hmetad.logs.readers import read_log
 from hmetad.logs.stated import parse_confidence
-from hmetad.logs.tables import read_table
+from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.lines import parse_line
+from hmetad.rows.tables import read_table
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 EVAL, WHOLE = sorted((LOGS / "inspect").iterdir())

@@ -9,7 +9,7 @@ import hmetad
 from hmetad.errors import InputError
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.readers import read_log
-from hmetad.logs.tables import SUFFIXES
+from hmetad.rows.tables import SUFFIXES
 
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "llm.md"

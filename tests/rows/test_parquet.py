@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.logs.parquet import column_chunks
-from hmetad.logs.tables import read_table
+from hmetad.rows.parquet import column_chunks
+from hmetad.rows.tables import read_table
 
 TABLE = pa.table(
     {

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 from hmetad.errors import InputError
-from hmetad.logs.limits import LIMITS, Limits, beyond, check_unpacked
+from hmetad.rows.limits import LIMITS, Limits, beyond, check_unpacked
 
 __all__ = [
     "PACKED",

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
-from hmetad.logs.limits import Limits, as_limits, beyond, check_names, check_size
-from hmetad.logs.lines import lines_of
-from hmetad.logs.packed import PACKED, UNREADABLE, open_packed, text_size
-from hmetad.logs.parquet import parquet_table
+from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
+from hmetad.rows.lines import lines_of
+from hmetad.rows.packed import PACKED, UNREADABLE, open_packed, text_size
+from hmetad.rows.parquet import parquet_table
 from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = ["read_table"]

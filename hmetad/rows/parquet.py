@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hmetad.errors import InputError
-from hmetad.logs.limits import Limits, beyond, check_names, check_size
+from hmetad.rows.limits import Limits, beyond, check_names, check_size
 
 __all__ = ["column_chunks", "parquet_table"]
 

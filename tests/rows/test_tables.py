@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.logs.tables import read_table
+from hmetad.rows.tables import read_table
 
 FRAME = pd.DataFrame({"stimulus": ["a", "b"], "confidence": [1, 2]})
 

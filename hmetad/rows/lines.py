@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from hmetad.errors import InputError
-from hmetad.logs.limits import LIMITS, Limits, beyond
+from hmetad.rows.limits import LIMITS, Limits, beyond
 
 __all__ = ["Line", "json_lines", "json_value", "lines_of", "parse_line"]
 
