@@ -8,11 +8,12 @@ interpreter's lock.
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
-__all__ = ["in_threads", "usable_cpus"]
+__all__ = ["in_threads", "in_threads_as_read", "usable_cpus"]
 
 PREFIX = "hmetad"
 
@@ -25,11 +26,39 @@ def in_threads[Part, Result](work: Callable[[Part], Result], parts: Sequence[Par
     >>> in_threads(sum, [[1, 2], [3, 4]])
     [3, 7]
     """
-    # A part that has parts of its own must not wait for the thread that it runs in.
-    is_inside = threading.current_thread().name.startswith(PREFIX)
-    if len(parts) < 2 or usable_cpus() < 2 or is_inside:
+    if len(parts) < 2 or is_alone():
         return [work(part) for part in parts]
     return list(shared_pool().map(work, parts))
+
+
+def in_threads_as_read[Part, Result](
+    work: Callable[[Part], Result], parts: Iterable[Part]
+) -> Iterator[Result]:
+    """Results of parts that are read one after the other; few of them are in memory at once.
+
+    Examples
+    --------
+    >>> list(in_threads_as_read(sum, iter([[1, 2], [3, 4]])))
+    [3, 7]
+    """
+    if is_alone():
+        yield from map(work, parts)
+        return
+    waiting: deque[Future[Result]] = deque()
+    for part in parts:
+        waiting.append(shared_pool().submit(work, part))
+        if len(waiting) > usable_cpus():
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def is_alone() -> bool:
+    """Whether work is done in this thread: there is one CPU, or this is a thread of the pool.
+
+    A part that has parts of its own must not wait for the thread that it runs in.
+    """
+    return usable_cpus() < 2 or threading.current_thread().name.startswith(PREFIX)
 
 
 def usable_cpus() -> int:

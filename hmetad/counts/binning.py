@@ -5,6 +5,7 @@ Values and a number of ratings → integer ratings 1..K, K the most confident.
 
 import warnings
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
@@ -14,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 
-__all__ = ["bin_confidence"]
+__all__ = ["bin_confidence", "check_ratings", "quantile_of", "without_gaps"]
 
+# A warning points to the first caller outside of it.
+PACKAGE = str(Path(__file__).parents[1])
 Method = Literal["quantile", "width", "edges"]
 
 
@@ -122,9 +125,43 @@ def quantile_ratings(
     n = by_group.transform("size").to_numpy()
     # Twice the average rank is whole, which keeps the quantile exact.
     odd = (2 * by_group.rank(method="average").to_numpy()).astype(np.int64) - 1
-    quantile = pd.Series(-(-ratings * odd // (2 * n)))
-    warn_of_lost_ratings(quantile.groupby(group).nunique().to_numpy(), ratings)
-    return quantile.groupby(group).rank(method="dense").to_numpy().astype(np.int64)
+    return without_gaps(quantile_of(odd, n, ratings), group, ratings)
+
+
+def quantile_of(odd: NDArray[np.int64], n: NDArray[np.int64], ratings: int) -> NDArray[np.int64]:
+    """Quantile of values from twice their average rank, less 1, and the size of their group.
+
+    Parameters
+    ----------
+    odd, n : array of int, shape (values,)
+    ratings : int
+
+    Returns
+    -------
+    array of int, shape (values,)
+        From 1 to `ratings`; some may be left empty.
+
+    Examples
+    --------
+    >>> quantile_of(np.array([1, 3, 5, 7]), np.array([4, 4, 4, 4]), 2)
+    array([1, 1, 2, 2])
+    """
+    return -(-ratings * odd // (2 * n))
+
+
+def without_gaps(
+    quantile: NDArray[np.int64], group: NDArray[np.int64], ratings: int
+) -> NDArray[np.int64]:
+    """Ratings 1, 2, ... of the quantiles that a group has; warns where some are lost.
+
+    Examples
+    --------
+    >>> without_gaps(np.array([1, 2, 1]), np.array([0, 0, 0]), 2)
+    array([1, 2, 1])
+    """
+    by_group = pd.Series(quantile).groupby(group)
+    warn_of_lost_ratings(by_group.nunique().to_numpy(), ratings)
+    return by_group.rank(method="dense").to_numpy().astype(np.int64)
 
 
 def width_ratings(
@@ -148,7 +185,7 @@ def warn_of_lost_ratings(remaining: NDArray[np.integer], ratings: int) -> None:
             f"Equal or too few values: {remaining.min()} of {ratings} ratings remain where the "
             "fewest do. Choose the cuts with method='edges' and edges=, or ask for fewer ratings.",
             UserWarning,
-            stacklevel=5,
+            skip_file_prefixes=(PACKAGE,),
         )
 
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from hmetad.counts.alike import refuse_alike, refuse_unwritable
 from hmetad.counts.correctness import (
     looks_like_correctness,
-    refuse_correctness,
+    refuse_correctness_names,
     response_is_correctness,
     type2_measures,
 )
 from hmetad.errors import InputError, nearest
+from hmetad.rows.rows import Rows
 
 __all__ = [
     "STIMULI",
@@ -48,14 +49,14 @@ MAX_INFERRED_RATINGS = 20
 
 
 def check_trials(
-    trials: pd.DataFrame, roles: Mapping[str, str], by: Sequence[str], covariates: Sequence[str]
+    rows: Rows, roles: Mapping[str, str], by: Sequence[str], covariates: Sequence[str]
 ) -> None:
-    """Refuse trials whose columns do not fit their roles.
+    """Refuse trials whose columns do not fit their roles, by their names.
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial.
+    rows : Rows
+        One per trial.
     roles : mapping
         The columns of ``"stimulus"``, ``"response"`` and ``"confidence"``.
     by, covariates : sequence of str
@@ -64,22 +65,21 @@ def check_trials(
     Raises
     ------
     InputError
-        If `trials` is no DataFrame or has no rows; if a column is missing or has two roles; if
-        correctness stands in for stimulus or response; if confidence is continuous.
+        If a column is missing or has two roles; if correctness stands in for stimulus or response.
 
     Examples
     --------
+    >>> from hmetad.rows.sources import rows_of
     >>> roles = {"stimulus": "truth", "response": "answer", "confidence": "sure"}
-    >>> check_trials(pd.DataFrame({"truth": [1], "answers": [1], "sure": [2]}), roles, [], [])
+    >>> rows = rows_of(pd.DataFrame({"truth": [1], "answers": [1], "sure": [2]}))
+    >>> check_trials(rows, roles, [], [])
     Traceback (most recent call last):
     hmetad.errors.InputError: response: got 'answer', allowed is a column of the trials. Did you \
 mean 'answers'?
     """
     grouping = [("by", name) for name in by] + [("covariates", name) for name in covariates]
-    refuse_no_table(trials)
-    check_roles(trials, [*roles.items(), *grouping])
-    refuse_correctness(trials, roles["stimulus"], roles["response"])
-    refuse_fractions(roles["confidence"], trials[roles["confidence"]])
+    check_roles(rows.columns, [*roles.items(), *grouping])
+    refuse_correctness_names(roles["stimulus"], roles["response"])
 
 
 def two_labels(
@@ -126,7 +126,11 @@ def two_labels(
 
 
 def rating_numbers(
-    groups: pd.DataFrame, n: NDArray[np.int64], confidence: str, ratings: int | None
+    groups: pd.DataFrame,
+    n: NDArray[np.int64],
+    confidence: str,
+    ratings: int | None,
+    quantiles: int | None = None,
 ) -> tuple[NDArray[np.int64], int, str]:
     """Ratings 1..K of the rows, K, and the rule that K comes from.
 
@@ -144,19 +148,21 @@ def rating_numbers(
         step = "Give each level its number, 1 for the least confident."
         raise InputError(argument, f"{kind} such as {named[0]!r}", "integers 1..K", step)
     array = plain_array(argument, groups[confidence])
-    refuse_fractions(confidence, pd.Series(array))
+    refuse_fractions(confidence, array, n)
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
     rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
-    most = MAX_INFERRED_RATINGS if ratings is None else MAX_RATINGS
+    most = MAX_INFERRED_RATINGS if ratings is None and quantiles is None else MAX_RATINGS
     if most < K:
-        step = "Percentages and the like become ratings by bin_confidence(values, 4)."
+        step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
         if ratings is not None:
             raise InputError("ratings", f"{K}", f"at most {most}", step)
         allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(argument, f"ratings up to {K}", allowed, step)
     refuse_out_of_range(argument, rating, n, K, ratings is None)
     rule = f"the largest in column {confidence!r}" if ratings is None else "given"
+    if quantiles is not None and ratings is None:
+        rule = f"quantiles of column {confidence!r}"
     return rating, K, f"K = {K}, {rule}"
 
 
@@ -318,25 +324,13 @@ def open_probability(
     raise InputError(argument, repr(given), allowed)
 
 
-def refuse_no_table(trials: object) -> None:
-    """Refuse what is no table of trials."""
-    if not isinstance(trials, pd.DataFrame):
-        step = "A polars or Arrow table becomes one by .to_pandas()."
-        raise InputError("trials", type(trials).__name__, "a pandas DataFrame", step)
-    if not trials.columns.is_unique:
-        twice = trials.columns[trials.columns.duplicated()].unique().tolist()
-        raise InputError("trials", f"columns {twice} more than once", "unique column names")
-    if trials.empty:
-        raise InputError("trials", "no rows", "at least one trial", "Check how they were read.")
-
-
-def check_roles(trials: pd.DataFrame, used: Sequence[tuple[str, str]]) -> None:
+def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> None:
     """Refuse a missing column, and a column with two roles; `used` pairs argument and column."""
     for argument, name in used:
         if not isinstance(name, str):
             raise InputError(argument, repr(name), "the name of a column, as text")
-        if name not in trials.columns:
-            step = nearest(name, trials.columns)
+        if name not in columns:
+            step = nearest(name, map(str, columns))
             raise InputError(argument, repr(name), "a column of the trials", step)
     for name, times in Counter(name for _, name in used).items():
         if times > 1:
@@ -344,16 +338,16 @@ def check_roles(trials: pd.DataFrame, used: Sequence[tuple[str, str]]) -> None:
             raise InputError(where, f"{name!r} {times} times", "a different column for each")
 
 
-def refuse_fractions(confidence: str, values: pd.Series) -> None:
-    """Refuse confidence that is a number but no integer."""
-    if not pd.api.types.is_float_dtype(values.dtype):
+def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]) -> None:
+    """Refuse confidence that is a number but no integer; value i is that of n[i] trials."""
+    if values.dtype.kind != "f":
         return
-    present = values.dropna().to_numpy(dtype=float)
-    off = present[present != np.round(present)]
-    if off.size or np.isinf(present).any():
-        off = off if off.size else present[np.isinf(present)]
-        got = f"{off.size} values such as {', '.join(f'{value:g}' for value in off[:3])}"
-        step = "Continuous confidence becomes ratings by bin_confidence."
+    off = values != np.round(values)
+    off = off if off.any() else np.isinf(values)
+    if off.any():
+        shown = ", ".join(f"{value:g}" for value in values[off][:3])
+        step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
+        got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
 
 

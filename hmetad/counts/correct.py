@@ -23,24 +23,24 @@ from hmetad.counts.checks import (
     plain_array,
     rating_numbers,
     refuse_falling_ratings,
-    refuse_fractions,
     refuse_impossible_counts,
-    refuse_no_table,
 )
 from hmetad.counts.correctness import as_correct
-from hmetad.counts.names import column_names, renamed_columns
+from hmetad.counts.names import column_names, named_rows, text_columns
+from hmetad.counts.quantiles import asking
 from hmetad.counts.table import (
     cell_coords,
     cell_labels,
     cells_of,
     complete_rows,
     plain_attrs,
-    tally,
 )
 from hmetad.counts.table_notices import items_together
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, notices_where, with_notices
 from hmetad.notice_registry import limit
+from hmetad.rows.queries import Distinct
+from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
 
@@ -50,20 +50,25 @@ SIDES = (False, True)
 
 @check_inputs(skip=("trials", "by", "correct", "confidence"))
 def count_correct(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: str | Sequence[str] | Mapping[str, str] = (),
     correct: str = "correct",
     confidence: str = "confidence",
+    n: str | None = None,
+    quantiles: int | None = None,
+    quantiles_within: str | Sequence[str] = (),
     ratings: int | None = None,
 ) -> xr.DataArray:
     """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial. Rows with a missing value in a used column are left out, and a notice
-        says how many.
+    trials : DataFrame, path or other table
+        One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
+        as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
+        columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
+        column are left out, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
@@ -73,6 +78,13 @@ def count_correct(
         "right" and "wrong", "true" and "false".
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
+    n : str, optional
+        Column of whole numbers: how many trials each row stands for. By default 1.
+    quantiles : int, optional
+        Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
+        makes them, exactly, whatever the number of trials.
+    quantiles_within : str or sequence of str, optional
+        Columns of groups in which quantiles are taken, each by itself. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
 
@@ -96,6 +108,10 @@ def count_correct(
     -----
     n[correct, k] is the number of right (or wrong) trials with rating k.
 
+    Files of less than 64 MiB are read as `hmetad.logs.read_table` does. Of larger ones, and of
+    tables that are not in memory, a few pieces are in memory at a time. Columns of a CSV in `by`
+    are text as it stands. A Dask DataFrame is counted where its partitions are, on its cluster.
+
     Examples
     --------
     >>> trials = pd.DataFrame(
@@ -105,23 +121,25 @@ def count_correct(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", correct="wrong", rating=1))
     (2, 1)
     """
-    trials = renamed_columns(trials, by)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     by = column_names("by", by)
     roles = {"correct": correct, "confidence": confidence}
-    refuse_no_table(trials)
-    check_roles(trials, [*roles.items(), *(("by", name) for name in by)])
-    refuse_fractions(confidence, trials[confidence])
-    groups, n, dropped = complete_rows(*tally(trials, [*roles.values(), *by]))
-    is_right, labels = right_trials(groups, n, correct)
-    rating, K, rule = rating_numbers(groups, n, confidence, ratings)
+    check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
+    used = [*roles.values(), *by]
+    (tallied,) = asking(rows, confidence, used, n, quantiles, quantiles_within)(
+        [Distinct(tuple(used))]
+    )
+    groups, number, dropped = complete_rows(*tallied)
+    is_right, labels = right_trials(groups, number, correct)
+    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles)
     index, cells = cells_of(groups, by, [])
     values = np.zeros((len(cells), 2, K), dtype=np.int64)
-    np.add.at(values, (index, is_right, rating - 1), n)
+    np.add.at(values, (index, is_right, rating - 1), number)
     attrs = {
         "labels": labels,
         "by": by,
         "columns": roles,
-        "rows_dropped": len(trials) - int(n.sum()),
+        "rows_dropped": int(tallied[1].sum() - number.sum()),
         "ratings_rule": rule,
     }
     counts = type2_table(values, cells, attrs)

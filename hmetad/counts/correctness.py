@@ -4,7 +4,7 @@ Trials and the names of their columns → nothing, or InputError that says how t
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,8 +15,10 @@ from hmetad.results import type2_functions
 __all__ = [
     "CUT_TRIALS",
     "as_correct",
+    "is_correctness_name",
     "looks_like_correctness",
     "refuse_correctness",
+    "refuse_correctness_names",
     "response_is_correctness",
     "type2_measures",
 ]
@@ -34,17 +36,32 @@ RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
 WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
 
 
-def refuse_correctness(trials: pd.DataFrame, stimulus: str, response: str) -> None:
-    """Refuse correctness as the stimulus or the response, detected by the names of the columns."""
+def refuse_correctness_names(stimulus: str, response: str) -> None:
+    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
     if is_correctness_name(response):
         raise response_is_correctness(f"column {response!r}, named like correctness", stimulus)
     if is_correctness_name(stimulus):
         got = f"column {stimulus!r}, named like correctness"
         step = f"Where only correctness is known use {type2_measures()}."
         raise InputError("stimulus", got, "what was shown, in two labels", step)
-    few = trials[stimulus].value_counts().min() < CUT_TRIALS
-    for name in filter(is_correctness_name, trials.columns):
-        rows = rows_with_correctness(trials, stimulus, response, name)
+
+
+def refuse_correctness(
+    seen: Mapping[str, pd.DataFrame], few: bool, stimulus: str, response: str
+) -> None:
+    """Refuse correctness as the stimulus or the response, told by other columns.
+
+    Parameters
+    ----------
+    seen : mapping of str to DataFrame
+        For columns named like correctness the distinct rows of stimulus, response and the column.
+    few : bool
+        Whether there are too few trials of a stimulus to tell.
+    stimulus, response : str
+        The columns.
+    """
+    for name, found in seen.items():
+        rows = rows_with_correctness(found)
         if repeats_correctness(rows):
             got = f"column {response!r}, the same as {name!r} in every row"
             raise response_is_correctness(got, stimulus)
@@ -76,15 +93,12 @@ def goes_with_correctness(rows: Sequence[Row]) -> bool:
     return is_one_to_one and is_told_apart and any((s == r) != x for s, r, x in rows)
 
 
-def rows_with_correctness(
-    trials: pd.DataFrame, stimulus: str, response: str, name: str
-) -> list[Row]:
+def rows_with_correctness(seen: pd.DataFrame) -> list[Row]:
     """Distinct rows of stimulus, response and right or wrong; empty if it is no correctness."""
-    # The first rows spare a continuous score the search for its distinct rows.
-    if not looks_like_correctness(trials[name].head(1000).dropna().tolist()):
+    known = seen.dropna()
+    if not looks_like_correctness(known.iloc[:, -1].tolist()):
         return []
-    seen = trials[[stimulus, response, name]].drop_duplicates().dropna()
-    rows = zip(*(seen[column].tolist() for column in seen), strict=True)
+    rows = zip(*(known[column].tolist() for column in known), strict=True)
     return [(s, r, as_correct(x)) for s, r, x in rows]
 
 

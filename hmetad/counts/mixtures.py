@@ -1,11 +1,12 @@
 """Columns of the trials that differ within cells: mixed difficulty, and items that cells share.
 
-DataFrame of trials and the cells they were counted in → list of Notice, and lists of cells.
+Values of these columns in the cells that were counted → list of Notice, and lists of cells.
 Source: Rahnev & Fleming (2019) for what mixtures do to M-ratio.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.notice import Notice, notice_of
+from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_notices", "rows_in_cells"]
+__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_notices", "telling_columns"]
 
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
@@ -48,79 +50,44 @@ ITEM_NAMES = frozenset(
         "word",
     ]
 )
-PLAIN_KINDS = frozenset(["boolean", "categorical", "floating", "integer", "string"])
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
 FEWEST_ITEMS = 20
-# More items, or cells, are not needed to see what is alike, and cost memory.
-MOST_ITEMS = 2000
+# More cells are not needed to see what is alike, and cost memory.
 MOST_CELLS = 3000
 
 
-def rows_in_cells(
-    trials: pd.DataFrame, cells: pd.DataFrame, by: Sequence[str], stimulus: str, column: str
-) -> pd.DataFrame:
-    """Distinct values of a column with each stimulus of each cell.
+def telling_columns(columns: Iterable[object], used: Sequence[str]) -> list[str]:
+    """Names of columns, apart from those in use, that are named like difficulty or items.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        One row per trial.
-    cells : DataFrame
-        One row of grouping columns per cell.
-    by : sequence of str
-        The grouping columns.
-    stimulus, column : str
-        The column of the stimuli, and the one in question. Of a number only the absolute value is
-        used: its sign often is that of the stimulus.
-
-    Returns
-    -------
-    DataFrame
-        Columns cell (position), stimulus and value; rows with a missing value are left out.
+    One whose name comes twice is not one column.
 
     Examples
     --------
-    >>> trials = pd.DataFrame({"stimulus": ["a", "b", "b"], "contrast": [-0.1, 0.1, 0.2]})
-    >>> rows_in_cells(trials, pd.DataFrame(index=[0]), [], "stimulus", "contrast").values.tolist()
-    [[0, 'a', 0.1], [0, 'b', 0.1], [0, 'b', 0.2]]
+    >>> telling_columns(["contrast", "item_id", "rt", "model"], ["model"])
+    ['contrast', 'item_id']
     """
-    values = trials[column]
-    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    # Grouping columns are numbered, since one may be named "value".
-    numbers = list(range(len(by)))
-    rows = trials[[*by]].set_axis(numbers, axis=1)
-    rows = rows.assign(stimulus=trials[stimulus], value=abs(values) if is_number else values)
-    distinct = rows.drop_duplicates().dropna()
-    if not by:
-        return distinct.assign(cell=0)[["cell", "stimulus", "value"]]
-    numbered = cells[[*by]].set_axis(numbers, axis=1).assign(cell=np.arange(len(cells)))
-    return distinct.merge(numbered, on=numbers)[["cell", "stimulus", "value"]]
+    named = Counter(columns)
+    names = [name for name in named if isinstance(name, str) and name not in used]
+    told = [name for name in names if is_item_name(name) or is_difficulty_name(name)]
+    return [name for name in told if named[name] == 1]
 
 
 def mixture_notices(
-    trials: pd.DataFrame,
-    cells: pd.DataFrame,
-    labels: Sequence[str],
-    by: Sequence[str],
-    used: Sequence[str],
-    stimulus: str,
+    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str]
 ) -> list[Notice]:
     """Notices of cells whose trials are of several difficulties or items.
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial.
+    columns : mapping of str to Values
+        What each of the `telling_columns` holds within the grouping columns and the stimuli, the
+        last of its groups. What the stimulus determines, such as the sign of a contrast, is not
+        mixed.
     cells : DataFrame
         One row of grouping columns per cell.
     labels : sequence of str
         Names of the cells.
-    by, used : sequence of str
-        The grouping columns, and all the columns in use, which are not examined.
-    stimulus : str
-        The column of the stimuli. What it determines, such as the sign of a contrast, is not
-        mixed.
 
     Returns
     -------
@@ -131,18 +98,22 @@ def mixture_notices(
 
     Examples
     --------
+    >>> from hmetad.rows.queries import Spread
+    >>> from hmetad.rows.sources import rows_of
     >>> trials = pd.DataFrame({"stimulus": list("abab"), "contrast": [0.1, 0.1, 0.2, 0.2]})
-    >>> one = pd.DataFrame(index=[0])
-    >>> mixture_notices(trials, one, ["all"], [], ["stimulus"], "stimulus")[0].code
+    >>> (values,) = rows_of(trials).ask([Spread(("stimulus",), "contrast")])
+    >>> mixture_notices({"contrast": values}, pd.DataFrame(index=[0]), ["all"])[0].code
     'mixed-difficulty'
     """
-    difficulty = mixed_in(trials, cells, by, stimulus, difficulty_columns(trials, used))
-    items = mixed_in(trials, cells, by, stimulus, item_columns(trials, used))
+    mixed = {name: mixed_cells(values, cells) for name, values in columns.items()}
+    mixed = {name: where for name, where in mixed.items() if where.any()}
+    difficulty = {name: mixed[name] for name in mixed if is_difficulty_name(name)}
+    items = {name: mixed[name] for name in item_columns(columns) if name in mixed}
     found = []
     if difficulty:
         where, first = labels_where(labels, difficulty.values()), next(iter(difficulty))
-        columns = ", ".join(difficulty)
-        found.append(notice_of("mixed-difficulty", where, columns=columns, first=first))
+        names = ", ".join(difficulty)
+        found.append(notice_of("mixed-difficulty", where, columns=names, first=first))
     if items:
         where = labels_where(labels, items.values())
         found.append(notice_of("mixed-items", where, columns=", ".join(items)))
@@ -150,18 +121,13 @@ def mixture_notices(
 
 
 def cells_of_the_same_items(
-    trials: pd.DataFrame,
-    cells: pd.DataFrame,
-    labels: Sequence[str],
-    by: Sequence[str],
-    used: Sequence[str],
-    stimulus: str,
+    columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str]
 ) -> list[list[str]]:
     """Groups of cells that were given the same items: their data are paired.
 
     Parameters
     ----------
-    trials, cells, labels, by, used, stimulus
+    columns, cells, labels
         As in `mixture_notices`; the first column that is named like items is used.
 
     Returns
@@ -176,21 +142,22 @@ def cells_of_the_same_items(
 
     Examples
     --------
+    >>> from hmetad.rows.queries import Spread
+    >>> from hmetad.rows.sources import rows_of
     >>> items = pd.DataFrame({"item": range(30), "stimulus": ["a", "b", "b"] * 10})
     >>> trials = pd.concat([items.assign(model=name) for name in ("m1", "m2")])
+    >>> (values,) = rows_of(trials).ask([Spread(("model", "stimulus"), "item")])
     >>> models = pd.DataFrame({"model": ["m1", "m2"]})
-    >>> used = ["model", "stimulus"]
-    >>> cells_of_the_same_items(trials, models, ["m1", "m2"], ["model"], used, "stimulus")
+    >>> cells_of_the_same_items({"item": values}, models, ["m1", "m2"])
     [['m1', 'm2']]
     """
-    columns = item_columns(trials, used)
-    if not columns or not 1 < len(cells) <= MOST_CELLS:
+    items = item_columns(columns)
+    if not items or not 1 < len(cells) <= MOST_CELLS:
         return []
-    rows = rows_in_cells(trials, cells, by, stimulus, columns[0])
-    item, known = pd.factorize(rows["value"])
-    kept = item % (-(-len(known) // MOST_ITEMS) or 1) == 0
-    is_second = pd.factorize(rows["stimulus"])[0][kept] == 1
-    place = rows["cell"].to_numpy()[kept], np.unique(item[kept], return_inverse=True)[1]
+    rows = in_cells(columns[items[0]].sample, cells)
+    # After the grouping columns comes the stimulus.
+    is_second = pd.factorize(rows[cells.shape[1]])[0] == 1
+    place = rows["cell"].to_numpy(), pd.factorize(rows["value"])[0]
     shown = np.zeros((2, len(cells), place[1].max(initial=0) + 1), dtype=bool)
     for second in (0, 1):
         here = is_second == bool(second)
@@ -215,53 +182,25 @@ def plain_name(name: object) -> str:
     return re.sub(r"[\W_]+", "_", words).lower()
 
 
-def difficulty_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:
-    """Columns that are not in use, hold plain values and are named like difficulty."""
-    return [name for name in plain_columns(trials, used) if is_difficulty_name(name)]
+def item_columns(columns: Mapping[str, Values]) -> list[str]:
+    """Columns that are named like items; numbers that no two trials share number the trials."""
+    named_so = {name: values for name, values in columns.items() if is_item_name(name)}
+    return [n for n, values in named_so.items() if not (values.are_numbers and values.are_unique)]
 
 
-def item_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:
-    """Columns that are not in use, hold plain values and are named like items.
-
-    Numbers that no two trials share number the trials.
-    """
-    named_so = [name for name in plain_columns(trials, used) if is_item_name(name)]
-    return [name for name in named_so if not numbers_the_trials(trials[name])]
+def mixed_cells(values: Values, cells: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which cells have several values of a column for one stimulus."""
+    where = in_cells(values.several[values.several["several"]], cells)["cell"]
+    return np.isin(np.arange(len(cells)), where)
 
 
-def numbers_the_trials(values: pd.Series) -> bool:
-    """Whether these are numbers, each another one."""
-    return pd.api.types.is_numeric_dtype(values) and values.is_unique
-
-
-def plain_columns(trials: pd.DataFrame, used: Sequence[str]) -> list[str]:
-    """Names of the columns, apart from those in use, that can be told by their names and values.
-
-    A column of lists cannot be grouped, and one whose name comes twice is not one column.
-    """
-    names = [name for name in trials.columns if isinstance(name, str) and name not in used]
-    once = [name for name in names if names.count(name) == 1]
-    told = [name for name in once if is_item_name(name) or is_difficulty_name(name)]
-    return [n for n in told if pd.api.types.infer_dtype(trials[n], skipna=True) in PLAIN_KINDS]
-
-
-def mixed_in(
-    trials: pd.DataFrame,
-    cells: pd.DataFrame,
-    by: Sequence[str],
-    stimulus: str,
-    columns: Sequence[str],
-) -> dict[str, NDArray[np.bool_]]:
-    """Columns with several values for a stimulus of a cell, and in which cells they have them."""
-    found = {}
-    for column in columns:
-        rows = rows_in_cells(trials, cells, by, stimulus, column)
-        several = rows.groupby(["cell", "stimulus"], observed=True).size() > 1
-        where = several[several].index.get_level_values("cell")
-        is_mixed = np.isin(np.arange(len(cells)), where)
-        if is_mixed.any():
-            found[column] = is_mixed
-    return found
+def in_cells(rows: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Rows of groups, numbered 0, 1, ... in the order of the cells' columns, with their cell."""
+    keys = list(range(cells.shape[1]))
+    if not keys:
+        return rows.assign(cell=0)
+    numbered = cells.set_axis(keys, axis=1).assign(cell=np.arange(len(cells)))
+    return rows.merge(numbered, on=keys)
 
 
 def labels_where(labels: Sequence[str], masks: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:

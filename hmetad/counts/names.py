@@ -1,17 +1,16 @@
 """Names of columns: which ones tables need, and under which names columns go.
 
-Names, or a DataFrame of trials and {new name: column} → the same checked, or InputError.
+Names, or rows and {new name: column} → the same checked, or InputError.
 """
 
 from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
 
-import pandas as pd
-
 from hmetad.counts.alike import refuse_unwritable
-from hmetad.counts.checks import TYPE1_DIMS, refuse_no_table
+from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError, nearest
+from hmetad.rows.rows import Rows
 
-__all__ = ["DIM_NAMES", "column_names", "renamed_columns"]
+__all__ = ["DIM_NAMES", "column_names", "named_rows", "text_columns"]
 
 # Of count tables and fits. Other names that results need are refused where columns meet them.
 DIM_NAMES = frozenset(
@@ -61,12 +60,12 @@ table or a fit has. Rename the column, say 'my_rating'.
     return names
 
 
-def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
-    """Trials whose columns bear the names that mappings among the arguments give them.
+def named_rows(rows: Rows, *given: object) -> Rows:
+    """Rows whose columns bear the names that mappings among the arguments give them.
 
     Parameters
     ----------
-    trials : DataFrame
+    rows : Rows
     *given
         Anything; mappings say {new name: column}.
 
@@ -77,23 +76,39 @@ def renamed_columns(trials: pd.DataFrame, *given: object) -> pd.DataFrame:
 
     Examples
     --------
-    >>> list(renamed_columns(pd.DataFrame({"id": [1], "task": ["a"]}), {"subject": "id"}, "task"))
-    ['subject', 'task']
+    >>> import pandas as pd
+    >>> from hmetad.rows.sources import rows_of
+    >>> rows = rows_of(pd.DataFrame({"id": [1], "task": ["a"]}))
+    >>> named_rows(rows, {"subject": "id"}, "task").columns
+    ('subject', 'task')
     """
     pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
-    if not pairs:
-        return trials
-    refuse_no_table(trials)
-    columns = list(trials.columns)
     for new, old in pairs.items():
-        if not isinstance(old, Hashable) or old not in columns:
-            step = nearest(str(old), columns)
+        if not isinstance(old, Hashable) or old not in rows.columns:
+            step = nearest(str(old), map(str, rows.columns))
             raise InputError(f"column for {new!r}", repr(old), "a column of the trials", step)
         first = next(name for name, column in pairs.items() if column == old)
         if first != new:
             got = f"{old!r}, which is named {first!r} already"
             raise InputError(f"column for {new!r}", got, "a different column for each")
-        if new in columns and new != old:
+        if new in rows.columns and new != old:
             step = f"Drop or rename the column {new!r}."
             raise InputError(f"column for {new!r}", f"{old!r} beside a column {new!r}", "one", step)
-    return trials.rename(columns={old: new for new, old in pairs.items()})
+    return rows.rename({old: new for new, old in pairs.items()}) if pairs else rows
+
+
+def text_columns(*given: object) -> list[str]:
+    """Columns that keys and values of arguments name: in a CSV they are text as it stands.
+
+    Examples
+    --------
+    >>> text_columns("task", {"subject": "id"})
+    ['task', 'subject', 'id']
+    """
+    names: list[object] = []
+    for one in given:
+        if isinstance(one, Mapping):
+            names += [*one, *one.values()]
+        else:
+            names += [one] if isinstance(one, str) or not isinstance(one, Iterable) else [*one]
+    return [name for name in names if isinstance(name, str)]

@@ -27,27 +27,36 @@ from hmetad.counts.checks import (
     require_stimulus,
     two_labels,
 )
+from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
-from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices
-from hmetad.counts.names import column_names, renamed_columns
+from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices, telling_columns
+from hmetad.counts.names import column_names, named_rows, text_columns
+from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, with_notices
+from hmetad.rows.queries import Distinct, Spread, Values
+from hmetad.rows.rows import Rows, Tally
+from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["count_trials", "from_nr", "to_nr"]
 
-Tally = tuple[pd.DataFrame, NDArray[np.int64]]
+# More distinct rows of stimulus, response and a column than any record of correctness has.
+MOST_ANSWERS = 1000
 
 
 @check_inputs(skip=("trials", "by", "covariates", "stimulus", "response", "confidence", "labels"))
 def count_trials(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: str | Sequence[str] | Mapping[str, str] = (),
     covariates: str | Sequence[str] | Mapping[str, str] = (),
     stimulus: str = "stimulus",
     response: str = "response",
     confidence: str = "confidence",
+    n: str | None = None,
+    quantiles: int | None = None,
+    quantiles_within: str | Sequence[str] = (),
     ratings: int | None = None,
     labels: Sequence[Label] | None = None,
     response_from_confidence: bool = False,
@@ -56,9 +65,11 @@ def count_trials(
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial. Rows with a missing value in a used column are left out, and a notice
-        says how many.
+    trials : DataFrame, path or other table
+        One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
+        as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
+        columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
+        column are left out, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A
@@ -69,6 +80,13 @@ def count_trials(
         Columns with what was shown and with the choice made, in the same two labels.
     confidence : str, optional
         Column with the rating, an integer 1..K, K the most confident.
+    n : str, optional
+        Column of whole numbers: how many trials each row stands for. By default 1.
+    quantiles : int, optional
+        Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
+        makes them, exactly, whatever the number of trials.
+    quantiles_within : str or sequence of str, optional
+        Columns of groups in which quantiles are taken, each by itself. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
     labels : (S1, S2), optional
@@ -97,7 +115,13 @@ def count_trials(
 
     Notes
     -----
-    n[s, r, k] is the number of trials with stimulus s, response r and rating k. Where responses are
+    n[s, r, k] is the number of trials with stimulus s, response r and rating k.
+
+    Files of less than 64 MiB are read as `hmetad.logs.read_table` does. Of larger ones, and of
+    tables that are not in memory, a few pieces are in memory at a time. Columns of a CSV in `by`
+    are text as it stands. A Dask DataFrame is counted where its partitions are, on its cluster.
+
+    Where responses are
     a cut of the rating itself, d′ and meta-d′ are functions of one table, and M-ratio is mostly
     near 1, whatever the truth: they are refused where, of all trials, of a level of one grouping
     column or of a cell, each response has ten trials and two ratings and every rating of the one is
@@ -122,35 +146,36 @@ def count_trials(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", stimulus="S1", response="S2", rating=1))
     (2, 1)
     """
-    trials = renamed_columns(trials, by, covariates)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by, covariates)
     by, covariates = column_names("by", by), column_names("covariates", covariates)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    check_trials(trials, roles, by, covariates)
-    tallied = tally(trials, [*roles.values(), *by, *covariates])
+    check_trials(rows, roles, by, covariates)
+    used = [*roles.values(), *by, *covariates]
+    ask = asking(rows, confidence, used, n, quantiles, quantiles_within)
+    tallied, telling = tally_trials(rows, ask, used, by, stimulus, response)
     refuse_one_rated_response(*tallied, response, confidence)
-    groups, n, dropped = complete_rows(*tallied)
-    pair = two_labels(groups, n, stimulus, response, labels)
-    rating, K, rule = rating_numbers(groups, n, confidence, ratings)
+    groups, number, dropped = complete_rows(*tallied)
+    pair = two_labels(groups, number, stimulus, response, labels)
+    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles)
     index, cells = cells_of(groups, by, covariates)
     values = np.zeros((len(cells), 2, 2, K), dtype=np.int64)
     s, r = ((groups[column] == pair[1]).to_numpy(dtype=np.int64) for column in (stimulus, response))
-    np.add.at(values, (index, s, r, rating - 1), n)
+    np.add.at(values, (index, s, r, rating - 1), number)
     attrs = {
         "labels": pair,
         "by": by,
         "covariates": covariates,
         "columns": roles,
-        "rows_dropped": len(trials) - int(n.sum()),
+        "rows_dropped": int(tallied[1].sum() - number.sum()),
         "ratings_rule": rule,
     }
     names = cell_labels(cells[by])
     cuts = cut_notices(values, cells[by], names, response_from_confidence)
-    grouped = trials, cells, names, by, [*roles.values(), *by, *covariates], stimulus
-    same = cells_of_the_same_items(*grouped)
+    same = cells_of_the_same_items(telling, cells[by], names)
     counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
     alike = alike_notices(cells[by], names)
-    found = [*dropped, *cuts, *mixture_notices(*grouped), *count_notices(counts), *alike]
-    return with_notices(counts, found)
+    mixed = mixture_notices(telling, cells[by], names)
+    return with_notices(counts, [*dropped, *cuts, *mixed, *count_notices(counts), *alike])
 
 
 @check_inputs(skip=("nR_S1", "nR_S2"))
@@ -256,14 +281,27 @@ def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return vectors[..., 0, :], vectors[..., 1, :]
 
 
-def tally(trials: pd.DataFrame, columns: list[str]) -> Tally:
-    """Distinct rows of the columns, and how many trials each stands for."""
-    try:
-        sizes = trials.groupby(columns, dropna=False, observed=True, sort=False).size()
-    except TypeError as error:
-        step = "Make its values text or numbers."
-        raise InputError("trials", str(error), "one text or number per value", step) from error
-    return sizes.index.to_frame(index=False), sizes.to_numpy().astype(np.int64)
+def tally_trials(
+    rows: Rows, ask: Ask, used: list[str], by: list[str], stimulus: str, response: str
+) -> tuple[Tally, dict[str, Values]]:
+    """Distinct rows of the columns in use with their trials, and what other columns tell of them.
+
+    Raises an error where one of those shows that stimulus or response is correctness.
+    """
+    others = telling_columns(rows.columns, used)
+    judged = [name for name in rows.columns if is_correctness_name(name)]
+    queries: list[Distinct | Spread] = [
+        Distinct(tuple(used)),
+        *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
+        *(Spread((*by, stimulus), name) for name in others),
+    ]
+    tallied, *found = ask(queries)
+    groups, number = tallied
+    seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
+    few = bool((pd.Series(number).groupby(groups[stimulus]).sum() < CUT_TRIALS).any())
+    refuse_correctness(seen, few, stimulus, response)
+    told = dict(zip(others, found[len(judged) :], strict=True))
+    return tallied, {name: values for name, values in told.items() if values is not None}
 
 
 def refuse_one_rated_response(

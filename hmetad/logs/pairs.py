@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.checks import check_roles, refuse_no_table
-from hmetad.counts.names import column_names, renamed_columns
+from hmetad.counts.checks import check_roles
+from hmetad.counts.names import column_names, named_rows
 from hmetad.counts.table import count_trials, value_text
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
+from hmetad.rows.sources import rows_of
 
 __all__ = ["Orders", "count_pairs", "option_pairs"]
 
@@ -105,8 +106,7 @@ def option_pairs(
     >>> pairs.round(3).to_dict("records")[0]
     {'item': 'q1', 'stimulus': 'B', 'response': 'B', 'confidence': 0.667}
     """
-    refuse_no_table(trials)
-    trials = renamed_columns(trials, by)
+    trials = named_rows(rows_of(trials), by).frame()
     groups = column_names("by", by)
     check_arguments(trials, probabilities, target, item, groups, orders)
     matrix, names = probability_matrix(trials, probabilities)
@@ -175,8 +175,7 @@ def count_pairs(
     >>> int(counts.sum()), [notice.code for notice in notices(counts)][-2:]
     (4, ['paired-options', 'confidence-of-the-choice'])
     """
-    refuse_no_table(pairs)
-    check_roles(pairs, [("pairs", "item")])
+    check_roles(rows_of(pairs).columns, [("pairs", "item")])
     counts = count_trials(pairs, by=by, covariates=covariates, ratings=ratings, labels=POSITIONS)
     before = notices(xr.Dataset(attrs=dict(pairs.attrs)))
     # What items of unequal difficulty do to pairs is said by "paired-options", with its own remedy.
@@ -210,7 +209,7 @@ def check_arguments(
         )
     used = [("probabilities", name) for name in columns] + [("target", target)]
     used += [("by", name) for name in groups] + ([] if item is None else [("item", item)])
-    check_roles(trials, used)
+    check_roles(list(trials.columns), used)
     taken = [name for name in groups if name in OWN]
     if taken:
         step = "The item is kept in any case; rename other columns by a mapping."

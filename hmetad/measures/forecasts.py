@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import check_roles, plain_array, refuse_no_table
+from hmetad.counts.checks import check_roles, plain_array
 from hmetad.counts.correct import right_trials
-from hmetad.counts.names import column_names, renamed_columns
+from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
     cell_coords,
     cell_labels,
@@ -27,6 +27,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
+from hmetad.rows.sources import rows_of
 
 __all__ = [
     "By",
@@ -90,8 +91,8 @@ def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Jud
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial.
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes.
     by : str, sequence of str or mapping of str to str
         Grouping columns, as for `count_correct`.
     roles : mapping
@@ -117,10 +118,10 @@ def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Jud
     (array([1, 0]), array([0.9, 0.4]))
     """
     refuse_ratings_table(trials)
-    trials = renamed_columns(trials, by)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     by = column_names("by", by)
-    refuse_no_table(trials)
-    check_roles(trials, [*roles.items(), *(("by", name) for name in by)])
+    check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
+    trials = rows.frame([*roles.values(), *by])
     confidence = roles["confidence"]
     value = finite_confidence(trials[confidence])
     # Confidence joins the kinds only as there or missing: its values may all be different.

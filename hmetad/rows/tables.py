@@ -6,7 +6,8 @@ Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 import csv
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,18 @@ from hmetad.rows.packed import PACKED, UNREADABLE, open_packed, text_size
 from hmetad.rows.parquet import parquet_table
 from hmetad.spreadsheets import unguard, unguard_frame
 
-__all__ = ["read_table"]
+__all__ = [
+    "GAPS",
+    "SEPARATORS",
+    "SUFFIXES",
+    "header_names",
+    "is_number",
+    "read_table",
+    "reading",
+    "refuse_delimiter",
+    "table_suffix",
+    "values_of_texts",
+]
 
 GAPS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None")
 NO_TABLE = (
@@ -78,14 +90,35 @@ def read_table(
     path = Path(path)
     within = as_limits(limits)
     suffix = table_suffix(path)
+    with reading(path), warnings.catch_warnings():
+        # Rows longer than the header would lose their end.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        if suffix in SEPARATORS:
+            table = delimited_table(path, SEPARATORS[suffix], text, within)
+        else:
+            table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
+    if table.empty:
+        got = "a header without rows" if len(table.columns) else "an empty file"
+        raise InputError(str(path), got, "at least one trial")
+    return table
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Errors of a file that cannot be read, in words.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+
+    Raises
+    ------
+    InputError
+        In the place of each error that damaged files lead to.
+    """
     try:
-        with warnings.catch_warnings():
-            # Rows longer than the header would lose their end.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            if suffix in SEPARATORS:
-                table = delimited_table(path, SEPARATORS[suffix], text, within)
-            else:
-                table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
+        yield
     except InputError:
         raise
     except pd.errors.EmptyDataError as error:
@@ -96,10 +129,6 @@ def read_table(
     except NO_TABLE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
-    if table.empty:
-        got = "a header without rows" if len(table.columns) else "an empty file"
-        raise InputError(str(path), got, "at least one trial")
-    return table
 
 
 def delimited_table(path: Path, sep: str, text: Sequence[str], limits: Limits) -> pd.DataFrame:
@@ -144,6 +173,34 @@ def as_text(text: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
         "keep_default_na": False,
         "na_values": gaps or list(GAPS),
     }
+
+
+def values_of_texts(frame: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFrame:
+    """Values of a table whose fields are the texts of a CSV, as pandas reads such a file.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns of text.
+    text : sequence of str
+        Columns that stay text.
+
+    Returns
+    -------
+    DataFrame
+        The same rows, with numbers and missing values where columns have them.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model": ["4.10", "NA"], "confidence": ["3", "NA"]})
+    >>> values_of_texts(frame, ["model"]).to_dict("list")
+    {'model': ['4.10', 'NA'], 'confidence': [3.0, nan]}
+    """
+    columns = list(frame.columns)
+    kept = [name for name in text if name in columns]
+    # Quoted, a row of one missing value is no blank line.
+    rows = io.StringIO(frame.to_csv(index=False, quoting=csv.QUOTE_ALL))
+    return unguard_frame(pd.read_csv(rows, **as_text(kept, columns)))
 
 
 def refuse_repeated_header(path: Path, names: Sequence[str], table: pd.DataFrame) -> None:

@@ -29,8 +29,8 @@ def test_every_argument_names_itself_when_its_column_is_missing(argument):
 
 
 @pytest.mark.parametrize("trials", [{"stimulus": [1]}, [[1, 2]], np.zeros((2, 3)), None])
-def test_only_a_dataframe_is_a_table_of_trials(trials):
-    with pytest.raises(InputError, match=r"trials: got \w+, allowed is a pandas DataFrame"):
+def test_only_a_table_is_a_table_of_trials(trials):
+    with pytest.raises(InputError, match=r"trials: got \w+, allowed is a DataFrame of pandas"):
         count_trials(trials)
 
 

@@ -1,0 +1,278 @@
+"""Ratings by quantiles of confidence, for rows of any number, in two passes over them.
+
+Rows with numbers as confidence → their distinct rows with ratings 1..K, as of `bin_confidence`. The
+first pass counts confidence in bins of its leading bits. A bin that no boundary of ratings falls
+into has one rating; of the others the second pass keeps the values, so that the result is exact.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
+from hmetad.counts.checks import check_roles
+from hmetad.errors import InputError, nearest
+from hmetad.rows.queries import Distinct, Piece, Spread
+from hmetad.rows.rows import Rows, Tally, regrouped
+from hmetad.rows.tables import GAPS
+
+__all__ = ["Ask", "ask_rated", "asking"]
+
+Ints = NDArray[np.int64]
+
+# A bin is the sign, the exponent and the first 12 bits of the fraction of a double.
+SHIFT, BINS = 40, 2**24
+# Columns that rows get; no column of trials has a NUL in its name.
+GROUP, BIN, RATING, EXACT = "group\0", "bin\0", "rating\0", "exact\0"
+MISSING, IS_EXACT = -1, 0
+
+
+type Ask = Callable[[Sequence[Distinct | Spread]], list[Any]]
+
+
+def asking(
+    rows: Rows,
+    confidence: str,
+    used: Sequence[str],
+    n: str | None,
+    quantiles: int | None,
+    within: str | Sequence[str],
+) -> Ask:
+    """Function that answers queries about rows with ratings: those there are, or quantiles."""
+    if n is not None:
+        check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
+    if quantiles is None:
+        if len(within):
+            step = "Add quantiles=, or leave it out."
+            raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
+        return partial(rows.ask, n=n)
+    return partial(ask_rated, rows, confidence=confidence, ratings=quantiles, within=within, n=n)
+
+
+def ask_rated(
+    rows: Rows,
+    queries: Sequence[Distinct | Spread],
+    confidence: str,
+    ratings: int,
+    within: str | Sequence[str] = (),
+    n: str | None = None,
+) -> list[Any]:
+    """Answers to queries about rows whose confidence became ratings.
+
+    Parameters
+    ----------
+    rows : Rows
+    queries : sequence of Distinct or Spread
+        As for `Rows.ask`; the first one is of columns with the confidence.
+    confidence : str
+        Column of numbers.
+    ratings : int
+        K, at least 2.
+    within : str or sequence of str, optional
+        Columns of groups; each is divided by itself.
+    n : str, optional
+        Column that says how many trials each row stands for.
+
+    Returns
+    -------
+    list
+        As of `Rows.ask`, ratings in the place of confidence.
+
+    Raises
+    ------
+    InputError
+        If confidence is no finite numbers, or a column is missing.
+
+    Warns
+    -----
+    UserWarning
+        As `bin_confidence` warns of lost ratings.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> trials = pd.DataFrame({"correct": [0, 1, 1, 1], "confidence": [0.1, 0.9, 0.5, 0.7]})
+    >>> asked = [Distinct(("correct", "confidence"))]
+    >>> ((groups, n),) = ask_rated(rows_of(trials), asked, "confidence", 2)
+    >>> groups.assign(n=n).values.tolist()
+    [[0, 1, 1], [1, 2, 2], [1, 1, 1]]
+    """
+    check_ratings(ratings, "quantile", None)
+    columns = [within] if isinstance(within, str) else list(within)
+    for name in columns:
+        if name not in rows.columns:
+            step = nearest(str(name), map(str, rows.columns))
+            raise InputError("quantiles_within", repr(name), "a column of the trials", step)
+    bins = bins_of(rows, confidence, columns, ratings, n)
+    changed = rows.changed(
+        partial(with_rating, bins, confidence, columns),
+        [confidence, *columns],
+        [GROUP, RATING, EXACT],
+    )
+    first, *others = queries
+    kept = tuple(name for name in first.columns if name != confidence)
+    asked = Distinct((*kept, GROUP, RATING, EXACT))
+    (groups, number), *found = changed.ask([asked, *others], n)
+    return [rated(groups, number, bins, confidence, first.columns), *found]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """What the first pass found: of each bin of each group how many trials are below.
+
+    `groups` has a row for each group; `key` (bins,) rises and tells group and bin; `below` and
+    `size` are trials below the bin, and in its group; `rating` is that of the bin, or 0 where
+    values of it have different ones.
+    """
+
+    groups: pd.DataFrame
+    key: Ints
+    below: Ints
+    size: Ints
+    rating: Ints
+    ratings: int
+
+
+def bins_of(rows: Rows, confidence: str, within: list[str], ratings: int, n: str | None) -> Bins:
+    """Bins of the confidence of all rows."""
+    change = partial(with_bin, confidence)
+    binned = replace(rows.changed(change, [confidence], [BIN]), finish=None)
+    ((found, number),) = binned.ask([Distinct((*within, BIN))], n)
+    group = group_numbers(found, within)
+    groups = found[within].loc[~pd.Series(group).duplicated().to_numpy()].reset_index(drop=True)
+    known = found[BIN].to_numpy() != MISSING
+    key = group[known] * BINS + found[BIN].to_numpy()[known]
+    order = np.argsort(key, kind="stable")
+    key, trials, group = key[order], number[known][order], group[known][order]
+    total = np.cumsum(trials) - trials
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    per_group = np.diff(starts, append=len(key))
+    below = total - np.repeat(total[starts], per_group)
+    size = np.repeat(np.add.reduceat(trials, starts) if len(key) else trials, per_group)
+    low = quantile_of(2 * below + 1, size, ratings)
+    high = quantile_of(2 * (below + trials) - 1, size, ratings)
+    return Bins(groups, key, below, size, np.where(low == high, low, IS_EXACT), ratings)
+
+
+def group_numbers(frame: pd.DataFrame, within: list[str]) -> Ints:
+    """Number of each row's group, in the order in which groups come."""
+    if not within:
+        return np.zeros(len(frame), dtype=np.int64)
+    groups = frame.groupby(within, dropna=False, observed=True, sort=False)
+    return groups.ngroup().to_numpy().astype(np.int64)
+
+
+def with_bin(confidence: str, piece: Piece) -> Piece:
+    """Piece with the bin of the confidence."""
+    order = orders_of(piece, confidence)
+    return with_columns(piece, {BIN: bin_of(order)})
+
+
+def bin_of(order: tuple[Ints, NDArray[np.bool_]]) -> Ints:
+    """Bins from 0 on of ordered bits, or what stands for a missing value."""
+    bits, known = order
+    return np.where(known, (bits >> SHIFT) + BINS // 2, MISSING)
+
+
+def with_rating(bins: Bins, confidence: str, within: list[str], piece: Piece) -> Piece:
+    """Piece with the number of the group, the rating, and the bits where these decide."""
+    bits, known = order = orders_of(piece, confidence)
+    group = known_groups(bins.groups, plain_frame(piece, within), within)
+    place = np.searchsorted(bins.key, group * BINS + bin_of(order))
+    rating = np.full(len(bits), MISSING)
+    rating[known] = bins.rating[place[known]]
+    exact = np.where(rating == IS_EXACT, bits, 0)
+    return with_columns(piece, {GROUP: group, RATING: rating, EXACT: exact})
+
+
+def known_groups(groups: pd.DataFrame, frame: pd.DataFrame, within: list[str]) -> Ints:
+    """Number of each row's group among those of the first pass."""
+    own = group_numbers(frame, within)
+    if not within:
+        return own
+    first = frame.loc[~pd.Series(own).duplicated().to_numpy(), within].astype(object)
+    numbered = groups.astype(object).assign(**{GROUP: np.arange(len(groups))})
+    return first.merge(numbered, on=within, how="left")[GROUP].to_numpy(dtype=np.int64)[own]
+
+
+def rated(
+    groups: pd.DataFrame, n: Ints, bins: Bins, confidence: str, columns: Sequence[str]
+) -> Tally:
+    """Distinct rows with the ratings that all values together give."""
+    group, rating = groups[GROUP].to_numpy(), groups[RATING].to_numpy(dtype=np.int64).copy()
+    decides = rating == IS_EXACT
+    if decides.any():
+        rating[decides] = exact_ratings(
+            group[decides], groups[EXACT].to_numpy(dtype=np.int64)[decides], n[decides], bins
+        )
+    known = rating != MISSING
+    plain = pd.Series(rating, dtype="float64").where(known)
+    if known.any():
+        plain[known] = without_gaps(rating[known], group[known], bins.ratings)
+    values = plain.astype(np.int64) if known.all() else plain
+    chosen = groups.assign(**{confidence: values.to_numpy()})[list(columns)]
+    return regrouped(chosen, n)
+
+
+def exact_ratings(group: Ints, bits: Ints, n: Ints, bins: Bins) -> Ints:
+    """Ratings of values, from the trials below their bin and those below them in it."""
+    frame = pd.DataFrame({"group": group, "bits": bits, "n": n})
+    values = frame.groupby(["group", "bits"], sort=True)["n"].sum().reset_index()
+    key = values["group"].to_numpy() * BINS + (values["bits"].to_numpy() >> SHIFT) + BINS // 2
+    place, times = np.searchsorted(bins.key, key), values["n"].to_numpy()
+    in_bin = times.cumsum() - times
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    below = bins.below[place] + in_bin - in_bin[first][inverse]
+    values["rating"] = quantile_of(2 * below + times, bins.size[place], bins.ratings)
+    return frame.merge(values, on=["group", "bits"], how="left")["rating"].to_numpy()
+
+
+def orders_of(piece: Piece, confidence: str) -> tuple[Ints, NDArray[np.bool_]]:
+    """Integers in the order of the numbers of a column, and which are there."""
+    numbers = numbers_of(plain_frame(piece, [confidence])[confidence], confidence)
+    known = ~np.isnan(numbers)
+    if np.isinf(numbers).any():
+        got = f"{np.isinf(numbers).sum()} infinite values"
+        raise InputError(f"confidence column {confidence!r}", got, "finite numbers")
+    # The bits of negative numbers rise while the numbers fall; -0 is 0.
+    bits = (numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits), known
+
+
+def numbers_of(values: pd.Series, confidence: str) -> NDArray[np.float64]:
+    """Numbers of a column, NaN where missing; text of a CSV is read as numbers."""
+    argument = f"confidence column {confidence!r}"
+    if pd.api.types.is_bool_dtype(values.dtype):
+        raise InputError(argument, "booleans", "numbers")
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    codes, levels = pd.factorize(values)
+    texts = pd.Series(levels.astype(object))
+    found = pd.to_numeric(texts, errors="coerce")
+    named = texts[found.isna() & ~texts.isin(GAPS)]
+    if len(named):
+        step = "Give each level its number, or leave out quantiles=."
+        raise InputError(argument, f"values such as {named.iloc[0]!r}", "numbers", step)
+    return np.append(found.to_numpy(dtype=np.float64), np.nan)[codes]
+
+
+def plain_frame(piece: Piece, columns: list[str]) -> pd.DataFrame:
+    """DataFrame of some columns, text of Arrow as categories."""
+    if isinstance(piece, pa.Table):
+        return piece.select(columns).to_pandas()
+    return piece[columns]
+
+
+def with_columns(piece: Piece, new: dict[str, Ints]) -> Piece:
+    """Piece with further columns."""
+    if isinstance(piece, pa.Table):
+        for name, values in new.items():
+            piece = piece.append_column(name, pa.array(values))
+        return piece
+    return piece.assign(**new)

@@ -1,0 +1,222 @@
+"""Rows of any kind of table, asked piece by piece.
+
+Rows and queries → answers; no more than a few pieces are in memory at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError, nearest
+from hmetad.rows.arrow import frame_of
+from hmetad.rows.queries import Distinct, N, Piece, Spread, Values
+
+__all__ = ["Rows", "Tally", "no_rows", "regrouped"]
+
+Tally = tuple[pd.DataFrame, NDArray[np.int64]]
+# Partial answers are merged when there are so many.
+PARTS = 16
+UNTOLD = (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid, TypeError)
+
+
+class Over(Protocol):
+    """Applies a function to each piece of a table with some columns, in any order."""
+
+    def __call__(
+        self, function: Callable[[Piece], Any], columns: Sequence[str], /
+    ) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table, wherever they are.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Names of the columns.
+    over : callable
+        A function of a piece, and the columns it needs → its value for each piece, in any order.
+    finish : callable, optional
+        What a DataFrame of distinct rows still needs, such as numbers in the place of their text.
+    names : mapping of str to str, optional
+        Columns that are called otherwise here: {name here: name in the table}.
+    """
+
+    columns: tuple[Any, ...]
+    over: Over
+    finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def rename(self, names: Mapping[str, str]) -> "Rows":
+        """The same rows, columns renamed: {old: new}."""
+        new = {new: self.names.get(old, old) for old, new in names.items()}
+        columns = tuple(names.get(name, name) for name in self.columns)
+        kept = {name: old for name, old in self.names.items() if name in columns}
+        return replace(self, columns=columns, names=kept | new)
+
+    def each(self, function: Callable[[Piece], Any], columns: Iterable[str]) -> Iterable[Any]:
+        """Values of a function of each piece, which has these columns at least."""
+        wanted = list(dict.fromkeys(columns))
+        for name in wanted:
+            if name not in self.columns:
+                step = nearest(str(name), self.columns)
+                raise InputError("column", repr(name), "a column of the trials", step)
+        renamed = {self.names[name]: name for name in wanted if name in self.names}
+        named = partial(of_renamed, function, renamed) if renamed else function
+        return self.over(named, [self.names.get(name, name) for name in wanted])
+
+    def changed(
+        self, change: Callable[[Piece], Piece], needs: Sequence[str], adds: Sequence[str]
+    ) -> "Rows":
+        """Rows with new columns: what `change` adds to a piece that has the columns it needs."""
+        over = partial(over_changed, self, change, tuple(needs), frozenset(adds))
+        return replace(self, columns=(*self.columns, *adds), over=over, names={})
+
+    def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
+        """All rows of some columns, or of all, in memory."""
+        wanted = list(self.columns if columns is None else dict.fromkeys(columns))
+        pieces = list(self.each(partial(in_memory, wanted), wanted))
+        if not pieces:
+            raise no_rows()
+        together = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+        return together if self.finish is None else self.finish(together)
+
+    def ask(self, queries: Sequence[Distinct | Spread], n: str | None = None) -> list[Any]:
+        """Answers to all queries, in one pass: tallies or `Values`, or None.
+
+        Parameters
+        ----------
+        queries : sequence of Distinct or Spread
+        n : str, optional
+            Column that says how many trials each row stands for.
+
+        Returns
+        -------
+        list
+            For a `Distinct` query the distinct rows and how many trials each stands for; for a
+            `Spread` its `Values`; None where there is no answer.
+
+        Raises
+        ------
+        InputError
+            If a column cannot be grouped by, `n` holds no whole numbers, or there are no rows.
+        """
+        asked = [weighted(query, n) for query in queries]
+        needed = [name for query in asked for name in query.columns]
+        parts: list[list[Any]] = [[] for _ in asked]
+        for found in self.each(partial(answers_of, asked), needed):
+            for query, own, one in zip(asked, parts, found, strict=True):
+                own.append(one)
+                if len(own) >= PARTS:
+                    own[:] = [query.merge(own)]
+        if not parts[0]:
+            raise no_rows()
+        return [
+            self.told(query, query.merge(own), n) for query, own in zip(asked, parts, strict=True)
+        ]
+
+    def told(self, query: Distinct | Spread, merged: Any, n: str | None) -> Tally | Values | None:
+        """Answer to a query, from what all pieces said."""
+        if merged is None:
+            return None
+        if isinstance(query, Spread):
+            told = query.values_of(merged)
+            return told if n is None else told._replace(are_unique=False)
+        number = merged.pop(N).to_numpy(dtype=np.int64)
+        groups = merged if self.finish is None else self.finish(merged)
+        if n is not None:
+            number = number * whole_weights(n, groups.pop(n))
+        if n is not None or self.finish is not None:
+            groups, number = regrouped(groups, number)
+        return groups, number
+
+
+def over_changed(
+    rows: Rows,
+    change: Callable[[Piece], Piece],
+    needs: Sequence[str],
+    adds: frozenset[str],
+    function: Callable[[Piece], Any],
+    columns: Sequence[str],
+) -> Iterable[Any]:
+    """Values of a function of each piece of rows, changed."""
+    kept = [name for name in columns if name not in adds]
+    return rows.each(partial(of_changed, function, change), [*kept, *needs])
+
+
+def of_changed(
+    function: Callable[[Piece], Any], change: Callable[[Piece], Piece], piece: Piece
+) -> Any:
+    """Value of a function of a piece, changed."""
+    return function(change(piece))
+
+
+def in_memory(columns: Sequence[Any], piece: Piece) -> pd.DataFrame:
+    """DataFrame of some columns of a piece."""
+    return piece[list(columns)] if isinstance(piece, pd.DataFrame) else frame_of(piece)
+
+
+def no_rows() -> InputError:
+    """Error for a table without rows."""
+    return InputError("trials", "no rows", "at least one trial", "Check how they were read.")
+
+
+def weighted(query: Distinct | Spread, n: str | None) -> Distinct | Spread:
+    """Query that tells rows of different weights apart."""
+    if n is None or isinstance(query, Spread) or n in query.columns:
+        return query
+    return replace(query, columns=(*query.columns, n))
+
+
+def answers_of(queries: Sequence[Distinct | Spread], piece: Piece) -> list[Any]:
+    """Partial answers of a piece to all queries."""
+    return [answer_of(query, piece) for query in queries]
+
+
+def answer_of(query: Distinct | Spread, piece: Piece) -> Any:
+    """Partial answer of a piece; None where its values cannot be grouped and need not be."""
+    try:
+        return query.ask(piece)
+    except UNTOLD as error:
+        if isinstance(query, Spread) or query.most is not None:
+            return None
+        step = "Make its values text or numbers."
+        reason = str(error).splitlines()[0]
+        raise InputError("trials", reason, "one text or number per value", step) from error
+
+
+def of_renamed(function: Callable[[Piece], Any], names: Mapping[str, str], piece: Piece) -> Any:
+    """Value of a function of a piece whose columns are renamed: {old: new}."""
+    if isinstance(piece, pa.Table):
+        return function(
+            piece.rename_columns([names.get(name, name) for name in piece.column_names])
+        )
+    return function(piece.rename(columns=dict(names)))
+
+
+def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:
+    """How many trials each row stands for."""
+    allowed = "whole numbers of trials, 0 or more"
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    off = ~np.isfinite(numbers) | (numbers < 0) | (numbers != np.round(numbers))
+    if off.any() or pd.api.types.is_bool_dtype(values.dtype):
+        shown = values[off].iloc[0] if off.any() else "booleans"
+        raise InputError(f"n column {n!r}", f"{shown!r}", allowed)
+    return numbers.astype(np.int64)
+
+
+def regrouped(groups: pd.DataFrame, n: NDArray[np.int64]) -> Tally:
+    """Distinct rows once more, where some became equal or stand for no trial."""
+    names = list(groups.columns)
+    some = groups[n > 0].assign(**{N: n[n > 0]})
+    if some.empty:
+        raise InputError("trials", "weights that are all 0", "at least one trial")
+    sums = some.groupby(names, dropna=False, observed=True, sort=False)[N].sum()
+    return sums.index.to_frame(index=False), sums.to_numpy(dtype=np.int64)

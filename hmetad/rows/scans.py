@@ -1,0 +1,129 @@
+"""Files of rows, of any number and size.
+
+Paths → `Rows`. What fits into memory is read as `read_table` does; of larger files only the columns
+in use are read, piece by piece.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hmetad.errors import InputError
+from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.packed import PACKED
+from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_of
+from hmetad.rows.queries import Piece
+from hmetad.rows.rows import Rows
+from hmetad.rows.tables import (
+    SEPARATORS,
+    SUFFIXES,
+    read_table,
+    reading,
+    table_suffix,
+    values_of_texts,
+)
+from hmetad.threads import in_threads_as_read
+
+__all__ = ["rows_of_files"]
+
+# Files that hold less than this, unpacked, are read into memory.
+SMALL = 64 * 2**20
+# How many times larger than on disk a table may be unpacked.
+UNPACKED = {".parquet": 4, ".gz": 10, ".bz2": 10, ".xz": 10, ".zst": 10, ".zip": 10}
+
+
+def rows_of_files(
+    given: Any, *, text: Sequence[str] = (), limits: Limits | Mapping[str, int] | None = None
+) -> Rows:
+    """Rows of files, in memory where they are small.
+
+    Parameters
+    ----------
+    given : path or sequence of paths
+        Files, folders of files, or patterns with ``*``. Files end in .csv, .tsv, .jsonl or
+        .parquet; all but the last may be compressed.
+    text : sequence of str
+        Columns of a CSV or TSV to keep as text as it stands.
+    limits : Limits or mapping of str to int, optional
+        As of `read_table`. Of files that are read in pieces no number of values is limited.
+
+    Returns
+    -------
+    Rows
+        Of the files together. Folders that are named ``column=value`` give columns of text.
+
+    Raises
+    ------
+    InputError
+        If there are no such files, or one cannot be read.
+    """
+    within = as_limits(limits)
+    places = [given] if isinstance(given, str | os.PathLike) else list(given)
+    files = dict(found for place in places for found in files_of(Path(place)))
+    kinds = sorted({table_suffix(path) for path in files})
+    if len(kinds) > 1:
+        step = "Name those of one kind, as by a pattern such as 'runs/*.parquet'."
+        raise InputError(str(places[0]), f"files ending in {', '.join(kinds)}", "one kind", step)
+    if sum(path.stat().st_size * UNPACKED.get(path.suffix.lower(), 1) for path in files) <= SMALL:
+        tables = {path: read_table(path, text=text, limits=within) for path in files}
+        frames = {path: tables[path].assign(**folders) for path, folders in files.items()}
+        return Rows(tuple(first_of(frames).columns), partial(over_frames, frames))
+    scans = [scan_of(path, folders, within) for path, folders in files.items()]
+    is_text = kinds[0] in SEPARATORS
+    finish = partial(values_of_texts, text=tuple(text)) if is_text else None
+    return Rows(tuple(scans[0].names), partial(over_scans, scans), finish)
+
+
+def files_of(place: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Files of a path, a folder or a pattern, with the columns that their folders are named for."""
+    if place.is_file() or not (place.is_dir() or has_magic(str(place))):
+        yield place, {}
+        return
+    root, pattern = place, "**/*"
+    if not place.is_dir():
+        root = next(folder for folder in place.parents if not has_magic(str(folder)))
+        pattern = str(place.relative_to(root))
+    found = sorted(path for path in root.glob(pattern) if path.is_file() and is_table(path, root))
+    if not found:
+        raise InputError(str(place), "no table there", f"files ending in {', '.join(SUFFIXES)}")
+    for path in found:
+        named = (part.partition("=") for part in path.relative_to(root).parts[:-1])
+        yield path, {name: value for name, sign, value in named if sign and name}
+
+
+def is_table(path: Path, root: Path) -> bool:
+    """Whether a file has the suffix of a table, and neither it nor its folder is hidden."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
+    is_hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+    return bool(suffixes) and suffixes[-1] in SUFFIXES and not is_hidden
+
+
+def first_of[Value](given: Mapping[Path, Value]) -> Value:
+    """First of some values."""
+    return next(iter(given.values()))
+
+
+def over_frames(
+    frames: Mapping[Path, pd.DataFrame], function: Callable[[Piece], Any], columns: Sequence[str]
+) -> Iterator[Any]:
+    """Values of a function of each table."""
+    for path, frame in frames.items():
+        refuse_missing(path, columns, frame.columns)
+        yield function(frame)
+
+
+def over_scans(
+    scans: Sequence[Scan], function: Callable[[Piece], Any], columns: Sequence[str]
+) -> Iterator[Any]:
+    """Values of a function of each piece of some files."""
+    for scan in scans:
+        refuse_missing(scan.path, columns, scan.names)
+        with reading(scan.path):
+            yield from in_threads_as_read(
+                partial(of_piece, scan, function, columns), pieces_of(scan, columns)
+            )
