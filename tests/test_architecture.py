@@ -54,7 +54,7 @@ BELOW["text"] = FLOOR
 BELOW["plots"] = {*BELOW["measures"], "measures", "text"}
 BELOW["report"] = {*BELOW["simulate"], "simulate", "select", "text", "plots"}
 BELOW["studies"] = {*BELOW["report"], "report"}
-BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "hmetad"}
+BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "rows", "hmetad"}
 BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
 BELOW["__main__"] = {"process"}
 # Public modules without a room of their own.

@@ -1,10 +1,11 @@
-"""Trials of a file, counted as the options say.
+"""Trials of files, counted as the options say.
 
 Path of trials and options → count table.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,39 +18,50 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from hmetad.rows.rows import Rows
+
 __all__ = [
     "are_numbers",
     "chosen_limits",
     "count_file",
-    "count_read",
+    "count_scanned",
     "quantile_ratings",
-    "read_trials",
+    "scan_trials",
 ]
 
 
-def read_trials(file: Path, by: list[str] | None, limit: list[str] | None) -> "pd.DataFrame":
-    """Trials of a file, with grouping columns as text."""
+def scan_trials(
+    file: Path, by: list[str] | None, limit: list[str] | None, within: Sequence[str] = ()
+) -> "Rows":
+    """Trials of files, not yet read, with grouping columns as text."""
     limits = chosen_limits(limit)
-    return hmetad.logs.read_table(file, text=columns_of(parse_by(by)), limits=limits)
+    text = [*columns_of(parse_by(by)), *within]
+    return hmetad.logs.scan_table(file, text=text, limits=limits)
 
 
-def are_numbers(trials: "pd.DataFrame", confidence: str) -> bool:
+def are_numbers(trials: "Rows", confidence: str) -> bool:
     """Whether confidence is numbers that are no ratings."""
-    if confidence not in trials or trials[confidence].dtype.kind != "f":
+    if confidence not in trials.columns:
         return False
-    known = trials[confidence].dropna()
-    return bool((known != known.round()).any())
+    known = trials.some([confidence])[confidence].dropna()
+    return known.dtype.kind == "f" and bool((known != known.round()).any())
 
 
 def count_file(
-    file: Path, *, by: list[str] | None, limit: list[str] | None = None, **asked: Any
+    file: Path,
+    *,
+    by: list[str] | None,
+    limit: list[str] | None = None,
+    quantiles_within: Sequence[str] = (),
+    **asked: Any,
 ) -> "xr.DataArray":
-    """Count table of a file, as of `count_read`."""
-    return count_read(read_trials(file, by, limit), by=by, **asked)
+    """Count table of files, as of `count_scanned`."""
+    trials = scan_trials(file, by, limit, quantiles_within)
+    return count_scanned(trials, by=by, quantiles_within=quantiles_within, **asked)
 
 
-def count_read(
-    trials: "pd.DataFrame",
+def count_scanned(
+    trials: "Rows",
     *,
     by: list[str] | None,
     covariates: Sequence[str] = (),
@@ -63,26 +75,31 @@ def count_read(
     labels: str,
 ) -> "xr.DataArray":
     """Count table of trials; with a column of right and wrong, a type-2 table."""
-    columns = parse_by(by)
-    if quantiles is not None:
-        trials = with_ratings(trials, confidence, quantiles, quantiles_within)
-    elif quantiles_within:
+    if quantiles_within and quantiles is None:
         step = "Add --quantiles, or leave it out."
         raise InputError("--quantiles-within", "no --quantiles", "how many ratings to make", step)
-    if correct is not None:
-        return hmetad.count_correct(
-            trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
+    for name in quantiles_within:
+        if name not in trials.columns:
+            step = nearest(name, trials.columns)
+            raise InputError("--quantiles-within", repr(name), "a column of the trials", step)
+    asked: dict[str, Any] = {
+        "by": parse_by(by),
+        "confidence": confidence,
+        "ratings": ratings,
+        "quantiles": quantiles,
+        "quantiles_within": list(quantiles_within),
+    }
+    with warnings_said():
+        if correct is not None:
+            return hmetad.count_correct(trials, correct=correct, **asked)
+        return hmetad.count_trials(
+            trials,
+            covariates=covariates,
+            stimulus=stimulus,
+            response=response,
+            labels=split([labels]) or None,
+            **asked,
         )
-    return hmetad.count_trials(
-        trials,
-        by=columns,
-        covariates=covariates,
-        stimulus=stimulus,
-        response=response,
-        confidence=confidence,
-        ratings=ratings,
-        labels=labels_of(trials, (stimulus, response), labels) or None,
-    )
 
 
 def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
@@ -94,40 +111,20 @@ def chosen_limits(given: list[str] | None) -> dict[str, int] | None:
     return {name: int(value) for name, value in pairs.items()} if pairs else None
 
 
-def labels_of(trials: "pd.DataFrame", columns: Sequence[str], text: str) -> list[Any]:
-    """Labels separated by commas, in the type that the columns have."""
-    known: dict[str, Any] = {}
-    for column in columns:
-        if column in trials:
-            there = trials[column].dropna().drop_duplicates()
-            # Beside a missing value whole numbers are read as floats.
-            for values in (there.convert_dtypes(), there):
-                known |= {str(value): value for value in values.tolist()}
-    return [known.get(label, label) for label in split([text])]
-
-
-def quantile_ratings(confidence: "pd.Series", ratings: int, within: Any = None) -> "pd.Series":
+def quantile_ratings(confidence: "pd.Series", ratings: int) -> "pd.Series":
     """Ratings by quantiles of confidence; warnings become one line each."""
     if not confidence.notna().any():
         step = "Look at what was rejected; name the place of confidence by --field or --pattern."
         raise InputError("--ratings", "no confidence to make ratings of", "confidence", step)
+    with warnings_said():
+        return hmetad.bin_confidence(confidence, ratings)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Warnings as one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = hmetad.bin_confidence(confidence, ratings, within=within)
+        yield
     for warning in caught:
         say(f"warning: {warning.message}")
-    return found
-
-
-def with_ratings(
-    trials: "pd.DataFrame", confidence: str, ratings: int, within: Sequence[str]
-) -> "pd.DataFrame":
-    """Trials whose column of confidence holds ratings, by its quantiles over all or each group."""
-    named = {"--confidence": [confidence], "--quantiles-within": within}
-    for option, names in named.items():
-        for name in names:
-            if name not in trials:
-                step = nearest(name, trials.columns)
-                raise InputError(option, repr(name), "a column of the trials", step)
-    groups = trials.groupby(list(within), dropna=False).ngroup() if within else None
-    return trials.assign(**{confidence: quantile_ratings(trials[confidence], ratings, groups)})

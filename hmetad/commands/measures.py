@@ -29,7 +29,7 @@ from hmetad.commands.arguments import (
     split,
     writable_file,
 )
-from hmetad.commands.counting import are_numbers, count_read, read_trials
+from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import (
     AsJson,
@@ -142,7 +142,7 @@ def measures(
         refuse_inputs(path, file)
     if not interval:
         refuse_without_draws(cluster, path)
-    trials = read_trials(file, by, limit)
+    trials = scan_trials(file, by, limit, split(quantiles_within))
     is_exact = correct is not None and quantiles is None and are_numbers(trials, confidence)
     again = command_line()
     counts = None
@@ -158,7 +158,7 @@ def measures(
             else hmetad.measures.measure_trials(trials, **asked, ci_prob=ci_prob)
         )
     else:
-        counts = count_read(
+        counts = count_scanned(
             trials,
             by=[*(by or []), *([cluster] if cluster else [])],
             stimulus=stimulus,

@@ -34,7 +34,11 @@ Format = Literal["table", "json", "csv", "markdown", "latex"]
 Kind = Literal["difference", "log_ratio", "superiority"]
 
 Trials = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Trials: .csv, .tsv, .jsonl or .parquet.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Trials: .csv, .tsv, .jsonl or .parquet; a folder of them; or 'a quoted/*.pattern'.",
+    ),
 ]
 By = Annotated[
     list[str] | None,

@@ -27,6 +27,7 @@ __all__ = [
     "TYPE1_DIMS",
     "TYPE2_DIMS",
     "Label",
+    "as_text",
     "check_trials",
     "open_probability",
     "plain_array",
@@ -100,8 +101,9 @@ def two_labels(
     ['a', 'b']
     """
     shown, said = (label_frequencies(groups[column], n, column) for column in (stimulus, response))
-    legal = set(shown) if labels is None else set(given_labels(labels))
     seen = {*shown, *said}
+    labels = None if labels is None else labels_in(seen, given_labels(labels))
+    legal = set(shown) if labels is None else set(labels)
     covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
     if not covered and not set(said) <= legal and looks_like_correctness(said):
         raise response_is_correctness(f"values {list(said)}, not those of the stimulus", stimulus)
@@ -112,7 +114,7 @@ def two_labels(
     if labels is not None:
         if not covered:
             raise InputError("labels", f"{labels!r} but in the data {listed}", "all that is there")
-        return given_labels(labels)
+        return labels
     columns = f"{stimulus!r} and {response!r}"
     if len(seen) == 1:
         step = "Name both: labels=(S1, S2)."
@@ -361,6 +363,25 @@ def given_labels(labels: Sequence[Label]) -> list[Label]:
         raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
     refuse_alike("labels", pair)
     return pair
+
+
+def labels_in(seen: Set[Label], labels: list[Label]) -> list[Label]:
+    """Labels as the data have them: where these are numbers, "1" is 1.
+
+    Examples
+    --------
+    >>> labels_in({0.0, 1.0}, ["0", "1"])
+    [0.0, 1.0]
+    """
+    named = {text(label): label for label in seen for text in (str, as_text)}
+    return [label if label in seen else named.get(str(label), label) for label in labels]
+
+
+def as_text(value: object) -> str:
+    """Text of a value; a column of integers that became floats reads as integers."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def label_frequencies(column: pd.Series, n: NDArray[np.int64], name: str) -> Counter[Label]:

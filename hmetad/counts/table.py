@@ -21,6 +21,7 @@ from hmetad.counts.checks import (
     STIMULI,
     TYPE1_DIMS,
     Label,
+    as_text,
     check_trials,
     plain_array,
     rating_numbers,
@@ -387,20 +388,13 @@ def cells_of(
 
 def cell_labels(cells: pd.DataFrame) -> list[str]:
     """Text per row, unique: its values joined by " | ", or "all" where there are no columns."""
-    columns = [map(value_text, cells[name].tolist()) for name in cells]
+    columns = [map(as_text, cells[name].tolist()) for name in cells]
     labels = [" | ".join(row) for row in zip(*columns, strict=True)] or ["all"] * len(cells)
     twice = [label for label, times in Counter(labels).items() if times > 1]
     if twice:
         step = "Add a column that tells the cells apart, and keep ' | ' out of the values."
         raise InputError("cell labels", f"{twice[0]!r} for more than one cell", "unique", step)
     return labels
-
-
-def value_text(value: object) -> str:
-    """Text of a value; a column of integers that became floats reads as integers."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def count_table(

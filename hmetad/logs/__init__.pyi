@@ -9,4 +9,5 @@ from hmetad.logs.readers import read_log as read_log
 from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.wide import long_table as long_table
 from hmetad.logs.wide import read_trials as read_trials
+from hmetad.rows.scans import scan_table as scan_table
 from hmetad.rows.tables import read_table as read_table

@@ -17,7 +17,7 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles
 from hmetad.counts.names import column_names, named_rows
-from hmetad.counts.table import count_trials, value_text
+from hmetad.counts.table import as_text, count_trials
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
@@ -288,7 +288,7 @@ def option_numbers(targets: Sequence[Any], names: Sequence[str]) -> list[int]:
     start = next((i for i, some in enumerate(letters) if len(set(some)) > 1), 0)
     known = {name[start:]: i for i, name in enumerate(names)}
     known |= {name: i for i, name in enumerate(names)}
-    texts = [value_text(value).strip() for value in targets]
+    texts = [as_text(value).strip() for value in targets]
     if all(text in known for text in texts):
         return [known[text] for text in texts]
     return [option_number(text, known) for text in texts]

@@ -27,7 +27,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
-from hmetad.rows.sources import rows_of
+from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
     "By",
@@ -86,7 +86,7 @@ class Forecasts(NamedTuple):
     n_cells: int
 
 
-def judged_trials(trials: pd.DataFrame, by: By, roles: Mapping[str, str]) -> Judged:
+def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged:
     """Complete trials with their cell, whether they were right, and their confidence.
 
     Parameters

@@ -7,7 +7,6 @@ Source: Spearman (1904); Wilson (1927); Clopper & Pearson (1934).
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
@@ -32,6 +31,7 @@ from hmetad.measures.forecasts import (
 )
 from hmetad.measures.results import ratio
 from hmetad.notice import notice_where, with_notices
+from hmetad.rows.sources import TableLike
 
 __all__ = ["accuracy_by_confidence", "share_limits"]
 
@@ -43,7 +43,7 @@ SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
 
 @check_inputs(skip=("trials",))
 def accuracy_by_confidence(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",
@@ -95,6 +95,7 @@ def accuracy_by_confidence(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame({"correct": [0, 1, 0, 1, 1, 1], "confidence": [1, 1, 2, 2, 3, 3]})
     >>> found = accuracy_by_confidence(trials, bins=3).sel(cell="all")
     >>> found["bin_accuracy"].values, found["inversions"].item(), found["rises"].item()

@@ -31,6 +31,7 @@ from hmetad.measures.forecasts import (
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, notices_where, with_notices
+from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 
@@ -56,7 +57,7 @@ class OwnTrials(NamedTuple):
 
 @check_inputs(skip=("trials",), bins=whole(1), ci_prob=probability)
 def measure_trials(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",
@@ -71,9 +72,9 @@ def measure_trials(
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial. Rows with a missing value in a used column are left out, and a notice
-        says how many.
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes. Rows with a missing value
+        in a used column are left out, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -148,7 +149,7 @@ def measure_trials(
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
 def resample_trials(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",
@@ -233,7 +234,7 @@ def resample_trials(
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
 def resample_trials_interval(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",

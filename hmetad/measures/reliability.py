@@ -8,7 +8,6 @@ Hauskrecht (2015); Roelofs et al. (2022).
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -37,6 +36,7 @@ from hmetad.measures.forecasts import (
 )
 from hmetad.measures.results import ratio
 from hmetad.notice import with_notices
+from hmetad.rows.sources import TableLike
 
 __all__ = ["calibration"]
 
@@ -54,7 +54,7 @@ BINNING = {
 
 @check_inputs(skip=("trials",))
 def calibration(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",
@@ -66,9 +66,9 @@ def calibration(
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial. Rows with a missing value in a used column are left out, and a notice
-        says how many.
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes. Rows with a missing value
+        in a used column are left out, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -122,6 +122,7 @@ def calibration(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0, 1], "confidence": [.9, .9, .9, .5, .5]})
     >>> judged = calibration(trials, method="distinct").sel(cell="all")
     >>> judged["ece"].round(2).item(), judged["brier"].round(3).item()

@@ -29,6 +29,7 @@ from hmetad.measures.forecasts import (
 )
 from hmetad.measures.results import ratio
 from hmetad.notice import Notice, notice_of, notice_where, with_notices
+from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["COVERAGES", "selective_prediction"]
 
@@ -41,7 +42,7 @@ OUTCOMES = ("answered right", "abstained though right", "answered wrong", "absta
 
 @check_inputs(skip=("trials",))
 def selective_prediction(
-    trials: pd.DataFrame,
+    trials: TableLike,
     *,
     by: By = (),
     correct: str = "correct",
@@ -53,9 +54,9 @@ def selective_prediction(
 
     Parameters
     ----------
-    trials : DataFrame
-        One row per trial. Rows with a missing value in a used column are left out, and a notice
-        says how many.
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes. Rows with a missing value
+        in a used column are left out, and a notice says how many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns, one cell per combination that occurs, as for `count_correct`.
     correct : str, optional
@@ -131,7 +132,8 @@ def selective_prediction(
     found = [*judged.found, *few_trials(result["trials"])]
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
-        found += abstention_notices(trials, roles, result)
+        held = rows_of(trials).frame([*roles.values()])
+        found += abstention_notices(held, roles, result)
     return with_notices(result, found)
 
 

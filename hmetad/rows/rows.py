@@ -72,6 +72,13 @@ class Rows:
         named = partial(of_renamed, function, renamed) if renamed else function
         return self.over(named, [self.names.get(name, name) for name in wanted])
 
+    def some(self, columns: Sequence[str]) -> pd.DataFrame:
+        """Rows of the first piece, finished."""
+        first = next(iter(self.each(partial(in_memory, columns), columns)), None)
+        if first is None:
+            raise no_rows()
+        return first if self.finish is None else self.finish(first)
+
     def changed(
         self, change: Callable[[Piece], Piece], needs: Sequence[str], adds: Sequence[str]
     ) -> "Rows":

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.rows.limits import Limits, as_limits
 from hmetad.rows.packed import PACKED
@@ -29,7 +30,7 @@ from hmetad.rows.tables import (
 )
 from hmetad.threads import in_threads_as_read
 
-__all__ = ["rows_of_files"]
+__all__ = ["scan_table"]
 
 # Files that hold less than this, unpacked, are read into memory.
 SMALL = 64 * 2**20
@@ -37,33 +38,53 @@ SMALL = 64 * 2**20
 UNPACKED = {".parquet": 4, ".gz": 10, ".bz2": 10, ".xz": 10, ".zst": 10, ".zip": 10}
 
 
-def rows_of_files(
-    given: Any, *, text: Sequence[str] = (), limits: Limits | Mapping[str, int] | None = None
+@check_inputs(skip=("paths",))
+def scan_table(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    text: Sequence[str] = (),
+    limits: Limits | Mapping[str, int] | None = None,
 ) -> Rows:
-    """Rows of files, in memory where they are small.
+    r"""Rows of files of any number and size, to be counted without being read as a whole.
+
+    `count_trials`, `count_correct` and the measures of trials take paths as they are; this
+    function is for files beyond a limit, and for columns that should stay text.
 
     Parameters
     ----------
-    given : path or sequence of paths
-        Files, folders of files, or patterns with ``*``. Files end in .csv, .tsv, .jsonl or
-        .parquet; all but the last may be compressed.
+    paths : path or sequence of paths
+        Files, folders of files, or patterns with ``*``; all of one kind: .csv, .tsv, .jsonl or
+        .parquet, all but the last maybe compressed (.csv.gz).
     text : sequence of str
         Columns of a CSV or TSV to keep as text as it stands.
     limits : Limits or mapping of str to int, optional
-        As of `read_table`. Of files that are read in pieces no number of values is limited.
+        How much a file may hold, as of `read_table`. Of files of 64 MiB and more, which are read in
+        pieces, the numbers of rows and values are not limited.
 
     Returns
     -------
     Rows
-        Of the files together. Folders that are named ``column=value`` give columns of text.
+        Of all files together; its `columns` are those of the first file. Folders that are named
+        ``column=value`` give columns of text. Pass it in the place of trials.
 
     Raises
     ------
     InputError
-        If there are no such files, or one cannot be read.
+        If there are no such files, they are of several kinds, or one cannot be read or is beyond
+        a limit.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for model in ("a", "b"):
+    ...         Path(folder, f"model={model}").mkdir()
+    ...         _ = Path(folder, f"model={model}", "part.csv").write_text("correct,sure\n1,2\n")
+    ...     scan_table(folder).columns
+    ('correct', 'sure', 'model')
     """
     within = as_limits(limits)
-    places = [given] if isinstance(given, str | os.PathLike) else list(given)
+    places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = dict(found for place in places for found in files_of(Path(place)))
     kinds = sorted({table_suffix(path) for path in files})
     if len(kinds) > 1:

@@ -18,7 +18,7 @@ from hmetad.rows.arrow import coded
 from hmetad.rows.limits import Limits
 from hmetad.rows.queries import Piece
 from hmetad.rows.rows import Rows, no_rows
-from hmetad.rows.scans import rows_of_files
+from hmetad.rows.scans import scan_table
 from hmetad.threads import in_threads_as_read
 
 __all__ = ["TableLike", "rows_of"]
@@ -70,7 +70,7 @@ def rows_of(
     if isinstance(trials, Rows):
         return trials
     if are_paths(trials):
-        return rows_of_files(trials, text=text, limits=limits)
+        return scan_table(trials, text=text, limits=limits)
     if isinstance(trials, pd.DataFrame):
         return rows_of_frame(trials)
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):

@@ -77,7 +77,7 @@ def test_a_fit_that_fails_leaves_the_old_one(folder, monkeypatch):
     [
         ("fit", "Missing argument"),
         ("fit nofile.csv", "In that folder: "),
-        ("fit .", "a folder"),
+        ("fit '*.parquet'", "no table there"),
         ("fit empty.csv", "an empty file"),
         ("fit header.csv", "without rows"),
         ("fit semi.csv", "semicolons"),
