@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
@@ -235,7 +236,9 @@ def exact_ratings(group: Ints, bits: Ints, n: Ints, bins: Bins) -> Ints:
 
 def orders_of(piece: Piece, confidence: str) -> tuple[Ints, NDArray[np.bool_]]:
     """Integers in the order of the numbers of a column, and which are there."""
-    numbers = numbers_of(plain_frame(piece, [confidence])[confidence], confidence)
+    numbers = text_numbers(piece, confidence)
+    if numbers is None:
+        numbers = numbers_of(plain_frame(piece, [confidence])[confidence], confidence)
     known = ~np.isnan(numbers)
     if np.isinf(numbers).any():
         got = f"{np.isinf(numbers).sum()} infinite values"
@@ -243,6 +246,20 @@ def orders_of(piece: Piece, confidence: str) -> tuple[Ints, NDArray[np.bool_]]:
     # The bits of negative numbers rise while the numbers fall; -0 is 0.
     bits = (numbers + 0.0).view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits), known
+
+
+def text_numbers(piece: Piece, confidence: str) -> NDArray[np.float64] | None:
+    """Numbers of a column of Arrow text, where all are plain numbers, as Arrow reads them."""
+    if not isinstance(piece, pa.Table) or not pa.types.is_dictionary(piece[confidence].type):
+        return None
+    column = piece[confidence].combine_chunks()
+    is_gap = pc.is_in(column.dictionary, pa.array(GAPS))
+    try:
+        levels = pc.if_else(is_gap, None, column.dictionary).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    found = levels.take(column.indices).to_numpy(zero_copy_only=False)
+    return np.asarray(found, dtype=np.float64)
 
 
 def numbers_of(values: pd.Series, confidence: str) -> NDArray[np.float64]:

@@ -155,7 +155,7 @@ def batches_of(
         )
     if hasattr(trials, "collect_schema") and hasattr(trials, "collect_batches"):
         return tuple(trials.collect_schema().names()), partial(lazy_batches, trials)
-    if hasattr(trials, "project") and hasattr(trials, "fetch_arrow_reader"):
+    if hasattr(trials, "project") and hasattr(trials, "columns"):
         return tuple(trials.columns), partial(relation_batches, trials)
     if hasattr(trials, "__arrow_c_stream__"):
         chosen = trials.select if hasattr(trials, "select") else None
@@ -179,4 +179,7 @@ def lazy_batches(trials: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 def relation_batches(trials: Any, names: Sequence[str]) -> Iterable[pa.RecordBatch]:
     """Batches of a relation of DuckDB, which reads them as they are needed."""
     quoted = ['"{}"'.format(name.replace('"', '""')) for name in names]
-    return iter(trials.project(", ".join(quoted)).fetch_arrow_reader(BATCH))
+    chosen = trials.project(", ".join(quoted))
+    # DuckDB before 1.5 has another name for it.
+    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
+    return iter(reader(BATCH))

@@ -1,0 +1,374 @@
+"""Every kind of table is counted alike, in memory or piece by piece."""
+
+import gzip
+import json
+import warnings
+
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from distributed import LocalCluster
+
+from hmetad import bin_confidence, count_correct, count_trials, notices
+from hmetad.errors import InputError
+from hmetad.logs import read_table, scan_table
+from hmetad.measures import calibration, measure_trials, resample_trials
+from hmetad.rows import pieces, queries, scans, sources
+from hmetad.rows.sources import rows_of
+
+N = 6000
+BY = ["model", "set"]
+
+
+@pytest.fixture(scope="module")
+def trials():
+    """Answers of two models to items of two sets, with text that needs care, and gaps."""
+    rng = np.random.default_rng(1)
+    stimulus = rng.choice(["A", "B"], N)
+    right = rng.random(N) < 0.8
+    frame = pd.DataFrame(
+        {
+            "model": rng.choice(["m 4.10", "None", 'say "x",\n y'], N),
+            "set": rng.choice(["2", "10"], N),
+            "item": rng.integers(0, 300, N),
+            "stimulus": stimulus,
+            "response": np.where(right, stimulus, np.where(stimulus == "A", "B", "A")),
+            "correct": right,
+            "rating": rng.integers(1, 5, N).astype(float),
+            "confidence": np.round(rng.random(N), rng.choice([1, 9])),
+            "text": "a long answer",
+        }
+    )
+    frame.loc[rng.random(N) < 0.02, "rating"] = np.nan
+    frame.loc[rng.random(N) < 0.02, "confidence"] = np.nan
+    frame.loc[::7, "confidence"] = -0.0
+    return frame
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """Files of any size are read in pieces, and these are small."""
+    monkeypatch.setattr(scans, "SMALL", 0)
+    for module in (pieces, sources):
+        monkeypatch.setattr(module, "BATCH", 500)
+    monkeypatch.setattr(pieces, "BLOCK", 40_000)
+
+
+def as_json_lines(frame):
+    records = json.loads(frame.to_json(orient="records"))
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+def files(frame, folder):
+    """The trials as files of several kinds, each by the name of the kind."""
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "t.tsv", index=False, sep="\t")
+    (folder / "t.jsonl").write_text(as_json_lines(frame), encoding="utf-8")
+    frame.to_parquet(folder / "t.parquet", row_group_size=1000)
+    with gzip.open(folder / "t.csv.gz", "wb") as file:
+        file.write((folder / "t.csv").read_bytes())
+    hive = folder / "hive"
+    for number, part in frame.groupby("set"):
+        (hive / f"set={number}").mkdir(parents=True)
+        part.drop(columns="set").to_parquet(hive / f"set={number}" / "part.parquet")
+    parts = folder / "parts"
+    parts.mkdir()
+    for i in range(3):
+        frame.iloc[i::3].to_csv(parts / f"part-{i}.csv", index=False)
+    (parts / "_log.csv").write_text("no,table\n")
+    names = ("t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz")
+    found = {name: folder / name for name in names}
+    found |= {"folder": parts, "pattern": f"{parts}/*.csv", "hive": hive}
+    return found | {"list": sorted(parts.glob("p*.csv"))}
+
+
+def tables(frame, folder):
+    """The trials as tables of several packages, in memory and not."""
+    table = pa.Table.from_pandas(frame)
+    path = folder / "table.parquet"
+    frame.to_parquet(path, row_group_size=1000)
+    return {
+        "pandas": frame,
+        "arrow": table,
+        "arrow batches": pa.Table.from_batches(table.to_batches(700)),
+        "arrow reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(700)),
+        "arrow dataset": ds.dataset(path),
+        "polars": pl.from_arrow(table),
+        "polars lazy": pl.scan_parquet(path),
+        "duckdb": duckdb.sql(f"select * from '{path}'"),
+        "dask": dd.from_pandas(frame, npartitions=5),
+    }
+
+
+def same(found, expected):
+    xr_same = found.drop_vars(BY).equals(expected.drop_vars(BY))
+    labels = [[str(x) for x in table[name].values] for table in (found, expected) for name in BY]
+    assert xr_same
+    assert labels[:2] == labels[2:]
+    assert [(n.code, n.cells) for n in notices(found)] == [
+        (n.code, n.cells) for n in notices(expected)
+    ]
+    for name in ("rows_dropped", "labels", "ratings_rule", "same_items"):
+        assert found.attrs.get(name) == expected.attrs.get(name), name
+
+
+KINDS = [
+    *("arrow", "arrow batches", "arrow reader", "arrow dataset", "polars", "polars lazy"),
+    *("duckdb", "dask"),
+]
+FILES = ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz", "folder", "pattern", "hive", "list"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_every_package_are_counted_alike(trials, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(sources, "BATCH", 500)
+    given = tables(trials, tmp_path)[kind]
+    same(
+        count_trials(given, by=BY, confidence="rating"),
+        count_trials(trials, by=BY, confidence="rating"),
+    )
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_files_of_every_kind_are_counted_alike(trials, tmp_path, request, kind, size):
+    if size == "large":
+        request.getfixturevalue("in_pieces")
+    given = files(trials, tmp_path)[kind]
+    same(
+        count_trials(given, by=BY, confidence="rating"),
+        count_trials(trials, by=BY, confidence="rating"),
+    )
+    expected = count_correct(trials, by=BY, confidence="rating")
+    same(count_correct(given, by=BY, confidence="rating"), expected)
+
+
+@pytest.mark.parametrize("within", [(), "model", ["model", "set"]])
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars lazy", "duckdb", "dask", *FILES])
+@pytest.mark.usefixtures("in_pieces")
+def test_quantiles_in_two_passes_are_those_of_all_values(trials, tmp_path, kind, within):
+    given = (tables if kind in (*KINDS, "pandas") else files)(trials, tmp_path)[kind]
+    groups = (
+        trials.groupby([within] if isinstance(within, str) else list(within)).ngroup()
+        if (within)
+        else None
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rated = trials.assign(confidence=bin_confidence(trials["confidence"], 5, within=groups))
+        expected = count_trials(rated, by=BY)
+        found = count_trials(given, by=BY, quantiles=5, quantiles_within=within)
+    np.testing.assert_array_equal(found, expected)
+    assert found.attrs["rows_dropped"] == expected.attrs["rows_dropped"]
+    assert found.attrs["ratings_rule"] == "K = 5, quantiles of column 'confidence'"
+
+
+def test_quantiles_of_hard_numbers_are_exact():
+    rng = np.random.default_rng(2)
+    values = np.concatenate(
+        [rng.normal(size=500) * 10.0 ** rng.integers(-300, 300, 500), np.repeat([0.3, -7], 90)]
+    )
+    values = np.concatenate([values, np.nextafter(0.3, [0, 1]), [-0.0, 0.0, 5e-324, 1.7e308]])
+    frame = pd.DataFrame({"correct": rng.random(len(values)) < 0.7, "confidence": values})
+    for number in (2, 3, 50):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rated = frame.assign(confidence=bin_confidence(frame["confidence"], number))
+            found = count_correct(pa.Table.from_pandas(frame), quantiles=number)
+        np.testing.assert_array_equal(found, count_correct(rated, ratings=found.sizes["rating"]))
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_rows_may_stand_for_many_trials(trials, tmp_path):
+    complete = trials.dropna(subset=["rating"])
+    columns = [*BY, "stimulus", "response", "rating"]
+    weighted = complete.groupby(columns).size().rename("n").reset_index()
+    zero = weighted.iloc[:1].assign(n=0, model="never")
+    weighted = pd.concat([weighted, zero])
+    weighted.to_csv(tmp_path / "weighted.csv", index=False)
+    expected = count_trials(complete[columns], by=BY, confidence="rating")
+    for given in (weighted, pl.from_pandas(weighted), tmp_path / "weighted.csv"):
+        same(count_trials(given, by=BY, confidence="rating", n="n"), expected)
+    rated = bin_confidence(complete["confidence"].fillna(0.5), 4)
+    values = complete.assign(confidence=complete["confidence"].fillna(0.5))
+    by_value = values.groupby(["model", "correct", "confidence"]).size().rename("n").reset_index()
+    np.testing.assert_array_equal(
+        count_correct(by_value, by="model", quantiles=4, n="n"),
+        count_correct(values.assign(confidence=rated), by="model"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [([1, 0.5], "0.5"), ([1, -1], "-1"), (["a", "b"], "'a'"), ([True, True], "booleans")],
+)
+def test_weights_are_whole_numbers(weights, says):
+    frame = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2], "n": weights})
+    with pytest.raises(InputError, match="n column 'n'") as error:
+        count_correct(frame, n="n")
+    assert says in str(error.value)
+    with pytest.raises(InputError, match="weights that are all 0"):
+        count_correct(frame.assign(n=0), n="n")
+
+
+def test_dask_counts_on_its_cluster(trials):
+    given = dd.from_pandas(trials, npartitions=4)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        cluster.get_client() as client,
+    ):
+        found = count_trials(given, by=BY, quantiles=4, quantiles_within="model")
+        done = client.run(lambda dask_worker: dask_worker.state.executed_count)
+    # Two passes over four partitions.
+    assert sum(done.values()) >= 8
+    same(found, count_trials(trials, by=BY, quantiles=4, quantiles_within="model"))
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_measures_of_trials_take_any_table(trials, tmp_path):
+    path = files(trials, tmp_path)["t.parquet"]
+    table = pa.Table.from_pandas(trials)
+    for given in (path, table, pl.from_arrow(table).lazy()):
+        found, expected = (measure_trials(x, by=BY) for x in (given, trials))
+        np.testing.assert_array_equal(found["auroc2"], expected["auroc2"])
+        drawn = resample_trials(given, by="model", n=20, seed=1)
+        again = resample_trials(trials, by="model", n=20, seed=1)
+        np.testing.assert_array_equal(drawn["auroc2"], again["auroc2"])
+        ece = calibration(given, by="model", correct="correct")["ece"]
+        np.testing.assert_array_equal(ece, calibration(trials, by="model")["ece"])
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_names_of_columns_may_be_changed(trials, tmp_path):
+    path = files(trials, tmp_path)["t.csv"]
+    found = count_trials(path, by={"subject": "model"}, confidence="rating")
+    expected = count_trials(trials, by={"subject": "model"}, confidence="rating")
+    assert found.drop_vars("subject").equals(expected.drop_vars("subject"))
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_correctness_as_the_stimulus_is_refused_in_pieces_too(trials, tmp_path):
+    coded = trials.assign(stimulus=np.where(trials["correct"], "yes", "no"))
+    coded["response"] = np.random.default_rng(1).choice(["yes", "no"], N)
+    coded.to_parquet(tmp_path / "coded.parquet")
+    with pytest.raises(InputError, match="which goes with 'correct' in every row"):
+        count_trials(tmp_path / "coded.parquet", confidence="rating")
+    with pytest.raises(InputError, match="named like correctness"):
+        count_trials(tmp_path / "coded.parquet", stimulus="correct", confidence="rating")
+
+
+def test_confidence_that_is_no_rating_is_refused_in_pieces(trials, monkeypatch):
+    table = pa.Table.from_pandas(trials.assign(confidence=np.random.default_rng(1).random(N)))
+    with pytest.raises(InputError, match="quantiles=4"):
+        count_trials(table, by=BY)
+    monkeypatch.setattr(queries, "MOST_ROWS", 1000)
+    monkeypatch.setattr(sources, "BATCH", 100)
+    with pytest.raises(InputError, match=r"over 1,000 different rows.*quantiles=4"):
+        count_trials(table, by=BY)
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_header_among_the_rows_is_refused(trials, tmp_path):
+    path = files(trials, tmp_path)["t.csv"]
+    path.write_bytes(path.read_bytes() * 2)
+    with pytest.raises(InputError, match="its header again"):
+        count_trials(path, by=BY, confidence="rating")
+
+
+def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tmp_path, request):
+    parts = files(trials, tmp_path)["folder"]
+    trials.drop(columns="rating").to_csv(parts / "part-9.csv", index=False)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"part-9.csv: got no column 'rating'"):
+            count_trials(parts, by=BY, confidence="rating")
+        request.getfixturevalue("in_pieces")
+    trials.to_parquet(parts / "more.parquet")
+    with pytest.raises(InputError, match=r"files ending in \.csv, \.parquet"):
+        scan_table(parts)
+    with pytest.raises(InputError, match="no table there"):
+        scan_table(f"{parts}/*.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", b"correct,confidence\n1,2\n1,2,3\n", "cannot be read"),
+        ("a.csv", b"correct,confidence\n1,2\0\n", "NUL"),
+        ("a.csv", b"correct,confidence\n1,\xff\n", "UTF-?8"),
+        ("a.csv", b"correct;confidence\n1;2\n", "semicolons"),
+        ("a.csv", b"correct,correct\n1,2\n", "twice"),
+        ("a.csv", b"correct,confidence\n", "no rows"),
+        ("a.csv.gz", gzip.compress(b"correct,confidence\n1,2\n")[:-9], "cannot be read"),
+        ("a.jsonl", b'{"correct": 1, "confidence": 2}\n{"correct": 1', "no JSON"),
+        ("a.jsonl", b'{"correct": 1, "confidence": 2}\n[1]\n', "a JSON object"),
+        ("a.parquet", b"PAR1 no Parquet PAR1", "cannot be read"),
+    ],
+)
+@pytest.mark.usefixtures("in_pieces")
+def test_damaged_files_are_refused_in_pieces(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        count_correct(tmp_path / name)
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_small_packed_files_cannot_fill_memory(tmp_path):
+    rows = b"correct,confidence\n" + b"1,1\n" * 8_000_000
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(rows))
+    with pytest.raises(InputError, match="limit 'ratio'"):
+        count_correct(tmp_path / "a.csv.gz")
+    found = count_correct(scan_table(tmp_path / "a.csv.gz", limits={"ratio": 10_000}))
+    assert int(found.sum()) == 8_000_000
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_json_that_arrow_cannot_read_is_read_by_python(tmp_path):
+    lines = [
+        '{"correct": true, "confidence": 1, "score": NaN, "day": "2024-01-01"}',
+        '{"correct": false, "confidence": 2, "day": "2024-01-02", "more": {"x": [1]}}',
+        '{"correct": true, "confidence": 2, "day": "2024-01-01"}',
+    ]
+    path = tmp_path / "a.jsonl"
+    for chosen in (lines, lines[1:]):
+        path.write_text("\n".join(chosen))
+        found = count_correct(path, by="day")
+        assert int(found.sum()) == len(chosen)
+        assert set(found["day"].values) == {"2024-01-01", "2024-01-02"}
+
+
+def test_tables_that_are_none_or_have_lists_are_refused(trials):
+    for given in ([1, 2], {"correct": [1]}, 3, None, []):
+        with pytest.raises(InputError, match="allowed is a DataFrame of pandas, Polars or Dask"):
+            rows_of(given)
+    nested = pa.table({"correct": [[True], [False]], "confidence": [1, 2]})
+    with pytest.raises(InputError, match="one text or number per value"):
+        count_correct(nested)
+    with pytest.raises(InputError, match="no rows"):
+        count_correct(pl.from_pandas(trials.head(0)), confidence="rating")
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([1])], ["correct", "correct"])
+    with pytest.raises(InputError, match="more than once"):
+        count_correct(twice)
+
+
+def test_a_category_keeps_its_order_and_text_is_sorted_by_its_numbers(trials):
+    ordered = trials.assign(set=pd.Categorical(trials["set"], ["10", "2"], ordered=True))
+    assert count_trials(ordered, by="set", confidence="rating")["set"].values.tolist() == [
+        "10",
+        "2",
+    ]
+    table = pa.Table.from_pandas(trials)
+    assert count_trials(table, by="set", confidence="rating")["set"].values.tolist() == ["2", "10"]
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_what_is_scanned_is_what_is_read(trials, tmp_path):
+    for name in ("t.csv", "t.parquet", "t.jsonl"):
+        path = files(trials, tmp_path / name)[name] if (tmp_path / name).mkdir() is None else None
+        frame = scan_table(path, text=["model"]).frame(["model", "rating", "confidence"])
+        expected = read_table(path, text=["model"])[["model", "rating", "confidence"]]
+        pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
