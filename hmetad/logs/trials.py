@@ -13,8 +13,10 @@ import pandas as pd
 
 from hmetad.counts.correctness import as_correct
 from hmetad.errors import InputError
+from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
+from hmetad.notice import Notice
 
 __all__ = [
     "Trial",
@@ -169,6 +171,8 @@ class TrialCollector:
     ----------
     duplicates : int
         Samples that the reader left out as copies; it counts them here.
+    notices : list of Notice
+        What the reader has to say of the log as a whole.
 
     Examples
     --------
@@ -182,6 +186,7 @@ class TrialCollector:
 
     def __init__(self) -> None:
         self.duplicates = 0
+        self.notices: list[Notice] = []
         self._rows = 0
         self._columns: dict[str, list[Any]] = {}
         self._statements: dict[int, Statement] = {}
@@ -223,7 +228,7 @@ class TrialCollector:
         -------
         DataFrame
             One row per trial. Attrs: those of `record`, ``duplicates``, ``rejected`` (values left
-            missing, per reason), and ``scale`` and ``examples`` where confidence was stated;
+            missing, per reason), ``notices`` (JSON) if there are any, and ``scale`` and ``examples`` where confidence was stated;
             ``rejected`` has "confidence: ..." for the reasons of these.
         """
         frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
@@ -236,7 +241,8 @@ class TrialCollector:
             frame["confidence"] = confidence
             rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
             attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
-        frame.attrs = dict({**attrs, "rejected": dict(rejected)}.items())
+            self.notices += frame_notices(stated)
+        frame.attrs = add_notices({**attrs, "rejected": dict(rejected)}, self.notices)
         return frame
 
 
