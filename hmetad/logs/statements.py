@@ -16,7 +16,15 @@ from hmetad.errors import InputError
 from hmetad.logs.objects import json_objects, values_under
 from hmetad.logs.phrases import LEVEL, find_phrases, without_hedge
 
-__all__ = ["Statement", "Wording", "agree_on", "as_number", "read_statement", "stated_wording"]
+__all__ = [
+    "Statement",
+    "Wording",
+    "agree_on",
+    "as_number",
+    "compile_pattern",
+    "read_statement",
+    "stated_wording",
+]
 
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
@@ -221,19 +229,19 @@ def agree_on(statements: Sequence[Statement], otherwise: str) -> Statement:
     return first if len(meant) == 1 else unread_statement(first.said, otherwise)
 
 
-def compile_pattern(pattern: str | None) -> re.Pattern[str] | None:
+def compile_pattern(pattern: str | None, argument: str = "pattern") -> re.Pattern[str] | None:
     """Regular expression with one group."""
     if pattern is None:
         return None
     allowed = r"a regular expression with one group, such as r'Confidence: ([0-9]+%)'"
     if not isinstance(pattern, str):
-        raise InputError("pattern", repr(pattern), allowed)
+        raise InputError(argument, repr(pattern), allowed)
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise InputError("pattern", f"{pattern!r} ({error})", allowed) from error
+        raise InputError(argument, f"{pattern!r} ({error})", allowed) from error
     if expression.groups != 1:
-        raise InputError("pattern", f"{pattern!r} with {expression.groups} groups", allowed)
+        raise InputError(argument, f"{pattern!r} with {expression.groups} groups", allowed)
     return expression
 
 

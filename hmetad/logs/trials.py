@@ -16,12 +16,13 @@ from hmetad.errors import InputError
 from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
-from hmetad.notice import Notice
+from hmetad.notice import Notice, notice_of
 
 __all__ = [
     "Trial",
     "TrialCollector",
     "check_threshold",
+    "choice_notices",
     "clip_text",
     "safe_text",
     "sample_name",
@@ -214,6 +215,21 @@ class TrialCollector:
             self._rejected.update(trial.reasons)
         self._rows += 1
 
+    def values(self, name: str) -> Sequence[Any]:
+        """Values of a column so far.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        sequence
+            Empty before the first row.
+        """
+        return self._columns.get(name, ())
+
     def frame(self, *, scale: Scale | None = None, **record: Any) -> pd.DataFrame:
         """Trials as a table.
 
@@ -228,8 +244,9 @@ class TrialCollector:
         -------
         DataFrame
             One row per trial. Attrs: those of `record`, ``duplicates``, ``rejected`` (values left
-            missing, per reason), ``notices`` (JSON) if there are any, and ``scale`` and ``examples`` where confidence was stated;
-            ``rejected`` has "confidence: ..." for the reasons of these.
+            missing, per reason), ``notices`` (JSON) if there are any, and ``scale`` and
+            ``examples`` where confidence was stated; ``rejected`` has "confidence: ..." for the
+            reasons of these.
         """
         frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
         rejected = Counter(self._rejected)
@@ -244,6 +261,24 @@ class TrialCollector:
             self.notices += frame_notices(stated)
         frame.attrs = add_notices({**attrs, "rejected": dict(rejected)}, self.notices)
         return frame
+
+
+def choice_notices(trials: TrialCollector) -> list[Notice]:
+    """Notice that confidence is that of the choice, where it was read from two options' odds.
+
+    Of more than two options `option_pairs` says it.
+
+    Examples
+    --------
+    >>> trials = TrialCollector()
+    >>> values = {"confidence": 0.8, "option_probabilities": [0.8, 0.2]}
+    >>> trials.add({"item": "a"}, Trial(values))
+    >>> [notice.code for notice in choice_notices(trials)]
+    ['confidence-of-the-choice']
+    """
+    options = trials.values("option_probabilities")
+    has_options = any(one is not None and len(one) == 2 for one in options)
+    return [notice_of("confidence-of-the-choice")] if has_options else []
 
 
 def column(values: Sequence[Any]) -> pd.Series:
