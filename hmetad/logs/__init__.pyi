@@ -1,5 +1,6 @@
 """Evaluation logs and tables → trials."""
 
+from hmetad.logs.agreement import agreement as agreement
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lm_eval import read_lm_eval as read_lm_eval
 from hmetad.logs.matlab import read_matlab as read_matlab

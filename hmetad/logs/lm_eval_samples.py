@@ -189,7 +189,7 @@ def response_trial(sample: dict[str, Any], place: str, file: SampleFile, choices
 
 
 def repeated_answers(resps: Any, pattern: re.Pattern[str] | None) -> list[str | None] | None:
-    """Answers of several responses to one prompt, None for one without any; None of one response."""
+    """Answers of several responses, None for one without an answer; None where there is one."""
     responses = flat_responses(resps)
     if len(responses) < 2:
         return None

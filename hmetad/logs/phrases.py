@@ -50,7 +50,8 @@ LINK = (
 NUMBERS = re.compile(
     "|".join(
         [
-            rf"{NO_DENIAL}(?P<before>{SCALED}){GAP}-?{AROUND}[ \t]{{0,3}}(?:{SURE}|{NOUN}{NO_LABEL})\b{OTHER}",
+            rf"{NO_DENIAL}(?P<before>{SCALED}){GAP}-?{AROUND}[ \t]{{0,3}}"
+            rf"(?:{SURE}|{NOUN}{NO_LABEL})\b{OTHER}",
             rf"\b{NOUN}\b{OTHER}{LINK}(?P<scaled>{SCALED})",
             rf"\b{NOUN}\b{OTHER}{LINK}(?P<bare>{BARE})",
             rf"{NO_DENIAL}\b{SURE}\b{GAP}(?::|at|\(){GAP}{HEDGE}(?P<after>{SCALED})",

@@ -5,7 +5,7 @@ Values as logs write them → right or wrong, safe text, columns, a DataFrame wi
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,7 +250,7 @@ class TrialCollector:
         """
         frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
         rejected = Counter(self._rejected)
-        attrs = {**record, "duplicates": self.duplicates}
+        attrs: dict[Hashable | None, Any] = {**record, "duplicates": self.duplicates}
         if self._statements:
             stated = statement_frame(list(self._statements.values()), scale=scale)
             confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
@@ -259,7 +259,7 @@ class TrialCollector:
             rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
             attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
             self.notices += frame_notices(stated)
-        frame.attrs = add_notices({**attrs, "rejected": dict(rejected)}, self.notices)
+        frame.attrs = add_notices(attrs | {"rejected": dict(rejected)}, self.notices)
         return frame
 
 
