@@ -1,7 +1,7 @@
 """How often a model gives the same answer again: confidence without log-probabilities.
 
 Trials with several answers to each item → DataFrame, one row per item, with the share that agrees.
-Source: self-consistency, as in Wang et al. (2023); the share as confidence, as in Xiong et al. (2024).
+Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et al. (2024).
 """
 
 from collections import Counter

@@ -21,6 +21,7 @@ from hmetad.notice import Notice, notice_of
 __all__ = [
     "Trial",
     "TrialCollector",
+    "as_dict",
     "check_threshold",
     "choice_notices",
     "clip_text",
@@ -146,6 +147,17 @@ def clip_text(value: Any, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def as_dict(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one.
+
+    Examples
+    --------
+    >>> as_dict({"a": 1}), as_dict([1])
+    ({'a': 1}, {})
+    """
+    return value if isinstance(value, dict) else {}
+
+
 class Trial(NamedTuple):
     """What a reader keeps of one sample.
 
@@ -250,7 +262,8 @@ class TrialCollector:
         """
         frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
         rejected = Counter(self._rejected)
-        attrs: dict[Hashable | None, Any] = {**record, "duplicates": self.duplicates}
+        attrs: dict[Hashable | None, Any] = {"duplicates": self.duplicates}
+        attrs.update(record.items())
         if self._statements:
             stated = statement_frame(list(self._statements.values()), scale=scale)
             confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
