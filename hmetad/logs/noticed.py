@@ -9,13 +9,16 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from hmetad.arguments import check_inputs
+from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_attrs, notices
 
 __all__ = ["add_notices", "frame_notices"]
 
 
+@check_inputs(skip=("trials",))
 def frame_notices(trials: pd.DataFrame) -> list[Notice]:
-    """Notices that a table of trials carries.
+    """Notices that a table of trials carries in its attrs.
 
     Parameters
     ----------
@@ -27,11 +30,18 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     list of Notice
         Empty where there are none.
 
+    Raises
+    ------
+    InputError
+        If it is no DataFrame, or has notices that hmetad did not write.
+
     Examples
     --------
     >>> frame_notices(pd.DataFrame())
     []
     """
+    if not isinstance(trials, pd.DataFrame):
+        raise InputError("trials", type(trials).__name__, "a DataFrame of trials")
     said = trials.attrs.get("notices")
     return [] if said is None else notices(xr.Dataset(attrs={"notices": said}))
 

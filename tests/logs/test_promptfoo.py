@@ -1,7 +1,7 @@
 """Results of promptfoo are read.
 
-The file in data/promptfoo was written by promptfoo 0.121.20 (`promptfoo eval --repeat 2 -o out.json`)
-with a provider of fixed answers.
+The file in data/promptfoo was written by promptfoo 0.121.20 with a provider of fixed answers:
+`promptfoo eval --repeat 2 -o out.json`.
 """
 
 import json

@@ -23,7 +23,7 @@ def test_every_reader_takes_a_path_limits_and_how_confidence_is_stated():
         assert set(reader.options) >= ({"limits"} if kind == "matlab" else EVERYWHERE), kind
         assert "path" not in reader.options
         assert reader.title
-        assert reader.files
+        assert reader.files or reader.opening
         assert reader.function in hmetad.logs.__all__
 
 
@@ -37,7 +37,7 @@ def test_unknown_kinds_and_options_are_refused(tmp_path):
         read_log("lmeval", tmp_path)
     with pytest.raises(InputError, match="Did you mean 'metric'"):
         read_log("lm-eval", tmp_path, metrics="acc")
-    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'field', 'keep'"
+    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'delimiter', 'field'"
     with pytest.raises(InputError, match=said):
         read_log("table", tmp_path / "t.csv", runs="all")
 
