@@ -25,7 +25,7 @@ from hmetad.commands.arguments import (
 )
 from hmetad.commands.counting import chosen_limits, quantile_ratings
 from hmetad.commands.options import AsJson, Limit, PrintAs
-from hmetad.commands.reshaping import reshaped_trials
+from hmetad.commands.reshaping import Judged, Orders, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
@@ -61,8 +61,8 @@ def import_log(
         list[str],
         typer.Argument(
             metavar="LOG",
-            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of tables, or "
-            "a data set's name. Without KIND the name of the file says it.",
+            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
+            "tables, or a data set's name. Without KIND the name of the file says it.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],
@@ -129,14 +129,14 @@ def import_log(
         ),
     ] = None,
     option_pairs: Annotated[
-        str | None,
+        Orders | None,
         typer.Option(
             metavar="ORDERS",
             help="Multiple choice: the right option against each wrong one, both or listed.",
         ),
     ] = None,
     agreement: Annotated[
-        str | None,
+        Judged | None,
         typer.Option(
             metavar="ANSWER",
             help="Confidence as the share of answers to an item that agree with its modal or "

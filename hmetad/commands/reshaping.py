@@ -3,7 +3,7 @@
 Trials of a log → pairs of options, or one row per item with the agreement of its answers.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import hmetad
 from hmetad.errors import InputError
@@ -11,24 +11,33 @@ from hmetad.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["reshaped_trials"]
+__all__ = ["Judged", "Orders", "reshaped_trials"]
 
 # Columns that tell apart whose answers to which questions they are.
 GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "repeat", "epoch")
 
+# What arguments are called on the command line.
+TYPED = {"answer": "--agreement", "trials": "--agreement"}
+
+Orders = Literal["both", "listed"]
+Judged = Literal["modal", "graded"]
+
 
 def reshaped_trials(
-    trials: "pd.DataFrame", option_pairs: str | None, agreement: str | None
+    trials: "pd.DataFrame", option_pairs: Orders | None, agreement: Judged | None
 ) -> "pd.DataFrame":
-    """Trials as they were read, or as one of the two options asks; the record of the log is kept."""
+    """Trials as they were read, or as one of the two options asks; the log's record is kept."""
     if option_pairs is not None and agreement is not None:
         got = "--option-pairs beside it"
         raise InputError("--agreement", got, "one of the two")
-    if option_pairs is None and agreement is None:
-        return trials
     before = dict(trials.attrs)
     try:
-        made = made_pairs(trials, option_pairs) if option_pairs else agreed(trials, agreement)
+        if option_pairs is not None:
+            made = made_pairs(trials, option_pairs)
+        elif agreement is not None:
+            made = hmetad.logs.agreement(trials, of=agreement)
+        else:
+            return trials
     except InputError as error:
         name = TYPED.get(error.argument, error.argument)
         raise InputError(name, error.got, error.allowed, error.next_step) from error
@@ -37,11 +46,7 @@ def reshaped_trials(
     return made
 
 
-# What arguments are called on the command line.
-TYPED = {"orders": "--option-pairs", "of": "--agreement", "probabilities": "--option-pairs"}
-
-
-def made_pairs(trials: "pd.DataFrame", orders: str) -> "pd.DataFrame":
+def made_pairs(trials: "pd.DataFrame", orders: Orders) -> "pd.DataFrame":
     """Right option against each wrong one, with what tells answers apart."""
     if "option_probabilities" not in trials or not trials["option_probabilities"].notna().any():
         got = "no probabilities of options"
@@ -50,8 +55,3 @@ def made_pairs(trials: "pd.DataFrame", orders: str) -> "pd.DataFrame":
     item = "item" if "item" in trials else None
     by = [name for name in GROUPS if name in trials]
     return hmetad.logs.option_pairs(trials, item=item, by=by, orders=orders)
-
-
-def agreed(trials: "pd.DataFrame", of: str | None) -> "pd.DataFrame":
-    """One row per item, with the share of its answers that agree."""
-    return hmetad.logs.agreement(trials, of=of)

@@ -1,6 +1,5 @@
 """Evaluation logs and tables → trials."""
 
-from hmetad.logs.agreement import agreement as agreement
 from hmetad.logs.helm import read_helm as read_helm
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lighteval import read_lighteval as read_lighteval
@@ -11,6 +10,7 @@ from hmetad.logs.pairs import count_pairs as count_pairs
 from hmetad.logs.pairs import option_pairs as option_pairs
 from hmetad.logs.promptfoo import read_promptfoo as read_promptfoo
 from hmetad.logs.readers import read_log as read_log
+from hmetad.logs.repeats import agreement as agreement
 from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.tables import read_table as read_table
 from hmetad.logs.wide import long_table as long_table

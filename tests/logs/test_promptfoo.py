@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.logs.agreement import agreement
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.promptfoo import read_promptfoo
 from hmetad.logs.readers import read_log
+from hmetad.logs.repeats import agreement
 
 LOGS = Path(__file__).parent / "data" / "promptfoo"
 

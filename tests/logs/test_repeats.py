@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import beta
 
 from hmetad.errors import InputError
-from hmetad.logs.agreement import agreement
 from hmetad.logs.noticed import frame_notices
 from hmetad.logs.readers import read_log
+from hmetad.logs.repeats import agreement
 
 LOGS = Path(__file__).parent / "data"
 
