@@ -29,7 +29,7 @@ Judged = Literal["modal", "graded"]
 # What readers call the parts of a trial, in the order in which they are looked for.
 LISTS = "answers"
 ANSWERS = (LISTS, "answer", "chosen", "response")
-GROUPS = ("task", "model", "prompt", "filter")
+GROUPS = ("task", "model", "prompt", "filter", "perturbation")
 FEWEST = 2
 OWN = ("item", "target", "answer", "correct", "confidence", "confidence_se", "samples")
 
@@ -66,7 +66,7 @@ def agreement(
         Column that names the item.
     by : str or sequence of str, optional
         Grouping columns: answers are compared within them. By default those of "task", "model",
-        "prompt" and "filter" that are there.
+        "prompt", "filter" and "perturbation" that are there.
     correct : str, optional
         Column that says whether an answer is right; of lists, whether the first of them is.
     of : {"modal", "graded"}, optional
