@@ -20,6 +20,7 @@ __all__ = [
     "columns_of",
     "given_options",
     "parse_by",
+    "parse_choices",
     "parse_correction",
     "parse_formulas",
     "parse_grades",
@@ -138,11 +139,18 @@ def parse_grades(given: list[str] | None) -> dict[str, bool] | None:
     pairs = parse_pairs("--grades", given)
     if pairs is None:
         return None
-    meaning = {"true": True, "false": False}
+    meaning = {"true": True, "false": False, "right": True, "wrong": False}
+    meaning |= {"correct": True, "incorrect": False}
     for name, value in pairs.items():
         if value.lower() not in meaning:
-            raise InputError("--grades", f"{name}={value}", "true or false for each grade")
+            step = "Write --grades yes=true,no=false."
+            raise InputError("--grades", f"{name}={value}", "true or false for each grade", step)
     return {name: meaning[value.lower()] for name, value in pairs.items()}
+
+
+def parse_choices(option: str, given: str | None) -> str | dict[str, str] | None:
+    """One choice for all tasks, or one for each: ``gsm8k=strict-match,arc=none``."""
+    return parse_pairs(option, [given]) if given and "=" in given else given
 
 
 def parse_scale(scale: str | None) -> Any:

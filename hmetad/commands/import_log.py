@@ -14,6 +14,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.arguments import (
     given_options,
+    parse_choices,
     parse_grades,
     parse_pairs,
     parse_scale,
@@ -24,6 +25,7 @@ from hmetad.commands.arguments import (
 )
 from hmetad.commands.counting import chosen_limits, quantile_ratings
 from hmetad.commands.options import AsJson, Limit, PrintAs
+from hmetad.commands.reshaping import Judged, Orders, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
@@ -40,10 +42,13 @@ hmetad import lm-eval results/ -o trials.csv --ratings 4
 hmetad import inspect logs/ -o trials.csv --field confidence
 hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
 hmetad import run.eval -o trials.csv
+hmetad import helm runs/ -o pairs.csv --option-pairs both
+hmetad import inspect epochs/ -o trials.csv --agreement modal
+hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
 hmetad import dataset michael2026 -o trials.csv
 """
 KINDS = (*READERS, "dataset")
-REMARKS = ("rejected", "duplicates", "unfinished", "examples")
+REMARKS = ("filters", "delimiter", "rejected", "duplicates", "unfinished", "examples")
 # Options of `read_log` that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit"}
 # A table that has neither may be the log of another tool.
@@ -56,8 +61,8 @@ def import_log(
         list[str],
         typer.Argument(
             metavar="LOG",
-            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, or a data set's "
-            "name. Without KIND the name of the file says it.",
+            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
+            "tables, or a data set's name. Without KIND the name of the file says it.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],
@@ -69,29 +74,39 @@ def import_log(
         None
     ),
     runs: Annotated[
-        str | None, typer.Option(metavar="WHICH", help="lm-eval: latest or all.")
+        str | None, typer.Option(metavar="WHICH", help="Runs of a task: latest or all.")
     ] = None,
     answer_filter: Annotated[
-        str | None, typer.Option(metavar="NAME", help="lm-eval: filter of answers.")
+        str | None,
+        typer.Option(metavar="NAME", help="lm-eval: filter of answers, or task=filter for each."),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="lm-eval: metric that says what is right.")
+        str | None,
+        typer.Option(metavar="NAME", help="Metric that says what is right, or task=metric."),
     ] = None,
     normalise: Annotated[
         str | None,
-        typer.Option(metavar="HOW", help="lm-eval: none, characters or bytes of an option."),
+        typer.Option(metavar="HOW", help="none, characters or bytes of an option."),
+    ] = None,
+    answer_pattern: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Answer in each of several responses, as its group."),
     ] = None,
     scorer: Annotated[
         str | None, typer.Option(metavar="NAME", help="Inspect: scorer, or scorer/part.")
     ] = None,
     grades: Annotated[
         list[str] | None,
-        typer.Option(metavar="PAIRS", help="Inspect: what is right, P=false,N=false."),
+        typer.Option(
+            metavar="PAIRS", help="What is right, in Inspect and tables: P=false,yes=true."
+        ),
     ] = None,
     confidence_from: Annotated[
         str | None,
         typer.Option(
-            metavar="PLACE", help="Inspect: completion, score, metadata, store or logprobs."
+            metavar="PLACE",
+            help="Inspect: completion, score, metadata, store or logprobs; promptfoo: output, "
+            "scores, metadata, vars or logprobs.",
         ),
     ] = None,
     threshold: Annotated[
@@ -106,6 +121,27 @@ def import_log(
     ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMNS", help="Table: columns to keep.")
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN", help="Table: comma, semicolon, tab, bar or space; else it is found."
+        ),
+    ] = None,
+    option_pairs: Annotated[
+        Orders | None,
+        typer.Option(
+            metavar="ORDERS",
+            help="Multiple choice: the right option against each wrong one, both or listed.",
+        ),
+    ] = None,
+    agreement: Annotated[
+        Judged | None,
+        typer.Option(
+            metavar="ANSWER",
+            help="Confidence as the share of answers to an item that agree with its modal or "
+            "graded one.",
+        ),
     ] = None,
     field: Annotated[
         str | None, typer.Option(metavar="NAME", help="Field that states confidence.")
@@ -135,9 +171,10 @@ def import_log(
     options = given_options(
         task=task,
         runs=runs,
-        answer_filter=answer_filter,
-        metric=metric,
+        answer_filter=parse_choices("--answer-filter", answer_filter),
+        metric=parse_choices("--metric", metric),
         normalise=normalise,
+        answer_pattern=answer_pattern,
         scorer=scorer,
         grades=parse_grades(grades),
         source=confidence_from,
@@ -145,13 +182,15 @@ def import_log(
         columns=parse_pairs("--columns", columns),
         wide=parse_pairs("--wide", wide),
         keep=split(keep) or None,
+        delimiter=delimiter,
         field=field,
         pattern=pattern,
         words=parse_words(words),
         scale=parse_scale(scale),
         limits=chosen_limits(limit),
     )
-    trials = read_trials(kind, source, options)
+    trials = reshaped_trials(read_trials(kind, source, options), option_pairs, agreement)
+    notices = hmetad.logs.frame_notices(trials)
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
@@ -165,7 +204,8 @@ def import_log(
         remarks["absent"] = list(JUDGED)
     write_together({path: trials_csv(trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
-    give(Answer((listing,), more={"trials": len(trials), **remarks}), chosen, [path])
+    more = {"trials": len(trials), **remarks}
+    give(Answer((listing,), notices, more=more), chosen, [path])
 
 
 def kind_and_path(log: list[str]) -> tuple[str, Path]:

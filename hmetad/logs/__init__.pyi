@@ -1,11 +1,16 @@
 """Evaluation logs and tables → trials."""
 
+from hmetad.logs.helm import read_helm as read_helm
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
+from hmetad.logs.lighteval import read_lighteval as read_lighteval
 from hmetad.logs.lm_eval import read_lm_eval as read_lm_eval
 from hmetad.logs.matlab import read_matlab as read_matlab
+from hmetad.logs.noticed import frame_notices as frame_notices
 from hmetad.logs.pairs import count_pairs as count_pairs
 from hmetad.logs.pairs import option_pairs as option_pairs
+from hmetad.logs.promptfoo import read_promptfoo as read_promptfoo
 from hmetad.logs.readers import read_log as read_log
+from hmetad.logs.repeats import agreement as agreement
 from hmetad.logs.stated import parse_confidence as parse_confidence
 from hmetad.logs.wide import long_table as long_table
 from hmetad.logs.wide import read_trials as read_trials

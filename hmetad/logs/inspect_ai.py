@@ -16,7 +16,13 @@ from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, inspect_trial
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import stated_wording
-from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
+from hmetad.logs.trials import (
+    TrialCollector,
+    check_threshold,
+    choice_notices,
+    safe_text,
+    sample_name,
+)
 from hmetad.rows.limits import Limits, as_limits
 
 __all__ = ["read_inspect"]
@@ -120,6 +126,8 @@ def read_inspect(
         read_samples(file, log, choices, trials)
     if not files:
         raise InputError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
+    if choices.source == "logprobs":
+        trials.notices += choice_notices(trials)
     return trials.frame(scale=scale, files=files, unfinished=unfinished)
 
 

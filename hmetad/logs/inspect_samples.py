@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from hmetad.errors import InputError, nearest
 from hmetad.logs.options import option_probabilities
 from hmetad.logs.statements import Wording, as_number, read_statement
-from hmetad.logs.trials import Trial, clip_text, verdict
+from hmetad.logs.trials import Trial, as_dict, clip_text, verdict
 
 __all__ = ["Choices", "Source", "inspect_trial"]
 
@@ -185,11 +185,6 @@ def letter_log_probabilities(token: dict[str, Any], letters: str) -> list[float]
             is_log_probability = number <= LARGEST_LOG_PROBABILITY
             totals[text.strip()] += math.exp(number) if is_log_probability else math.nan
     return [-math.inf if total == 0 else math.log(total) for total in totals.values()]
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    """The value if it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 Path → the kind of log that it is. The command line reads this too, so nothing heavy is imported.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -16,7 +17,7 @@ from hmetad.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["READERS", "Reader", "known_kinds", "recognise_kind"]
+__all__ = ["READERS", "Reader", "files_of_kind", "known_kinds", "recognise_kind"]
 
 
 class Reader(NamedTuple):
@@ -32,12 +33,15 @@ class Reader(NamedTuple):
         Patterns of the names of its files.
     has_folders : bool, optional
         Whether a folder of such files is read too.
+    opening : str, optional
+        Regular expression of what a file .json begins with whose name does not say its kind.
     """
 
     title: str
     function: str
     files: tuple[str, ...]
     has_folders: bool = True
+    opening: str = ""
 
     @property
     def read(self) -> "Callable[..., pd.DataFrame]":
@@ -51,6 +55,10 @@ class Reader(NamedTuple):
         return tuple(signature(self.read).parameters)[1:]
 
 
+DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+# How much of a .json is read to see what it begins with.
+OPENING = 2000
+
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         "lm-eval": Reader(
@@ -62,7 +70,23 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "logs of Inspect, .eval or .json",
             "read_inspect",
             # Of JSON only the names that Inspect gives its logs; its lists of logs are JSON too.
-            ("*.eval", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*.json"),
+            ("*.eval", f"{DATE}T*.json"),
+        ),
+        "lighteval": Reader(
+            "details of lighteval (--save-details), .parquet",
+            "read_lighteval",
+            (f"details_*_{DATE}t*.parquet",),
+        ),
+        "helm": Reader(
+            "runs of HELM: a folder with scenario_state.json",
+            "read_helm",
+            ("scenario_state.json",),
+        ),
+        "promptfoo": Reader(
+            "results of promptfoo (promptfoo eval -o out.json)",
+            "read_promptfoo",
+            (),
+            opening=r'\s*\{\s*("evalId"\s*:\s*(null|"[^"]*")\s*,\s*)?"results"\s*:\s*\{\s*"version"',
         ),
         "matlab": Reader("Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",)),
         "table": Reader(
@@ -87,7 +111,7 @@ def known_kinds() -> str:
 
 
 def recognise_kind(path: Path) -> str:
-    """Kind of a log by the name of the file, or of the files in a folder.
+    """Kind of a log by the name of the file, or of the files in a folder; or by its beginning.
 
     Parameters
     ----------
@@ -114,11 +138,11 @@ def recognise_kind(path: Path) -> str:
     'lm-eval'
     """
     if path.is_dir():
-        kinds = {kind_of_name(file.name) for file in path.rglob("*") if file.is_file()}
+        kinds = {kind_of_file(file) for file in path.rglob("*") if file.is_file()}
         found = [kind for kind, one in READERS.items() if kind in kinds and one.has_folders]
         got = f"a folder with logs of {' and '.join(found)}" if found else "a folder without logs"
     elif path.is_file():
-        kind = kind_of_name(path.name)
+        kind = kind_of_file(path)
         found = [kind] if kind else []
         got = "a file whose name does not say what it is"
     else:
@@ -127,6 +151,60 @@ def recognise_kind(path: Path) -> str:
         step = "" if got == "no such file" else f"Name the kind. {known_kinds()}"
         raise InputError(str(path), got, "a log of one kind", step)
     return found[0]
+
+
+def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
+    """The file itself, or the files of a kind in a folder, sorted.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder with files at any depth.
+    kind : str
+        A name of ``READERS``.
+    allowed : str
+        What a file should be, for messages.
+
+    Returns
+    -------
+    list of Path
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "scenario_state.json").touch()
+    ...     [file.name for file in files_of_kind(Path(folder), "helm", "a run of HELM")]
+    ['scenario_state.json']
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise InputError(str(path), "no such file", f"{allowed}, or a folder of them")
+    files = sorted(f for f in path.rglob("*") if f.is_file() and kind_of_file(f) == kind)
+    if not files:
+        raise InputError(str(path), "a folder without logs", f"{allowed}, or a folder of them")
+    return files
+
+
+def kind_of_file(path: Path) -> str | None:
+    """Kind of a file by its name, or of a .json by what it begins with; else None."""
+    kind = kind_of_name(path.name)
+    if kind is not None or path.suffix.lower() != ".json":
+        return kind
+    try:
+        with path.open("rb") as file:
+            opening = file.read(OPENING).decode("utf-8-sig", "replace")
+    except OSError:
+        return None
+    openings = ((name, reader.opening) for name, reader in READERS.items() if reader.opening)
+    return next((name for name, pattern in openings if re.match(pattern, opening)), None)
 
 
 def kind_of_name(name: str) -> str | None:

@@ -6,7 +6,7 @@ Source: the layout of lm-evaluation-harness 0.4.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,17 +15,21 @@ import pandas as pd
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
+from hmetad.logs.lm_eval_filters import chosen_filter, filter_notices, filter_samples, of_task
 from hmetad.logs.lm_eval_samples import Choices, Normalise, sample_trial
 from hmetad.logs.stated import Scale
-from hmetad.logs.statements import stated_wording
-from hmetad.logs.trials import TrialCollector, check_threshold, safe_text, sample_name
+from hmetad.logs.statements import compile_pattern, stated_wording
+from hmetad.logs.trials import (
+    TrialCollector,
+    check_threshold,
+    choice_notices,
+    safe_text,
+    sample_name,
+)
 from hmetad.rows.limits import Limits, as_limits
-from hmetad.rows.lines import Line, json_lines
+from hmetad.rows.lines import Line
 
 __all__ = ["read_lm_eval"]
-
-REQUIRED = ("doc_id", "resps", "filtered_resps")
-LAYOUT = "a sample of lm-evaluation-harness 0.4, as --log_samples writes it"
 
 
 @check_inputs()
@@ -34,10 +38,11 @@ def read_lm_eval(
     *,
     task: str | None = None,
     runs: Runs | None = None,
-    answer_filter: str | None = None,
-    metric: str | None = None,
+    answer_filter: str | Mapping[str, str] | None = None,
+    metric: str | Mapping[str, str] | None = None,
     normalise: Normalise = "none",
     threshold: float | None = None,
+    answer_pattern: str | None = None,
     field: str | None = None,
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
@@ -54,15 +59,22 @@ def read_lm_eval(
         The one task to read. By default all of them.
     runs : {"latest", "all"}, optional
         Which runs to read of a task that a model did several times.
-    answer_filter : str, optional
-        The filter whose answers count ("strict-match"), where a task has several.
-    metric : str, optional
-        The metric that says right or wrong. By default acc, acc_norm or acc_bytes for multiple
-        choice, as `normalise` has it; else the one of exact_match and acc that is there.
+    answer_filter : str or mapping of str to str, optional
+        The filter whose answers count ("strict-match"), where a task has several; or one for each
+        task. By default the first in the log of each task, which a notice says. Of several files
+        those that have one filter only are read by it.
+    metric : str or mapping of str to str, optional
+        The metric that says right or wrong, or one for each task. By default acc, acc_norm or
+        acc_bytes for multiple choice, as `normalise` has it; else the one of exact_match and acc
+        that is there.
     normalise : {"none", "characters", "bytes"}, optional
         Length by which the log-likelihood of an option is divided, as for acc_norm or acc_bytes.
     threshold : float, optional
         Metric from which an answer is right. By default only 1 is right and 0 wrong.
+    answer_pattern : str, optional
+        Regular expression with one group: the answer in each of several responses to one prompt
+        (``repeats`` of a task), of which the last match counts. By default a whole response is an
+        answer.
     field, pattern, words, scale : optional
         Where the response to a generation task states its confidence, as in `parse_confidence`.
         Without any of them it is not looked for.
@@ -77,16 +89,18 @@ def read_lm_eval(
         ``doc_id``, ``repeat`` (1, 2, ... of a document within a run), ``item`` (hash of the
         document), ``chosen`` and ``target`` (number of the option from 0; text in generation
         tasks, cut after 1000 characters), ``correct``, ``confidence`` (probability) and
-        ``option_probabilities`` (list; None in generation tasks). Attrs, JSON-able: ``files``,
-        ``rejected`` (values left missing, per reason), ``duplicates`` (samples left out as exact
-        copies), ``normalise``, and ``scale`` and ``examples`` of stated confidence.
+        ``option_probabilities`` (list; None in generation tasks), and ``answers`` (list of the
+        answers of several responses to one prompt, for `agreement`; None of one). Attrs,
+        JSON-able: ``files``, ``filters`` (filter per task), ``rejected`` (values left missing, per
+        reason), ``duplicates`` (samples left out as exact copies), ``normalise``, ``notices``, and
+        ``scale`` and ``examples`` of stated confidence.
 
     Raises
     ------
     InputError
         If nothing is found to read; if a line is no sample, is cut off, belongs to another task, or
-        goes beyond a limit; if runs, filter or metric are several and none is chosen; if options
-        are unusable.
+        goes beyond a limit; if runs or metric are several and none is chosen; if options are
+        unusable.
 
     Notes
     -----
@@ -117,25 +131,43 @@ def read_lm_eval(
     check_threshold(threshold)
     is_stated = any(option is not None for option in (field, pattern, words, scale))
     wording = stated_wording(field=field, pattern=pattern, words=words)
-    choices = Choices(metric, normalise, threshold, wording if is_stated else None)
+    choices = Choices(None, normalise, threshold, wording if is_stated else None)
+    choices = choices._replace(answer=compile_pattern(answer_pattern, "answer_pattern"))
     files = sample_files(Path(path), task, runs, within)
+    check_tasks("answer_filter", answer_filter, files)
+    check_tasks("metric", metric, files)
     trials = TrialCollector()
+    filters: dict[str, dict[str, None]] = {}
     for file in files:
-        read_file(file, answer_filter, choices, trials, within)
-    names = [safe_text(file.path) for file in files]
-    return trials.frame(scale=scale, files=names, normalise=normalise)
+        used = chosen_filter(file, answer_filter, within, alone=len(files) == 1)
+        names = filters.setdefault(file.task, {used: None})
+        own = choices._replace(metric=of_task(metric, file.task))
+        read_file(file, filter_samples(file, used, names, within), own, trials)
+    trials.notices += filter_notices({t: [*names] for t, names in filters.items()}, answer_filter)
+    trials.notices += choice_notices(trials)
+    names_of_files = [safe_text(file.path) for file in files]
+    used_filters = {task: safe_text(next(iter(names))) for task, names in filters.items()}
+    return trials.frame(
+        scale=scale, files=names_of_files, filters=used_filters, normalise=normalise
+    )
+
+
+def check_tasks(
+    argument: str, choice: str | Mapping[str, str] | None, files: Sequence[SampleFile]
+) -> None:
+    """Refuse a choice for a task that is not read."""
+    tasks = {file.task for file in files}
+    for task in choice if isinstance(choice, Mapping) else ():
+        if task not in tasks:
+            raise InputError(argument, repr(task), "a task that is read", nearest(task, tasks))
 
 
 def read_file(
-    file: SampleFile,
-    answer_filter: str | None,
-    choices: Choices,
-    trials: TrialCollector,
-    limits: Limits,
+    file: SampleFile, samples: Iterable[Line], choices: Choices, trials: TrialCollector
 ) -> None:
     """Collect the samples of a file; copies are counted."""
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
-    for line in filter_samples(file, answer_filter, limits):
+    for line in samples:
         sample, place = line.record, line.place
         doc_id, item = document(sample, place)
         digest = hashlib.blake2b(line.content.strip(), digest_size=16).digest()
@@ -159,38 +191,6 @@ def read_file(
         trials.add(identity, sample_trial(sample, place, file, choices))
 
 
-def filter_samples(file: SampleFile, answer_filter: str | None, limits: Limits) -> Iterator[Line]:
-    """Samples of a file under the filter that counts."""
-    names: set[str] = set()
-    kept = 0
-    for line in json_lines(file.path, limits):
-        check_layout(line)
-        name = str(line.record.get("filter", ""))
-        names.add(name)
-        if answer_filter is None and len(names) > 1:
-            got = f"none, for samples filtered by {' and '.join(map(repr, sorted(names)))}"
-            allowed = "one of them, or a single task= to read"
-            raise InputError("answer_filter", f"{got} ({line.place})", allowed)
-        if answer_filter in (None, name):
-            kept += 1
-            yield line
-    if not names:
-        raise InputError(str(file.path), "an empty file", "at least one sample")
-    if not kept:
-        got = f"{answer_filter!r}, which {file.path} does not have"
-        raise InputError(
-            "answer_filter", got, "a filter of the log", nearest(f"{answer_filter}", names)
-        )
-
-
-def check_layout(line: Line) -> None:
-    """Refuse an object that is no sample of a known layout."""
-    absent = [name for name in REQUIRED if name not in line.record]
-    if absent:
-        step = "Logs of other tools are read as tables."
-        raise InputError(line.place, f"an object without {absent[0]!r}", LAYOUT, step)
-
-
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
     """Number of the document and a hash that tells documents apart across runs and models."""
     doc_id = sample_name(place, "doc_id", sample["doc_id"])
@@ -200,6 +200,6 @@ def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:
     try:
         text = json.dumps(sample.get("doc"), indent=2, ensure_ascii=False)
     except RecursionError as error:
-        raise InputError(place, "a document nested too deep", LAYOUT) from error
+        raise InputError(place, "a document nested too deep", "a sample") from error
     # The hash that newer versions write.
     return doc_id, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

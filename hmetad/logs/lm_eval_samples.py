@@ -6,6 +6,7 @@ Source: the layout and the rules of lm-evaluation-harness 0.4.
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -30,12 +31,13 @@ ELEMENTWISE |= {"uppercase", "remove_whitespace", "take_first"}
 
 
 class Choices(NamedTuple):
-    """What the caller chose: the metric, its threshold, the lengths, where confidence is stated."""
+    """What the caller chose: metric, lengths, threshold, where confidence and answers stand."""
 
     metric: str | None
     normalise: Normalise
     threshold: float | None
     wording: Wording | None
+    answer: re.Pattern[str] | None = None
 
 
 def sample_trial(sample: dict[str, Any], place: str, file: SampleFile, choices: Choices) -> Trial:
@@ -108,6 +110,7 @@ def kept_values(
     correct: bool | None,
     confidence: float = math.nan,
     probabilities: list[float] | None = None,
+    answers: list[str | None] | None = None,
 ) -> dict[str, Any]:
     """Values of a trial by column."""
     return {
@@ -116,6 +119,7 @@ def kept_values(
         "correct": correct,
         "confidence": confidence,
         "option_probabilities": probabilities,
+        "answers": answers,
     }
 
 
@@ -166,8 +170,8 @@ def response_trial(sample: dict[str, Any], place: str, file: SampleFile, choices
     if metric not in sample:
         raise no_metric(place, metric, sample)
     correct, unscored = verdict(sample[metric], choices.threshold)
-    answers = sample["filtered_resps"]
-    answer = answers[0] if len(answers) == 1 else answers
+    filtered = sample["filtered_resps"]
+    answer = filtered[0] if len(filtered) == 1 else filtered
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     chosen = clip_text(answer, LONGEST_ANSWER) if isinstance(answer, str) else None
@@ -179,8 +183,25 @@ def response_trial(sample: dict[str, Any], place: str, file: SampleFile, choices
         responses = responses_of(sample["resps"], str(sample.get("filter", "")), file.config)
         read = [read_statement(text, choices.wording) for text in responses or [None]]
         statement = agree_on(read, "several responses to one prompt")
-    values = kept_values(chosen, target, correct)
+    answers = repeated_answers(sample["resps"], choices.answer)
+    values = kept_values(chosen, target, correct, answers=answers)
     return Trial(values, statement, tuple(filter(None, (unscored, several))))
+
+
+def repeated_answers(resps: Any, pattern: re.Pattern[str] | None) -> list[str | None] | None:
+    """Answers of several responses, None for one without an answer; None where there is one."""
+    responses = flat_responses(resps)
+    if len(responses) < 2:
+        return None
+    return [answer_in(text, pattern) if isinstance(text, str) else None for text in responses]
+
+
+def answer_in(text: str, pattern: re.Pattern[str] | None) -> str | None:
+    """Last match of the caller's expression in a response, or all of it without one."""
+    if pattern is None:
+        return clip_text(text, LONGEST_ANSWER)
+    found = [match[1] for match in pattern.finditer(text) if match[1] is not None]
+    return clip_text(found[-1], LONGEST_ANSWER) if found else None
 
 
 def generation_metric(sample: dict[str, Any], place: str) -> str:
@@ -205,9 +226,14 @@ def no_metric(place: str, metric: str, sample: dict[str, Any]) -> InputError:
 
 def responses_of(resps: Any, used: str, config: dict[str, Any]) -> list[Any]:
     """Responses that may have been scored: the first alone where the filter took the first."""
-    flat = resps[0] if isinstance(resps, list) and len(resps) == 1 else resps
-    responses = flat if isinstance(flat, list) else [flat]
+    responses = flat_responses(resps)
     return responses[:1] if takes_first(used, config) else responses
+
+
+def flat_responses(resps: Any) -> list[Any]:
+    """Responses to one prompt, which newer logs put into a list of their own."""
+    flat = resps[0] if isinstance(resps, list) and len(resps) == 1 else resps
+    return flat if isinstance(flat, list) else [flat]
 
 
 def takes_first(used: str, config: dict[str, Any]) -> bool:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.checks import check_roles
+from hmetad.counts.checks import as_text, check_roles
 from hmetad.counts.names import column_names, named_rows
-from hmetad.counts.table import as_text, count_trials
+from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
+from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
@@ -33,6 +34,7 @@ type Ints = NDArray[np.int64]
 POSITIONS = ("A", "B")
 # Rows times options, which are held as numbers all at once.
 MOST_OPTIONS = 200_000_000
+SHARED = ("paired-options", "confidence-of-the-choice")
 OWN = ("item", "stimulus", "response", "confidence")
 
 
@@ -76,7 +78,8 @@ def option_pairs(
     DataFrame
         Columns of `by`, then ``item``, ``stimulus`` and ``response`` ("A" or "B": the place of the
         right option, and of the one chosen) and ``confidence`` (probability of ½ to 1, or rating
-        1..K). Attrs: ``orders``, and ``notices`` (JSON) of what was left out.
+        1..K). Attrs: ``orders``, and ``notices`` (JSON): what was left out, and the two warnings
+        that `count_pairs` gives to its table.
 
     Raises
     ------
@@ -126,7 +129,8 @@ def option_pairs(
         np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
     )
     frame["confidence"] = rate_confidence(np.maximum(p, q) / (p + q), ratings)
-    frame.attrs = {"orders": orders, **with_notices(xr.Dataset(), found).attrs}
+    found += dependence(len(frame), frame["item"].nunique(dropna=False))
+    frame.attrs = add_notices({"orders": orders}, found)
     return frame
 
 
@@ -177,7 +181,7 @@ def count_pairs(
     """
     check_roles(rows_of(pairs).columns, [("pairs", "item")])
     counts = count_trials(pairs, by=by, covariates=covariates, ratings=ratings, labels=POSITIONS)
-    before = notices(xr.Dataset(attrs=dict(pairs.attrs)))
+    before = [one for one in frame_notices(pairs) if one.code not in SHARED]
     # What items of unequal difficulty do to pairs is said by "paired-options", with its own remedy.
     found = [notice for notice in notices(counts) if notice.code != "mixed-items"]
     bare = counts.assign_attrs(notices="[]")

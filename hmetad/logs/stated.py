@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.logs.noticed import add_notices
 from hmetad.logs.statements import Statement, as_number, read_statement, stated_wording
+from hmetad.notice import Notice, notice_of
 
 __all__ = ["Scale", "parse_confidence", "statement_frame"]
 
@@ -41,15 +43,17 @@ def parse_confidence(
     Parameters
     ----------
     values : iterable of str, float, dict or None, length trials
-        What was said: ``"85%"``, ``"8/10"``, ``"8 out of 10"``, ``0.85``, a word of `words`, or
-        text with a JSON object in it, also nested or in a code fence.
+        What was said: ``"85%"``, ``"8/10"``, ``"8 out of 10"``, ``"~85%"``, ``0.85``, a word of
+        `words`, text with a JSON object in it, also nested or in a code fence, or text with a
+        phrase about being sure (``"I'm 85% sure"``, ``"confidence: 0.85"``).
     field : str, optional
-        Key of a JSON object, at any depth, or the name before a colon on a line of its own
-        (``Confidence: 85%``); either case. By default the whole value is read, and where it is
-        none of the above the field is "confidence".
+        Key of a JSON object, at any depth; name of a tag (``<confidence>85</confidence>``); or the
+        name before a colon, or a dash between spaces, on a line of its own (``Confidence: 85%``);
+        either case. By default the whole value is read, and where it is none of the above the
+        field is "confidence".
     pattern : str, optional
         Regular expression with one group, which holds the confidence. With `field` it is searched
-        for in the value of the field.
+        for in the value of the field, where there is one.
     words : mapping of str to float, optional
         Probability of each word or phrase ("very likely"), either case.
     scale : {"probability", "percent"}, float or (float, float), optional
@@ -61,7 +65,8 @@ def parse_confidence(
     DataFrame
         One row per value, with the index of a Series: ``confidence`` (probability, NaN where it
         could not be read) and ``rejected`` (the reason, "" where it could). Attrs: ``scale``,
-        ``rejected`` (values per reason) and ``examples`` (what was said, with reason and count).
+        ``rejected`` (values per reason), ``examples`` (what was said, with reason and count), and
+        ``notices`` (JSON), if there are any: ``"restated-confidence"`` and ``"mixed-scales"``.
 
     Raises
     ------
@@ -73,8 +78,16 @@ def parse_confidence(
     The scale is never decided value by value. Bare numbers up to 1, one of them a fraction, are
     probabilities; bare numbers of which one is larger than 50 and none lies in (0, 1] are
     percentages (beside larger ones a 1 may be 1 % or certainty); anything else needs `scale`.
-    Percentages, "8/10" and words carry their scale. A value with several different confidences is
-    rejected, and so is one outside its scale. Digits may be of any script.
+    Percentages, "8/10" and words carry their scale. A value outside its scale is rejected. Where a
+    column mixes numbers up to 1 with larger ones, `scale` reads both on one scale, and a notice
+    says so. Digits may be of any script.
+
+    A text is read in one pass: its field, else the pattern, else phrases with a number, else words.
+    A number in running text counts only beside a word such as sure or confidence, or in brackets
+    after the letter of an option: "The answer is 20%" states nothing. Of several statements the
+    last that can be read counts, and a notice says how many texts have others before it; one JSON
+    object with several different confidences is rejected. A word that has no number in `words` is
+    rejected by that reason.
 
     Examples
     --------
@@ -83,6 +96,8 @@ def parse_confidence(
     [0.85, 0.8, 0.3, nan]
     >>> parsed.attrs["examples"]
     [{'said': 'no idea', 'reason': 'not understood', 'count': 1}]
+    >>> parse_confidence(["I'm 85% sure that it is 20%.", "It is 20%."])["confidence"].tolist()
+    [0.85, nan]
     >>> parse_confidence(["1", "7"])
     Traceback (most recent call last):
     hmetad.errors.InputError: scale: got none, for 2 bare numbers from 1 to 7, allowed is \
@@ -133,6 +148,7 @@ def statement_frame(
     reasons = np.array([statement.reason for statement in statements], dtype=object)
     bare = np.array([not s.is_probability and not s.reason for s in statements], dtype=bool)
     low, high, name = bounds(scale, numbers[bare])
+    found = stated_notices(statements, numbers[bare], name)
     numbers[bare] = (numbers[bare] - low) / (high - low)
     # Rounding, as of 0.7 on a scale to 0.7, may lead past 1 by an ulp.
     outside = ~np.isnan(numbers) & ((numbers < -TOLERANCE) | (numbers > 1 + TOLERANCE))
@@ -150,7 +166,27 @@ def statement_frame(
         {"said": text, "reason": reason, "count": count}
         for (text, reason), count in said.most_common(MOST_EXAMPLES)
     ]
+    frame.attrs = add_notices(frame.attrs, found)
     return frame
+
+
+def stated_notices(
+    statements: Sequence[Statement], bare: NDArray[np.float64], scale: str
+) -> list[Notice]:
+    """Notices of texts with several statements, and of bare numbers of two scales read as one."""
+    found = []
+    restated = sum(statement.restates for statement in statements)
+    if restated:
+        found.append(notice_of("restated-confidence", number=restated, all=len(statements)))
+    small, large = int(is_fraction(bare).sum()), int((bare > 1).sum())
+    if small and large:
+        found.append(notice_of("mixed-scales", small=small, large=large, scale=scale))
+    return found
+
+
+def is_fraction(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers lie between 0 and 1."""
+    return (numbers > 0) & (numbers < 1)
 
 
 def bounds(scale: Scale | None, numbers: NDArray[np.float64]) -> tuple[float, float, str]:
@@ -174,11 +210,18 @@ def bounds(scale: Scale | None, numbers: NDArray[np.float64]) -> tuple[float, fl
 def scale_of(numbers: NDArray[np.float64], allowed: str) -> str:
     """Scale of a column of bare numbers, if it leaves no doubt."""
     possible = numbers[(numbers >= 0) & (numbers <= LARGEST_PERCENT)]
-    fractions = ((possible > 0) & (possible < 1)).any()
+    fractions = is_fraction(possible).any()
     if possible.size and possible.max() <= 1 and fractions:
         return "probability"
     if possible.size and possible.max() > LARGEST_OTHER and not (possible[possible > 0] <= 1).any():
         return "percent"
     got = f"none, for {len(numbers)} bare numbers from {numbers.min():g} to {numbers.max():g}"
     step = "Say what bare numbers mean, for instance scale='percent'."
+    small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
+    if small and large:
+        got += f", {small} between 0 and 1 beside {large} above 1"
+        step = (
+            "The column mixes two scales: read its parts by themselves, or say which scale holds "
+            "for all, for instance scale='percent'."
+        )
     raise InputError("scale", got, allowed, step)

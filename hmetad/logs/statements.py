@@ -3,7 +3,6 @@
 Text, number or JSON object → `Statement`, by a `Wording` that says where to look.
 """
 
-import json
 import math
 import re
 import unicodedata
@@ -14,16 +13,21 @@ import numpy as np
 import pandas as pd
 
 from hmetad.errors import InputError
+from hmetad.logs.objects import json_objects, values_under
+from hmetad.logs.phrases import LEVEL, find_phrases, without_hedge
 
-__all__ = ["Statement", "Wording", "agree_on", "as_number", "read_statement", "stated_wording"]
+__all__ = [
+    "Statement",
+    "Wording",
+    "agree_on",
+    "as_number",
+    "compile_pattern",
+    "read_statement",
+    "stated_wording",
+]
 
 DEFAULT_FIELD = "confidence"
 LONGEST_SHOWN = 80
-MOST_OBJECTS = 2000
-# Of JSON in a text: more is not what anyone says, and would fill memory; and how many characters
-# may be read in vain, for each that there is.
-MOST_VALUES = 1_000_000
-MOST_IN_VAIN = 20
 # Longer texts are no values, and would make the expressions below slow.
 LONGEST_VALUE = 200
 
@@ -36,7 +40,9 @@ FRACTION = re.compile(rf"({NUMBER})\s*(?:/|out\s+of|of)\s*({NUMBER})", re.IGNORE
 COLON = "[:=\uff1a]"
 # Quotes and emphasis around a value say nothing about it.
 AROUND = " \t\r\n*_`\"'"
-OBJECT = re.compile(r'\{\s*"')
+# A word that says how sure someone is, in no number.
+NAMED_LEVEL = re.compile(LEVEL, re.IGNORECASE)
+NO_NUMBER = "a word without a number (words=)"
 
 
 class Wording(NamedTuple):
@@ -44,17 +50,22 @@ class Wording(NamedTuple):
 
     field: str | None
     line: re.Pattern[str]
+    tag: re.Pattern[str]
     pattern: re.Pattern[str] | None
     words: dict[str, float]
 
 
 class Statement(NamedTuple):
-    """One confidence as read: a probability, a number whose scale is open, or a reason why not."""
+    """One confidence as read: a probability, a number whose scale is open, or a reason why not.
+
+    `restates` is whether the same text stated other confidences before.
+    """
 
     number: float
     is_probability: bool
     said: str
     reason: str
+    restates: bool = False
 
 
 def stated_wording(
@@ -89,8 +100,11 @@ def stated_wording(
     if field is not None and (not isinstance(field, str) or not field.strip()):
         raise InputError("field", repr(field), "the name of a field, as text")
     name = re.escape((field or DEFAULT_FIELD).strip())
-    line = re.compile(rf"^[ \t*_#>-]*{name}[ \t*_]*{COLON}(.*)$", re.IGNORECASE | re.MULTILINE)
-    return Wording(field, line, compile_pattern(pattern), meanings(words or {}))
+    # A dash parts name and value only between spaces: "confidence -5%" is a negative number.
+    parted = rf"[ \t*_]*(?:{COLON}|[ \t][\u2013\u2014-](?=[ \t]))"
+    line = re.compile(rf"^[ \t*_#>-]*{name}{parted}(.*)$", re.IGNORECASE | re.MULTILINE)
+    tag = re.compile(rf"<{name}>([^<>]{{0,{LONGEST_VALUE}}})</{name}>", re.IGNORECASE)
+    return Wording(field, line, tag, compile_pattern(pattern), meanings(words or {}))
 
 
 def read_statement(value: Any, wording: Wording) -> Statement:
@@ -108,28 +122,85 @@ def read_statement(value: Any, wording: Wording) -> Statement:
     Statement
         The probability, the bare number, or the reason why neither could be read.
 
+    Notes
+    -----
+    The value as a whole is read first, if neither a field nor a pattern is named; then the field,
+    then the pattern, then phrases and words of running text. Where one of them is found, the next
+    is not looked for. Of several statements the last that can be read counts.
+
     Examples
     --------
     >>> read_statement("8/10", stated_wording())
-    Statement(number=0.8, is_probability=True, said='8/10', reason='')
+    Statement(number=0.8, is_probability=True, said='8/10', reason='', restates=False)
+    >>> read_statement("I was 60% sure, then 85% sure: it is 20%.", stated_wording()).number
+    0.85
     """
     if is_missing(value):
         return unread_statement(value, "missing")
     if wording.field is None and wording.pattern is None:
         whole = read_value(value, wording.words)
-        if not whole.reason or not isinstance(value, str | Mapping | Sequence):
+        if not whole.reason or whole.reason == NO_NUMBER:
             return whole
-    found = [value]
-    if wording.field is not None or wording.pattern is None:
-        found = list(in_fields(value, wording))
-        absent = "not understood" if wording.field is None else f"no field {wording.field!r}"
-    if found and wording.pattern is not None:
-        found = list(in_pattern(found, wording.pattern))
-        absent = "pattern not found"
-    if not found:
-        return unread_statement(value, absent)
-    read = [read_value(item, wording.words) for item in found]
-    return agree_on(read, "several different confidences")
+        if not isinstance(value, str | Mapping | Sequence):
+            return whole
+    fields = [*in_fields(value, wording)] if wording.field or not wording.pattern else []
+    if fields:
+        read = field_statements(fields, wording)
+    else:
+        read = pattern_statements([value], wording)
+        if not read and isinstance(value, str):
+            read = phrase_statements(value, wording.words)
+    return last_of(read) if read else unread_statement(value, absent(wording))
+
+
+def absent(wording: Wording) -> str:
+    """Reason for a value in which nothing is found."""
+    if wording.pattern is not None:
+        return "pattern not found"
+    return "not understood" if wording.field is None else f"no field {wording.field!r}"
+
+
+def field_statements(fields: Sequence[Sequence[Any]], wording: Wording) -> list[Statement]:
+    """Statements of the field, in their order: one of each JSON object, tag or line that has it."""
+    if wording.pattern is not None:
+        return [one for values in fields for one in pattern_statements(values, wording)]
+    read = [[read_field(value, wording.words) for value in values] for values in fields]
+    return [agree_on(several, "several different confidences") for several in read]
+
+
+def read_field(value: Any, words: Mapping[str, float]) -> Statement:
+    """Confidence of what stands in a field, which may be a sentence."""
+    read = read_value(value, words)
+    if read.reason != "not understood" or not isinstance(value, str):
+        return read
+    said = phrase_statements(f"{DEFAULT_FIELD}: {tidy(value)}", words)
+    return last_of(said) if said else read
+
+
+def phrase_statements(text: str, words: Mapping[str, float]) -> list[Statement]:
+    """What the phrases of a text say, in their order."""
+    read = [(phrase, read_text(phrase.said, words)) for phrase in find_phrases(text, words)]
+    return [
+        one._replace(reason=NO_NUMBER) if phrase.is_word and one.reason else one
+        for phrase, one in read
+    ]
+
+
+def pattern_statements(values: Iterable[Any], wording: Wording) -> list[Statement]:
+    """Statements that the caller's expression finds, in their order."""
+    if wording.pattern is None:
+        return []
+    return [read_value(item, wording.words) for item in in_pattern(values, wording.pattern)]
+
+
+def last_of(statements: Sequence[Statement]) -> Statement:
+    """The last statement that can be read, and whether others before it said something else."""
+    readable = [one for one in statements if not one.reason]
+    if not readable:
+        return statements[-1]
+    last = readable[-1]
+    meant = {(one.number, one.is_probability) for one in readable}
+    return last._replace(restates=len(meant) > 1)
 
 
 def agree_on(statements: Sequence[Statement], otherwise: str) -> Statement:
@@ -158,19 +229,19 @@ def agree_on(statements: Sequence[Statement], otherwise: str) -> Statement:
     return first if len(meant) == 1 else unread_statement(first.said, otherwise)
 
 
-def compile_pattern(pattern: str | None) -> re.Pattern[str] | None:
+def compile_pattern(pattern: str | None, argument: str = "pattern") -> re.Pattern[str] | None:
     """Regular expression with one group."""
     if pattern is None:
         return None
     allowed = r"a regular expression with one group, such as r'Confidence: ([0-9]+%)'"
     if not isinstance(pattern, str):
-        raise InputError("pattern", repr(pattern), allowed)
+        raise InputError(argument, repr(pattern), allowed)
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise InputError("pattern", f"{pattern!r} ({error})", allowed) from error
+        raise InputError(argument, f"{pattern!r} ({error})", allowed) from error
     if expression.groups != 1:
-        raise InputError("pattern", f"{pattern!r} with {expression.groups} groups", allowed)
+        raise InputError(argument, f"{pattern!r} with {expression.groups} groups", allowed)
     return expression
 
 
@@ -207,7 +278,7 @@ def read_value(value: Any, words: Mapping[str, float]) -> Statement:
 
 def read_text(text: str, words: Mapping[str, float]) -> Statement:
     """Confidence of a text that is a word, a number, a percentage or a fraction."""
-    bare = tidy(text)
+    bare = without_hedge(tidy(text)) if len(text) < 2 * LONGEST_VALUE else tidy(text)
     if len(bare) > LONGEST_VALUE:
         return unread_statement(text, "not understood")
     if (word := fold_word(bare)) in words:
@@ -221,20 +292,23 @@ def read_text(text: str, words: Mapping[str, float]) -> Statement:
         # A fraction such as 3/0, or one of infinity, has no value.
         if whole > 0 and math.isfinite(part) and math.isfinite(whole):
             return Statement(part / whole, True, show_value(text), "")
+    if NAMED_LEVEL.fullmatch(bare):
+        return unread_statement(text, NO_NUMBER)
     return unread_statement(text, "not understood")
 
 
-def in_fields(value: Any, wording: Wording) -> Iterator[Any]:
-    """Values of the field in JSON, or on lines that begin with its name."""
+def in_fields(value: Any, wording: Wording) -> Iterator[list[Any]]:
+    """Values of the field: of each JSON object, or else of each tag or line with its name."""
     name = (wording.field or DEFAULT_FIELD).strip().casefold()
     objects = json_objects(value) if isinstance(value, str) else [value]
     found = False
     for item in objects:
-        for inner in values_under(item, name):
+        if inner := [*values_under(item, name)]:
             found = True
             yield inner
     if not found and isinstance(value, str):
-        yield from (match[1] for match in wording.line.finditer(value))
+        matches = [*wording.tag.finditer(value), *wording.line.finditer(value)]
+        yield from ([match[1]] for match in sorted(matches, key=lambda match: match.start()))
 
 
 def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]:
@@ -242,41 +316,6 @@ def in_pattern(values: Iterable[Any], pattern: re.Pattern[str]) -> Iterator[str]
     for value in values:
         text = value if isinstance(value, str) else short_repr(value)
         yield from (match[1] for match in pattern.finditer(text) if match[1] is not None)
-
-
-def json_objects(text: str) -> Iterator[Any]:
-    """JSON objects that stand in a text, one after the other; braces alone are no such."""
-    if sum(map(text.count, ",[{")) > MOST_VALUES:
-        return
-    decoder, match = json.JSONDecoder(), OBJECT.search(text)
-    in_vain = 0
-    for _ in range(MOST_OBJECTS):
-        if match is None or in_vain > MOST_IN_VAIN * len(text):
-            return
-        start = match.start()
-        try:
-            found, end = decoder.raw_decode(text, start)
-            yield found
-        except json.JSONDecodeError as error:
-            end, in_vain = start + 1, in_vain + error.pos - start
-        except (ValueError, RecursionError):
-            end, in_vain = start + 1, in_vain + len(text) - start
-        match = OBJECT.search(text, end)
-
-
-def values_under(item: Any, name: str) -> Iterator[Any]:
-    """Values under a key, at any depth; without recursion, which deep nesting would exhaust."""
-    open_items = [item]
-    while open_items:
-        current = open_items.pop()
-        if isinstance(current, Mapping):
-            for key, value in current.items():
-                if isinstance(key, str) and key.strip().casefold() == name:
-                    yield value
-                else:
-                    open_items.append(value)
-        elif isinstance(current, list | tuple):
-            open_items.extend(current)
 
 
 def is_missing(value: Any) -> bool:

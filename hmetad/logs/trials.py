@@ -5,7 +5,7 @@ Values as logs write them → right or wrong, safe text, columns, a DataFrame wi
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +13,17 @@ import pandas as pd
 
 from hmetad.counts.correctness import as_correct
 from hmetad.errors import InputError
+from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
+from hmetad.notice import Notice, notice_of
 
 __all__ = [
     "Trial",
     "TrialCollector",
+    "as_dict",
     "check_threshold",
+    "choice_notices",
     "clip_text",
     "safe_text",
     "sample_name",
@@ -143,6 +147,17 @@ def clip_text(value: Any, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def as_dict(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one.
+
+    Examples
+    --------
+    >>> as_dict({"a": 1}), as_dict([1])
+    ({'a': 1}, {})
+    """
+    return value if isinstance(value, dict) else {}
+
+
 class Trial(NamedTuple):
     """What a reader keeps of one sample.
 
@@ -169,6 +184,8 @@ class TrialCollector:
     ----------
     duplicates : int
         Samples that the reader left out as copies; it counts them here.
+    notices : list of Notice
+        What the reader has to say of the log as a whole.
 
     Examples
     --------
@@ -182,6 +199,7 @@ class TrialCollector:
 
     def __init__(self) -> None:
         self.duplicates = 0
+        self.notices: list[Notice] = []
         self._rows = 0
         self._columns: dict[str, list[Any]] = {}
         self._statements: dict[int, Statement] = {}
@@ -209,6 +227,21 @@ class TrialCollector:
             self._rejected.update(trial.reasons)
         self._rows += 1
 
+    def values(self, name: str) -> Sequence[Any]:
+        """Values of a column so far.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        sequence
+            Empty before the first row.
+        """
+        return self._columns.get(name, ())
+
     def frame(self, *, scale: Scale | None = None, **record: Any) -> pd.DataFrame:
         """Trials as a table.
 
@@ -223,12 +256,14 @@ class TrialCollector:
         -------
         DataFrame
             One row per trial. Attrs: those of `record`, ``duplicates``, ``rejected`` (values left
-            missing, per reason), and ``scale`` and ``examples`` where confidence was stated;
-            ``rejected`` has "confidence: ..." for the reasons of these.
+            missing, per reason), ``notices`` (JSON) if there are any, and ``scale`` and
+            ``examples`` where confidence was stated; ``rejected`` has "confidence: ..." for the
+            reasons of these.
         """
         frame = pd.DataFrame({name: column(values) for name, values in self._columns.items()})
         rejected = Counter(self._rejected)
-        attrs = {**record, "duplicates": self.duplicates}
+        attrs: dict[Hashable | None, Any] = {"duplicates": self.duplicates}
+        attrs.update(record.items())
         if self._statements:
             stated = statement_frame(list(self._statements.values()), scale=scale)
             confidence = frame["confidence"].to_numpy(dtype=float, copy=True)
@@ -236,8 +271,27 @@ class TrialCollector:
             frame["confidence"] = confidence
             rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
             attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
-        frame.attrs = dict({**attrs, "rejected": dict(rejected)}.items())
+            self.notices += frame_notices(stated)
+        frame.attrs = add_notices(attrs | {"rejected": dict(rejected)}, self.notices)
         return frame
+
+
+def choice_notices(trials: TrialCollector) -> list[Notice]:
+    """Notice that confidence is that of the choice, where it was read from two options' odds.
+
+    Of more than two options `option_pairs` says it.
+
+    Examples
+    --------
+    >>> trials = TrialCollector()
+    >>> values = {"confidence": 0.8, "option_probabilities": [0.8, 0.2]}
+    >>> trials.add({"item": "a"}, Trial(values))
+    >>> [notice.code for notice in choice_notices(trials)]
+    ['confidence-of-the-choice']
+    """
+    options = trials.values("option_probabilities")
+    has_options = any(one is not None and len(one) == 2 for one in options)
+    return [notice_of("confidence-of-the-choice")] if has_options else []
 
 
 def column(values: Sequence[Any]) -> pd.Series:

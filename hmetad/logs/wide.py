@@ -12,10 +12,13 @@ import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
+from hmetad.logs.delimiters import table_paths
+from hmetad.logs.grades import graded
+from hmetad.logs.joined import FILE, joined_tables
+from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, parse_confidence
-from hmetad.logs.trials import safe_text
+from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.rows.limits import Limits
-from hmetad.rows.tables import read_table
 
 __all__ = ["long_table", "read_trials"]
 
@@ -27,6 +30,9 @@ def read_trials(
     columns: Mapping[str, str] | None = None,
     wide: Mapping[str, str] | None = None,
     keep: str | Sequence[str] = (),
+    delimiter: str | None = None,
+    grades: Mapping[str, bool] | None = None,
+    threshold: float | None = None,
     field: str | None = None,
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
@@ -38,7 +44,8 @@ def read_trials(
     Parameters
     ----------
     path : str or Path
-        A table, as in `read_table`.
+        A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
+        ("runs/*.csv"), which are put together if they have the same columns.
     columns : mapping of str to str, optional
         Names as they should be, and the names in the table: ``{"correct": "acc"}``. The other
         columns keep theirs.
@@ -46,6 +53,15 @@ def read_trials(
         For a table with one row per item, as in `long_table`.
     keep : str or sequence of str, optional
         With `wide`: columns of the item, repeated for each model.
+    delimiter : str, optional
+        What separates the columns of a text: "comma", "semicolon", "tab", "bar" or "space", or the
+        sign. By default that of the suffix, or one that splits the first lines alike. With it, or
+        where it is found, files may also end in .txt or .dat.
+    grades : mapping of str to bool, optional
+        What the values of column "correct" mean, such as ``{"yes": True, "no": False}``; either
+        case. Values that are not among them, and say neither right nor wrong, are left missing.
+    threshold : float, optional
+        Value of column "correct" from which an answer is right.
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
         column stays as it is.
@@ -55,13 +71,15 @@ def read_trials(
     Returns
     -------
     DataFrame
-        One row per trial. Attrs: ``files``, ``rejected`` (values left missing, per reason), and
-        ``scale`` and ``examples`` where confidence was parsed.
+        One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
+        ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
+        suffix, and ``scale``, ``examples`` and ``notices`` where confidence was parsed.
 
     Raises
     ------
     InputError
-        If the table cannot be read, a column is missing, or options are unusable.
+        If a table cannot be read, tables have different columns, a column is missing, or options
+        are unusable.
 
     Examples
     --------
@@ -74,9 +92,17 @@ def read_trials(
     >>> trials["confidence"].tolist(), trials.attrs["rejected"]
     ([0.85, nan], {'confidence: not understood': 1})
     """
-    trials = rename_columns(read_table(path, limits=limits), columns or {})
-    trials = trials if wide is None else long_table(trials, wide=wide, keep=keep)
-    attrs: dict[Hashable | None, Any] = {"files": [safe_text(path)], "rejected": {}}
+    check_threshold(threshold)
+    files = table_paths(Path(path))
+    table, delimiters = joined_tables(files, delimiter, limits)
+    trials = rename_columns(table, columns or {})
+    trials = (
+        trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
+    )
+    attrs: dict[Hashable | None, Any] = {"files": [*map(safe_text, files)], "rejected": {}}
+    attrs |= {"delimiter": delimiters} if delimiters else {}
+    if grades is not None or threshold is not None:
+        trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
     if any(option is not None for option in (field, pattern, words, scale)):
         if "confidence" not in trials:
             step = "Name it with columns= or wide=."
@@ -86,10 +112,17 @@ def read_trials(
         )
         trials = trials.assign(confidence=stated["confidence"])
         counts = {f"confidence: {reason}": n for reason, n in stated.attrs["rejected"].items()}
-        attrs |= {"rejected": counts, "scale": stated.attrs["scale"]}
+        attrs |= {"rejected": {**attrs["rejected"], **counts}, "scale": stated.attrs["scale"]}
         attrs["examples"] = stated.attrs["examples"]
+        attrs = add_notices(attrs, frame_notices(stated))
     trials.attrs = attrs
     return trials
+
+
+def kept_columns(keep: str | Sequence[str], files: Sequence[Path]) -> list[str]:
+    """Columns of the item that a wide table keeps: those named, and of several files their name."""
+    named = [keep] if isinstance(keep, str) else list(keep)
+    return named if len(files) == 1 or FILE in named else [FILE, *named]
 
 
 @check_inputs()

@@ -5,6 +5,7 @@ Path of a CSV, TSV, Parquet or JSON Lines file → DataFrame, one row per trial.
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ NO_TABLE = (
 )
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*SEPARATORS, ".jsonl", ".parquet")
+# Texts that are read where their delimiter is known.
+TEXTS = (".txt", ".dat")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
@@ -57,6 +60,7 @@ def read_table(
     path: str | Path,
     *,
     text: Sequence[str] = (),
+    delimiter: str | None = None,
     limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
@@ -69,6 +73,9 @@ def read_table(
         Columns of a CSV or TSV to keep as text as it stands: "4.10" is no number then, and "None"
         or "NA" a name; only an empty field is missing. The other formats say themselves what is
         text.
+    delimiter : str, optional
+        Sign between the columns of a text, which may then end in .txt or .dat too; a space stands
+        for any number of spaces and tabs. By default commas in a .csv, tabs in a .tsv.
     limits : Limits or mapping of str to int, optional
         How much the file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"columns": 20_000}``.
@@ -89,12 +96,15 @@ def read_table(
     """
     path = Path(path)
     within = as_limits(limits)
-    suffix = table_suffix(path)
+    suffix = table_suffix(path, is_text=delimiter is not None)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
+        raise InputError("delimiter", repr(delimiter), "one sign, such as ';'")
     with reading(path), warnings.catch_warnings():
         # Rows longer than the header would lose their end.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        if suffix in SEPARATORS:
-            table = delimited_table(path, SEPARATORS[suffix], text, within)
+        if delimiter is not None or suffix in SEPARATORS:
+            sep = SEPARATORS[suffix] if delimiter is None else delimiter
+            table = delimited_table(path, sep, text, within)
         else:
             table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
     if table.empty:
@@ -143,6 +153,7 @@ def delimited_table(path: Path, sep: str, text: Sequence[str], limits: Limits) -
         raise beyond(str(path), "cells", got, limits)
     columns = [name or f"Unnamed: {i}" for i, name in enumerate(names)]
     options = as_text(guarded_names(text, columns), columns)
+    sep = r"\s+" if sep == " " else sep
     with open_packed(path) as file:
         table: pd.DataFrame = pd.read_csv(file, sep=sep, index_col=False, **options)
     refuse_repeated_header(path, names, table)
@@ -155,7 +166,8 @@ def header_names(path: Path, sep: str) -> list[str]:
         open_packed(path) as file,
         io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines,
     ):
-        rows = csv.reader(lines, delimiter=sep)
+        spaced = (re.sub(r"\s+", " ", line.strip()) for line in lines) if sep == " " else lines
+        rows = csv.reader(spaced, delimiter=sep)
         return next((row for row in rows if row and not (len(row) == 1 and row[0].isspace())), [])
 
 
@@ -252,15 +264,16 @@ def json_table(path: Path, limits: Limits) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def table_suffix(path: Path) -> str:
+def table_suffix(path: Path, *, is_text: bool = False) -> str:
     """Suffix that tells the format, once it is sure that there is a file to read."""
     if path.is_dir():
         raise InputError(str(path), "a folder", "a file", "Name the table in it.")
     if not path.is_file():
         raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
-    if not suffixes or suffixes[-1] not in SUFFIXES:
-        allowed = ", ".join(sorted(SUFFIXES))
+    known = (*SEPARATORS, *TEXTS) if is_text else SUFFIXES
+    if not suffixes or suffixes[-1] not in known:
+        allowed = ", ".join(sorted(known))
         raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
     return suffixes[-1]
 

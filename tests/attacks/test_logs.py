@@ -33,6 +33,9 @@ from hmetad.rows.tables import read_table
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 EVAL, WHOLE = sorted((LOGS / "inspect").iterdir())
+DETAILS = sorted((LOGS / "lighteval").rglob("details_*.parquet"))[0]
+HELM = LOGS / "helm" / "colours_joint" / "scenario_state.json"
+PROMPTFOO = LOGS / "promptfoo" / "colours.json"
 SAMPLES = sorted((LOGS / "lm_eval").rglob("samples_*.jsonl"))
 HEADER = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "one"}}
 TABLE = b"model,stimulus,response,confidence\n" + b"gpt,S1,S2,3\nllama,S2,S2,1\n" * 3
@@ -435,6 +438,9 @@ SOURCES = {
     "members.eval": ("inspect", b""),
     "b.json": ("inspect", WHOLE.read_bytes()),
     **{f"samples_colours_{i}.jsonl": ("lm-eval", p.read_bytes()) for i, p in enumerate(SAMPLES)},
+    DETAILS.name: ("lighteval", DETAILS.read_bytes()),
+    HELM.name: ("helm", HELM.read_bytes()),
+    PROMPTFOO.name: ("promptfoo", PROMPTFOO.read_bytes()),
     "t.csv": ("table", TABLE),
     "t.tsv": ("table", TABLE.replace(b",", b"\t")),
     "t.jsonl": ("table", b'{"a": 1, "b": "x"}\n{"a": 2.5, "b": null}\n'),
@@ -454,6 +460,9 @@ OPTIONS = {
     "matlab": [{}, {"columns": {"stimulus": "stimID"}}, {"limits": {"unpacked": 1000}}],
     "inspect": [{"task": "colours"}, {"field": "confidence", "scorer": "includes"}, {}],
     "lm-eval": [{}, {"field": "confidence", "scale": "percent"}, {"normalise": "bytes"}],
+    "lighteval": [{}, {"field": "confidence"}, {"normalise": "bytes"}],
+    "helm": [{}, {"field": "confidence"}, {"metric": "exact_match"}],
+    "promptfoo": [{}, {"field": "confidence", "scale": "percent"}, {"threshold": 0.5}],
     "table": [{}, {"columns": {"confidence": "a"}}, {"scale": "percent"}],
 }
 PIECES = [b"{", b"}", b"[", b"]", b",", b'"', b"\\", b"\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf"]

@@ -148,6 +148,92 @@ def test_a_table_without_what_is_judged_says_which_kinds_of_logs_there_are(tmp_p
         assert "absent" not in done.answer
 
 
+def test_a_folder_of_tasks_with_several_filters_says_which_one_counts(tmp_path):
+    done = run(tmp_path, f"import lm-eval {LOGS / 'lm_eval'} -o trials.csv --json")
+    assert done.answer["filters"] == {"colours": "none", "colours_open": "first"}
+    assert "colours_open: first, not answer" in done.stderr
+    assert [notice["code"] for notice in done.answer["notices"]] == ["filter-chosen"]
+    options = "--answer-filter colours_open=answer --json"
+    done = run(tmp_path, f"import lm-eval {LOGS / 'lm_eval'} {options} -o trials.csv")
+    assert done.answer["filters"] == {"colours": "none", "colours_open": "answer"}
+    assert done.answer["notices"] == []
+    assert len(pd.read_csv(tmp_path / "trials.csv")) == 12
+
+
+@pytest.mark.parametrize(
+    ("log", "options"),
+    [("lighteval", "--task colours-0"), ("helm", "--task colours_separate"),
+     ("promptfoo", "--field confidence")],
+)  # fmt: skip
+def test_logs_of_other_tools_are_known_by_their_files(tmp_path, log, options):
+    for kind in (log, ""):
+        run(tmp_path, f"import {kind} {LOGS / log} {options} -o {log}{kind}.csv")
+    texts = {path.read_text() for path in tmp_path.glob("*.csv")}
+    assert len(texts) == 1
+    trials = pd.read_csv(tmp_path / f"{log}.csv").dropna(subset=["confidence"])
+    assert trials["confidence"].between(0, 1).all()
+    assert trials["correct"].notna().all()
+
+
+def test_option_pairs_are_counted_as_trials_with_a_stimulus(tmp_path):
+    options = "--task colours_separate --option-pairs both --ratings 2 --json"
+    done = run(tmp_path, f"import helm {LOGS / 'helm'} {options} -o pairs.csv")
+    codes = [notice["code"] for notice in done.answer["notices"]]
+    assert codes == ["paired-options", "confidence-of-the-choice"]
+    pairs = pd.read_csv(tmp_path / "pairs.csv")
+    assert len(pairs) == 4 * 3 * 2
+    assert {*pairs["stimulus"]} == {*pairs["response"]} == {"A", "B"}
+    assert pairs["model"].unique().tolist() == ["simple/model1"]
+    run(tmp_path, "measures pairs.csv --by model --confidence rating -o measures.csv")
+
+
+def test_agreement_over_epochs_is_confidence(tmp_path):
+    options = "--task colours --agreement modal --json"
+    done = run(tmp_path, f"import inspect {LOGS / 'inspect'} {options} -o trials.csv")
+    trials = pd.read_csv(tmp_path / "trials.csv")
+    assert trials["samples"].tolist() == [2, 2]
+    assert trials["confidence"].tolist() == [1, 1]
+    assert trials["confidence_se"].between(0.1, 0.3).all()
+    assert done.answer["trials"] == 2
+    options = "--agreement graded --answer-filter answer --answer-pattern 'answer\": \"([a-z ]+)'"
+    run(tmp_path, f"import {LOGS / 'lm_eval' / 'house__fixed'} {options} -o again.csv")
+    assert pd.read_csv(tmp_path / "again.csv")["samples"].tolist() == [1, 1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--option-pairs both --agreement modal", "--agreement: got --option-pairs beside it"),
+        ("--option-pairs first", "--option-pairs"),
+        ("--agreement mean", "--agreement"),
+        ("--option-pairs both", "--option-pairs: got no probabilities of options"),
+        ("--agreement modal", "--agreement: got at most one answer to each of 2 items"),
+        ("--delimiter slash", "delimiter: got 'slash'"),
+        ("--grades yes=perhaps", "--grades: got yes=perhaps"),
+    ],
+)
+def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
+    (tmp_path / "t.csv").write_text("item,answer,correct\n1,a,1\n2,b,0\n")
+    assert says in refused(tmp_path, f"import table t.csv {options} -o out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_tables_of_a_pattern_in_other_words_are_read(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text("item ok sure\n1 Yes 80%\n2 no ~60%\n3 eh high\n")
+    options = "--columns correct=ok,confidence=sure --grades yes=true,no=false --scale percent"
+    done = run(tmp_path, f"import table '*.txt' {options} --delimiter space -o out.csv --json")
+    trials = pd.read_csv(tmp_path / "out.csv")
+    assert trials["file"].tolist() == ["a.txt"] * 3 + ["b.txt"] * 3
+    assert trials["correct"].tolist()[:2] == [True, False]
+    assert trials["confidence"].tolist()[:2] == [0.8, 0.6]
+    assert done.answer["rejected"] == {
+        "correct: score 'eh'": 2,
+        "confidence: a word without a number (words=)": 2,
+    }
+    assert done.answer["delimiter"] == "space"
+
+
 def test_values_that_hold_others_are_written_as_json():
     values = [{"a": ["b"]}, [1, None], (0.5, 2), np.array([1.0, 2.5]), {"a": np.array([1])}, "x"]
     values += [{"at": pd.Timestamp("2026-01-31")}, None]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hmetad.errors import InputError
 from hmetad.logs.lm_eval import read_lm_eval
+from hmetad.logs.noticed import frame_notices
 
 NAME = "samples_colours_2026-01-31T10-00-00.123456.jsonl"
 STATED = '{"answer": "green", "confidence": "80%"}'
@@ -240,13 +241,68 @@ def test_several_runs_of_a_task_need_a_choice(write, tmp_path):
     assert trials["repeat"].tolist() == [1, 1, 1]
 
 
-def test_several_filters_need_a_choice(write):
+def test_of_several_filters_the_first_counts_and_that_is_said(write):
     path = write([response(filter="strict"), response(filter="loose", answer="red")])
-    with pytest.raises(InputError, match=r"'loose' and 'strict' \(.*line 2\)"):
-        read_lm_eval(path)
-    assert read_lm_eval(path, answer_filter="loose")["chosen"].tolist() == ["red"]
+    trials = read_lm_eval(path)
+    assert trials["filter"].tolist() == ["strict"]
+    assert trials.attrs["filters"] == {"colours": "strict"}
+    (notice,) = frame_notices(trials)
+    assert notice.code == "filter-chosen"
+    assert "the first of the log counts (colours: strict, not loose)" in notice.message
+    chosen = read_lm_eval(path, answer_filter="loose")
+    assert chosen["chosen"].tolist() == ["red"]
+    assert frame_notices(chosen) == []
     with pytest.raises(InputError, match="Did you mean 'loose'"):
         read_lm_eval(path, answer_filter="lose")
+
+
+def test_a_folder_of_tasks_is_read_at_once_with_a_filter_for_each(write, tmp_path):
+    write([response(filter="strict"), response(filter="loose", answer="red")])
+    for task, filters in (("choices", ["none"]), ("sums", ["exact", "loose"])):
+        name = NAME.replace("colours", task)
+        write([choice(0) if f == "none" else response(filter=f, answer=f) for f in filters], name)
+
+    def used(**options):
+        trials = read_lm_eval(tmp_path, **options)
+        assert trials.groupby("task")["filter"].first().to_dict() == trials.attrs["filters"]
+        return trials.attrs["filters"]
+
+    assert used() == {"choices": "none", "colours": "strict", "sums": "exact"}
+    loose = {"choices": "none", "colours": "loose", "sums": "loose"}
+    assert used(answer_filter="loose") == loose
+    each = {"sums": "loose", "colours": "strict"}
+    assert used(answer_filter=each) == {"choices": "none", **each}
+    codes = [n.code for n in frame_notices(read_lm_eval(tmp_path, answer_filter=each))]
+    assert codes == ["confidence-of-the-choice"]
+    with pytest.raises(InputError, match=r"'strict', which .*sums.*For each task its own"):
+        read_lm_eval(tmp_path, answer_filter="strict")
+    with pytest.raises(InputError, match=r"answer_filter: got 'sum'.*Did you mean 'sums'"):
+        read_lm_eval(tmp_path, answer_filter={"sum": "loose"})
+
+
+def test_a_metric_is_chosen_for_each_task(write, tmp_path):
+    write([response(exact_match=1.0)])
+    sample = response(f1=0.0, metrics=["f1"])
+    del sample["exact_match"]
+    write([sample], NAME.replace("colours", "spans"))
+    with pytest.raises(InputError, match="metric: got none"):
+        read_lm_eval(tmp_path)
+    trials = read_lm_eval(tmp_path, metric={"spans": "f1"})
+    assert dict(zip(trials["task"], trials["correct"], strict=True)) == {
+        "colours": True,
+        "spans": False,
+    }
+
+
+def test_answers_of_several_responses_are_kept_for_their_agreement(write):
+    said = ["So 3. #### 4", "#### 5", "no idea", "#### 7 or rather #### 4"]
+    path = write([response(0, resps=[said]), response(1, resps=[["one"]])])
+    trials = read_lm_eval(path, answer_pattern="#### ([0-9]+)")
+    assert trials["answers"].tolist() == [["4", "5", None, "4"], None]
+    assert read_lm_eval(path)["answers"][0] == said
+    for pattern in ("(", "a"):
+        with pytest.raises(InputError, match="answer_pattern"):
+            read_lm_eval(path, answer_pattern=pattern)
 
 
 @pytest.mark.parametrize(

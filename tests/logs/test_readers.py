@@ -23,7 +23,7 @@ def test_every_reader_takes_a_path_limits_and_how_confidence_is_stated():
         assert set(reader.options) >= ({"limits"} if kind == "matlab" else EVERYWHERE), kind
         assert "path" not in reader.options
         assert reader.title
-        assert reader.files
+        assert reader.files or reader.opening
         assert reader.function in hmetad.logs.__all__
 
 
@@ -37,7 +37,7 @@ def test_unknown_kinds_and_options_are_refused(tmp_path):
         read_log("lmeval", tmp_path)
     with pytest.raises(InputError, match="Did you mean 'metric'"):
         read_log("lm-eval", tmp_path, metrics="acc")
-    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'field', 'keep'"
+    said = "runs: got an option that 'table' does not have.* There are: 'columns', 'del"
     with pytest.raises(InputError, match=said):
         read_log("table", tmp_path / "t.csv", runs="all")
 
@@ -55,6 +55,9 @@ def test_paths_that_are_not_there_are_refused(kind, tmp_path):
         ("samples_a.jsonl", "lm-eval"),
         ("a.eval", "inspect"),
         ("2026-11-21T19-55-20-00-00_colours_x.json", "inspect"),
+        ("details_arc|0_2026-01-31T10-00-00.1.parquet", "lighteval"),
+        ("details_of_mine.parquet", "table"),
+        ("scenario_state.json", "helm"),
         *((f"answers{suffix}", "table") for suffix in SUFFIXES),
         ("answers.CSV", "table"),
         ("answers.csv.gz", "table"),
@@ -76,7 +79,10 @@ def test_a_name_of_no_kind_is_refused_with_the_kinds(name, tmp_path):
 def test_a_folder_is_of_the_kind_of_its_logs(tmp_path):
     assert recognise_kind(LOGS / "inspect") == "inspect"
     assert recognise_kind(LOGS / "lm_eval") == "lm-eval"
-    with pytest.raises(InputError, match="a folder with logs of lm-eval and inspect"):
+    with pytest.raises(
+        InputError,
+        match="a folder with logs of lm-eval and inspect and lighteval and helm and promptfoo",
+    ):
         recognise_kind(LOGS)
     (tmp_path / "answers.csv").touch()
     with pytest.raises(InputError, match="a folder without logs"):
@@ -95,12 +101,19 @@ def test_the_kind_may_be_left_to_the_names():
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="no documentation beside the tests")
 @pytest.mark.parametrize(
-    ("kind", "path"), [("lm-eval", "lm_eval/house__dummy"), ("inspect", "inspect")]
+    ("kind", "path", "task"),
+    [
+        ("lm-eval", "lm_eval/house__dummy", "colours"),
+        ("inspect", "inspect", "colours"),
+        ("lighteval", "lighteval", "colours-0"),
+        ("helm", "helm", "colours_joint"),
+        ("promptfoo", "promptfoo", "colours"),
+    ],
 )
-def test_the_columns_of_a_reader_are_those_of_the_documentation(kind, path):
+def test_the_columns_of_a_reader_are_those_of_the_documentation(kind, path, task):
     lines = [line.strip("|").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 5]
+    rows = [[cell.strip() for cell in line] for line in lines if len(line) == 8]
     place = rows[0].index(kind)
     described = {name for row in rows[2:] if row[place] for name in row[0].split(", ")}
-    trials = read_log(kind, LOGS / path, task="colours")
+    trials = read_log(kind, LOGS / path, task=task)
     assert described == {f"`{name}`" for name in trials.columns}

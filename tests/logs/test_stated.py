@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmetad.errors import InputError
+from hmetad.logs.noticed import frame_notices
 from hmetad.logs.stated import parse_confidence
 from hmetad.logs.statements import read_statement, stated_wording
 
@@ -51,6 +52,25 @@ def one(value, **options):
         "Answer: B\nConfidence: 85%",
         "Answer: B\n- **Confidence:** 0.85",
         "confidence = 85%",
+        "about 85%",
+        "~85%",
+        "(85%)",
+        "I'm 85% sure",
+        "I'm about 85 % sure that it is 20%.",
+        "Frogs are green in 20% of cases; I am **85%** certain of it.",
+        "I'm sure (85%) that it is B",
+        "B (85%)",
+        "Answer: C (85%)",
+        "My confidence in this answer is 8.5 out of 10.",
+        "confidence level: 0.85",
+        "Answer: 20% Confidence: 85%",
+        "I would answer B with 85% confidence, not 10%.",
+        "<confidence>85%</confidence> and <answer>20%</answer>",
+        "Confidence - 85%",
+        "Confidence: I would say about 85%",
+        "I was 60% sure at first. Now I'm 85% sure.",
+        "Confidence: 60%\nNo.\nConfidence: 85%",
+        'First {"confidence": 0.6}, then {"confidence": 0.85}',
         "\uff18\uff15\uff05",
         "\u0668\u0665\u066a",
         "Confidence\uff1a85%",
@@ -71,7 +91,16 @@ def test_the_same_confidence_in_many_words(said):
         ("dunno", "not understood"),
         ("0,85", "not understood"),
         ("80-90%", "not understood"),
-        ("about 85%", "not understood"),
+        ("85% of frogs are green", "not understood"),
+        ("The answer is 85%", "not understood"),
+        ("The answer is 85% (of all)", "not understood"),
+        ("I'm not 85% sure", "not understood"),
+        ("95% confidence interval", "not understood"),
+        ("The share rose (80%)", "not understood"),
+        ("confidence of 3 people", "not understood"),
+        ("high", "a word without a number (words=)"),
+        ("I am very sure.", "a word without a number (words=)"),
+        ("Confidence - high", "a word without a number (words=)"),
         ("8/0", "not understood"),
         ("1e999/1e999", "not understood"),
         (True, "not understood"),
@@ -83,8 +112,7 @@ def test_the_same_confidence_in_many_words(said):
         ('{"confidence": ' * 3000, "not understood"),
         ('{"confidence": 0.8', "not understood"),
         ("<b>85%</b>", "not understood"),
-        ('{"confidence": 0.8} or {"confidence": 0.9}', "several different confidences"),
-        ("Confidence: 80%\nConfidence: 90%", "several different confidences"),
+        ('{"a": {"confidence": 0.8}, "confidence": 0.9}', "several different confidences"),
         ("110%", "outside its scale"),
         ("-5%", "outside its scale"),
         ("12/10", "outside its scale"),
@@ -112,9 +140,35 @@ def test_a_field_is_looked_for_and_nothing_else():
 def test_a_pattern_holds_the_confidence_in_its_group():
     said = ["I am 80% sure", "no", "80% of them; 80% sure", "80% sure, no, 90% sure"]
     parsed = parse_confidence(said, pattern=r"([0-9]+%) sure")
-    np.testing.assert_allclose(parsed["confidence"], [0.8, np.nan, 0.8, np.nan])
-    expected = {"pattern not found": 1, "several different confidences": 1}
-    assert parsed.attrs["rejected"] == expected
+    np.testing.assert_allclose(parsed["confidence"], [0.8, np.nan, 0.8, 0.9])
+    assert parsed.attrs["rejected"] == {"pattern not found": 1}
+
+
+def test_a_field_goes_before_a_pattern_and_a_pattern_before_words():
+    said = ['{"sure": 0.8} I am 90% sure', "maybe: 70 points, I am likely", "I am likely", "20%"]
+    options = {"field": "sure", "words": {"likely": 0.6}}
+    parsed = parse_confidence(said, **options)
+    np.testing.assert_allclose(parsed["confidence"], [0.8, 0.6, 0.6, np.nan])
+    parsed = parse_confidence(said, pattern="([0-9]+) points", scale="percent", **options)
+    np.testing.assert_allclose(parsed["confidence"], [np.nan, 0.7, 0.6, np.nan])
+
+
+def test_how_many_texts_restate_their_confidence_is_said():
+    parsed = parse_confidence(["60% sure. No, 85% sure", "I'm 70% sure, as I said: 70% sure"])
+    assert parsed["confidence"].tolist() == [0.85, 0.7]
+    (notice,) = frame_notices(parsed)
+    assert notice.code == "restated-confidence"
+    assert notice.message.startswith("1 of 2 texts")
+
+
+def test_two_scales_in_a_column_are_never_read_as_one_silently():
+    with pytest.raises(InputError, match=r"1 between 0 and 1 beside 2 above 1.*mixes two scales"):
+        parse_confidence([0.9, 85, 70])
+    parsed = parse_confidence([0.9, 85, 70], scale="percent")
+    (notice,) = frame_notices(parsed)
+    assert (notice.code, notice.severity) == ("mixed-scales", "warning")
+    assert "1 between 0 and 1 beside 2 above 1: all were read on one, percent" in notice.message
+    assert frame_notices(parse_confidence([90, 85, 1], scale="percent")) == []
 
 
 def test_a_pattern_within_a_field_is_found_there_only():
@@ -127,6 +181,12 @@ def test_words_mean_what_the_caller_says():
     parsed = parse_confidence(["Very likely.", "unlikely", "likely"], words=words)
     np.testing.assert_allclose(parsed["confidence"], [0.9, 0.2, np.nan])
     assert one('{"confidence": "very likely"}', words=words) == 0.9
+    words = {"sure": 0.7, "very sure": 0.9, "high": 0.8}
+    said = ["I'm very sure it's B", "Confidence - high", "with high confidence", "very sure."]
+    parsed = parse_confidence(
+        [*said, "I am sure", "high blood pressure", "I'm not sure"], words=words
+    )
+    np.testing.assert_allclose(parsed["confidence"], [0.9, 0.8, 0.8, 0.9, 0.7, np.nan, np.nan])
 
 
 def test_a_word_is_the_same_with_its_accents_apart():

@@ -1,0 +1,57 @@
+"""What `hmetad import` makes of trials once they are read.
+
+Trials of a log → pairs of options, or one row per item with the agreement of its answers.
+"""
+
+from typing import TYPE_CHECKING, Literal
+
+import hmetad
+from hmetad.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Judged", "Orders", "reshaped_trials"]
+
+# Columns that tell apart whose answers to which questions they are.
+GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "repeat", "epoch")
+
+# What arguments are called on the command line.
+TYPED = {"answer": "--agreement", "trials": "--agreement"}
+
+Orders = Literal["both", "listed"]
+Judged = Literal["modal", "graded"]
+
+
+def reshaped_trials(
+    trials: "pd.DataFrame", option_pairs: Orders | None, agreement: Judged | None
+) -> "pd.DataFrame":
+    """Trials as they were read, or as one of the two options asks; the log's record is kept."""
+    if option_pairs is not None and agreement is not None:
+        got = "--option-pairs beside it"
+        raise InputError("--agreement", got, "one of the two")
+    before = dict(trials.attrs)
+    try:
+        if option_pairs is not None:
+            made = made_pairs(trials, option_pairs)
+        elif agreement is not None:
+            made = hmetad.logs.agreement(trials, of=agreement)
+        else:
+            return trials
+    except InputError as error:
+        name = TYPED.get(error.argument, error.argument)
+        raise InputError(name, error.got, error.allowed, error.next_step) from error
+    counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
+    made.attrs = {**before, **made.attrs, "rejected": counted}
+    return made
+
+
+def made_pairs(trials: "pd.DataFrame", orders: Orders) -> "pd.DataFrame":
+    """Right option against each wrong one, with what tells answers apart."""
+    if "option_probabilities" not in trials or not trials["option_probabilities"].notna().any():
+        got = "no probabilities of options"
+        step = "Multiple choice with log-probabilities has them."
+        raise InputError("--option-pairs", got, "a column option_probabilities", step)
+    item = "item" if "item" in trials else None
+    by = [name for name in GROUPS if name in trials]
+    return hmetad.logs.option_pairs(trials, item=item, by=by, orders=orders)

@@ -1,0 +1,242 @@
+"""How often a model gives the same answer again: confidence without log-probabilities.
+
+Trials with several answers to each item → DataFrame, one row per item, with the share that agrees.
+Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et al. (2024).
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+
+from hmetad.arguments import check_inputs
+from hmetad.counts.checks import as_text, check_roles
+from hmetad.counts.correctness import as_correct
+from hmetad.errors import InputError
+from hmetad.logs.noticed import add_notices
+from hmetad.logs.statements import fold_word, is_missing
+from hmetad.notice import notice_of
+from hmetad.rows.lines import json_value
+from hmetad.rows.sources import rows_of
+
+__all__ = ["Judged", "agreement"]
+
+Judged = Literal["modal", "graded"]
+
+# What readers call the parts of a trial, in the order in which they are looked for.
+LISTS = "answers"
+ANSWERS = (LISTS, "answer", "chosen", "response")
+GROUPS = ("task", "model", "prompt", "filter", "perturbation")
+FEWEST = 2
+OWN = ("item", "target", "answer", "correct", "confidence", "confidence_se", "samples")
+
+
+class Answer(NamedTuple):
+    """An answer to an item, as it is compared and as it was written, and whether it is right."""
+
+    key: str | None
+    text: Any
+    correct: bool | None
+
+
+@check_inputs(skip=("trials",))
+def agreement(
+    trials: pd.DataFrame,
+    *,
+    answer: str | None = None,
+    item: str = "item",
+    by: str | Sequence[str] | None = None,
+    correct: str = "correct",
+    of: Judged = "modal",
+) -> pd.DataFrame:
+    r"""Share of a model's answers to an item that agree, as its confidence.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per answer, several of each item (Inspect's epochs, several runs of lm-eval); or
+        one row per item, with a column of lists of answers (lm-eval's repeats).
+    answer : str, optional
+        Column of the answers: text or numbers, or lists of them. By default "answers" if it holds
+        lists, else "answer", "chosen" or "response".
+    item : str, optional
+        Column that names the item.
+    by : str or sequence of str, optional
+        Grouping columns: answers are compared within them. By default those of "task", "model",
+        "prompt", "filter" and "perturbation" that are there.
+    correct : str, optional
+        Column that says whether an answer is right; of lists, whether the first of them is.
+    of : {"modal", "graded"}, optional
+        Which answer is judged: the one given most often, of several the one that came first; or
+        the first one, which is the one that lm-eval grades.
+
+    Returns
+    -------
+    DataFrame
+        One row per item: the columns of `by`, ``item``, ``answer``, ``correct`` (of that answer),
+        ``confidence`` (share of the answers that agree with it), ``samples`` (number of answers
+        that the share is out of) and ``confidence_se``; and ``target``, if there is one. Attrs,
+        JSON-able: ``agreement`` (`of`), ``rejected`` (values left missing, per reason),
+        ``notices``, and ``files`` of the trials.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a group has a column of the result's name, or no item has two
+        answers.
+
+    Notes
+    -----
+    Of n answers k agree with the one that is judged:
+
+    .. math:: \hat p = k / n, \qquad
+        \mathrm{se} = \sqrt{\frac{\tilde p (1 - \tilde p)}{n + 3}}, \quad
+        \tilde p = \frac{k + 1}{n + 2}
+
+    the standard deviation of the posterior under a uniform prior, which is not 0 where all agree.
+    The modal answer is chosen because it is frequent, so its share is too high on average, by at
+    most about one standard error, and never less than 1/n. The first answer is chosen before the
+    others are seen: k and n are those of the other answers, and the share is unbiased.
+
+    Two answers are the same if they differ in case, spaces, quotation marks or a final full stop
+    alone. Answers that are missing count neither for nor against: they are not in ``samples``. An
+    item with fewer than two answers has no confidence. Confidence has few levels with few samples,
+    of n answers at most n + 1.
+
+    Examples
+    --------
+    >>> said = pd.DataFrame({"item": ["a"] * 4, "answer": ["4", "4", "5", "4"]})
+    >>> agreed = agreement(said.assign(correct=said["answer"] == "4"))
+    >>> agreed[["answer", "correct", "confidence", "samples"]].to_dict("records")
+    [{'answer': '4', 'correct': True, 'confidence': 0.75, 'samples': 4}]
+    >>> float(agreed["confidence_se"].round(3).item())
+    0.178
+    """
+    trials = rows_of(trials).frame()
+    if of not in get_args(Judged):
+        raise InputError("of", repr(of), "'modal' or 'graded'")
+    column = answer_column(trials, answer)
+    groups = [name for name in GROUPS if name in trials] if by is None else as_list(by)
+    check_roles(
+        list(trials.columns),
+        [("answer", column), ("item", item), *(("by", name) for name in groups)],
+    )
+    taken = [name for name in groups if name in OWN]
+    if taken:
+        raise InputError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", "Rename it.")
+    rejected: Counter[str] = Counter()
+    rows, ties = [], 0
+    for first, answers in items_of(trials, column, [*groups, item], correct):
+        row, is_tie = judged_row(answers, of, rejected)
+        ties += is_tie
+        target = {"target": first["target"]} if "target" in first else {}
+        place = {name: first[name] for name in groups}
+        rows.append({**place, "item": first[item], **target, **row})
+    frame = pd.DataFrame(rows)
+    if not frame["confidence"].notna().any():
+        got, allowed = f"at most one answer to each of {len(frame)} items", "several answers"
+        step = (
+            "Ask each question several times (epochs, repeats), or name the columns by item=, by=."
+        )
+        raise InputError("trials", got, allowed, step)
+    frame["correct"] = frame["correct"].astype("boolean")
+    found = [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
+    kept: dict[Hashable | None, Any] = {n: trials.attrs[n] for n in ("files",) if n in trials.attrs}
+    kept |= {"agreement": of, "rejected": dict(rejected)}
+    frame.attrs = add_notices(kept, found)
+    return frame
+
+
+def as_list(names: str | Sequence[str]) -> list[str]:
+    """Names as a list, also of a single one."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+def answer_column(trials: pd.DataFrame, answer: str | None) -> str:
+    """Column of the answers: the one that was named, or the first that readers give."""
+    if answer is not None:
+        return answer
+    for name in ANSWERS:
+        if name in trials and trials[name].notna().any():
+            return name
+    got = f"none, for columns {', '.join(map(repr, list(trials.columns)[:10]))}"
+    raise InputError("answer", got, f"the column of the answers; {', '.join(ANSWERS)} are known")
+
+
+def items_of(
+    trials: pd.DataFrame, column: str, keys: Sequence[str], correct: str
+) -> list[tuple[dict[Any, Any], list[Answer]]]:
+    """For each item its first row, and its answers in their order."""
+    items: dict[tuple[Any, ...], tuple[dict[Any, Any], list[Answer]]] = {}
+    for row in trials.to_dict("records"):
+        key = tuple(as_text(row[name]) for name in keys)
+        _, answers = items.setdefault(key, (row, []))
+        answers += answers_in(column, row[column], as_verdict(row.get(correct)))
+    return list(items.values())
+
+
+def answers_in(column: str, value: Any, correct: bool | None) -> list[Answer]:
+    """Answers in a cell: one, or a list of them, of which the first was graded."""
+    if column == LISTS and isinstance(value, str):
+        value = json_value(f"column {column!r}", value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list | tuple | np.ndarray):
+        graded = [correct] + [None] * len(value)
+        return [as_answer(one, right) for one, right in zip(value, graded, strict=False)]
+    return [as_answer(value, correct)]
+
+
+def as_answer(value: Any, correct: bool | None) -> Answer:
+    """Answer as it is compared: text without what is around it, in one case."""
+    if is_missing(value):
+        return Answer(None, None, correct)
+    return Answer(fold_word(value if isinstance(value, str) else as_text(value)), value, correct)
+
+
+def as_verdict(value: Any) -> bool | None:
+    """Right, wrong, or None for what says neither."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    return None if is_missing(value) else as_correct(value)
+
+
+def judged_row(
+    answers: Sequence[Answer], of: Judged, rejected: Counter[str]
+) -> tuple[dict[str, Any], bool]:
+    """Values of an item, and whether several of its answers are equally frequent."""
+    given = [answer for answer in answers if answer.key is not None]
+    rejected.update(["no answer"] * (len(answers) - len(given)))
+    first = (
+        answers[0] if of == "graded" and answers else next(iter(given), Answer(None, None, None))
+    )
+    if len(given) < FEWEST or first.key is None:
+        rejected["confidence: fewer than two answers to an item"] += 1
+        return row_of(first, first.correct, 0, 0), False
+    if of == "graded":
+        same = sum(answer.key == first.key for answer in given)
+        return row_of(first, first.correct, same - 1, len(given) - 1), False
+    # Counter keeps the order in which answers came, and so does max.
+    counts = Counter(answer.key for answer in given)
+    modal, same = max(counts.items(), key=itemgetter(1))
+    judged = next(answer for answer in given if answer.key == modal)
+    verdicts = {a.correct for a in given if a.key == modal and a.correct is not None}
+    if len(verdicts) != 1:
+        found = "judged differently" if verdicts else "not graded"
+        rejected[f"correct: the modal answer was {found}"] += 1
+    correct = verdicts.pop() if len(verdicts) == 1 else None
+    is_tie = sum(number == same for number in counts.values()) > 1
+    return row_of(judged, correct, same, len(given)), is_tie
+
+
+def row_of(answer: Answer, correct: bool | None, same: int, samples: int) -> dict[str, Any]:
+    """Columns of an item: its answer, and the share that agrees with it."""
+    smoothed = (same + 1) / (samples + 2)
+    return {
+        "answer": answer.text,
+        "correct": correct,
+        "confidence": same / samples if samples else np.nan,
+        "samples": samples,
+        "confidence_se": np.sqrt(smoothed * (1 - smoothed) / (samples + 3)) if samples else np.nan,
+    }

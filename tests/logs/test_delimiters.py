@@ -1,0 +1,98 @@
+"""Tables are read from folders and patterns, whatever separates their columns."""
+
+import numpy as np
+import pytest
+
+from hmetad.errors import InputError
+from hmetad.logs.delimiters import sniffed_delimiter
+from hmetad.logs.wide import read_trials
+from hmetad.rows.tables import read_table
+
+TEXTS = {
+    "t.csv": "item;sure\n1;0.5\n2;0.75\n",
+    "t.tsv": "item|sure\n1|0.5\n2|0.75\n",
+    "t.txt": "item   sure\n1      0.5\n  2 \t 0.75 \n",
+    "t.dat": "item\tsure\n1\t0.5\n2\t0.75\n",
+    "u.txt": "item,sure\n1,0.5\n2,0.75\n",
+}
+NAMES = {"t.csv": "semicolon", "t.tsv": "bar", "t.txt": "space", "t.dat": "tab", "u.txt": "comma"}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_delimiter_is_found_or_named_and_said(name, tmp_path):
+    (tmp_path / name).write_text(TEXTS[name])
+    for delimiter in (None, NAMES[name]):
+        trials = read_trials(tmp_path / name, delimiter=delimiter)
+        assert trials.to_dict("list") == {"item": [1, 2], "sure": [0.5, 0.75]}
+        assert trials.attrs["delimiter"] == NAMES[name]
+
+
+def test_the_usual_delimiter_is_not_sniffed_away(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n"1;2",x\n"3;4",y\n')
+    assert sniffed_delimiter(path) is None
+    assert "delimiter" not in read_trials(path).attrs
+
+
+@pytest.mark.parametrize("content", ["a;b\n1;2\n3\n", "a;b\n1\n", "text\nwith; a sign\n"])
+def test_lines_that_do_not_split_alike_are_not_split(content, tmp_path):
+    (tmp_path / "t.csv").write_text(content)
+    assert sniffed_delimiter(tmp_path / "t.csv") is None
+
+
+def test_a_named_delimiter_is_one_of_a_text(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="delimiter: got 'slash', allowed is one of comma"):
+        read_trials(tmp_path / "t.csv", delimiter="slash")
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(InputError, match=r"delimiter: got 'tab', for .*a text table"):
+        read_trials(tmp_path / "t.jsonl", delimiter="tab")
+    for delimiter in ("", ";;", "\n", '"'):
+        with pytest.raises(InputError, match="delimiter"):
+            read_table(tmp_path / "t.csv", delimiter=delimiter)
+
+
+def test_folders_and_patterns_are_read_as_one_table(tmp_path):
+    (tmp_path / "more").mkdir()
+    for i, name in enumerate(("a.csv", "b.csv", "more/c.csv")):
+        (tmp_path / name).write_text(f"item,ok\n{i},1\n")
+    (tmp_path / "notes.md").write_text("nothing")
+    trials = read_trials(tmp_path)
+    assert trials["item"].tolist() == [0, 1, 2]
+    assert trials["file"].tolist() == [str(tmp_path / n) for n in ("a.csv", "b.csv", "more/c.csv")]
+    assert trials.attrs["files"] == trials["file"].tolist()
+    assert read_trials(tmp_path / "*.csv")["item"].tolist() == [0, 1]
+    assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
+    with pytest.raises(InputError, match="a pattern that no file fits"):
+        read_trials(tmp_path / "x*.csv")
+    with pytest.raises(InputError, match="limit 'cells'"):
+        read_trials(tmp_path, limits={"cells": 5})
+    wide = read_trials(tmp_path, wide={"correct": "{model}k"}, keep="item")
+    assert wide["file"].nunique() == 3
+
+
+def test_tables_with_other_columns_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("item,ok\n1,1\n")
+    (tmp_path / "b.csv").write_text("item,right\n1,1\n")
+    with pytest.raises(InputError, match=r"b\.csv: got other columns than in .*: 'ok', 'right'"):
+        read_trials(tmp_path)
+
+
+def test_grades_say_what_is_right_and_the_rest_is_counted(tmp_path):
+    (tmp_path / "t.csv").write_text("ok,x\nYes,1\nno,1\nright,1\nmaybe,1\n,1\n1,1\n")
+    grades = {"yes": True, "no": False}
+    trials = read_trials(tmp_path / "t.csv", columns={"correct": "ok"}, grades=grades)
+    assert trials["correct"].isna().tolist() == [False, False, False, True, True, False]
+    assert trials["correct"].dropna().tolist() == [True, False, True, True]
+    assert trials.attrs["rejected"] == {"correct: score 'maybe'": 1, "correct: no score": 1}
+    with pytest.raises(InputError, match="grades: got no column 'correct'"):
+        read_trials(tmp_path / "t.csv", grades=grades)
+
+
+def test_numbers_are_graded_by_a_word_or_a_threshold(tmp_path):
+    (tmp_path / "t.csv").write_text("correct,x\n2,1\n1,1\n0.4,1\n")
+    trials = read_trials(tmp_path / "t.csv", grades={"2": False})
+    assert trials["correct"].tolist()[:2] == [False, True]
+    assert trials.attrs["rejected"] == {"correct: score is partial credit": 1}
+    trials = read_trials(tmp_path / "t.csv", threshold=0.5)
+    np.testing.assert_array_equal(trials["correct"], [True, True, False])

@@ -1,0 +1,170 @@
+"""Runs of HELM are read with the scores beside them.
+
+The runs in data/helm were written by crfm-helm 0.5.16 (helm-run) with a model of fixed answers and
+a scenario of four questions; they are stored without their spaces.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hmetad.errors import InputError
+from hmetad.logs.helm import read_helm
+from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.readers import read_log
+
+LOGS = Path(__file__).parent / "data" / "helm"
+LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
+LOGPROBS += [[-3.0, -3.5, -5.0, -1.0]]
+
+
+def scores(run, name):
+    """A metric of the instances of a run, as HELM computed it."""
+    stats = json.loads((LOGS / run / "per_instance_stats.json").read_text())
+    return [next(one["mean"] for one in x["stats"] if one["name"]["name"] == name) for x in stats]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(states, stats=None, method="multiple_choice_joint"):
+        adapter = {"method": method, "model": "house/model"}
+        content = {"adapter_spec": adapter, "request_states": states}
+        (tmp_path / "scenario_state.json").write_text(json.dumps(content))
+        if stats is not None:
+            (tmp_path / "per_instance_stats.json").write_text(json.dumps(stats))
+        return tmp_path
+
+    return written
+
+
+def joint(said=" A", logprob=-0.5, name="id0", **fields):
+    references = [{"output": {"text": t}, "tags": ["correct"][i:]} for i, t in enumerate("xy")]
+    token = {"text": said, "logprob": logprob} | fields
+    done = {"text": said, "logprob": logprob, "tokens": [token]}
+    return {
+        "instance": {"id": name, "references": references},
+        "output_mapping": {"A": "x", "B": "y"},
+        "train_trial_index": 0,
+        "result": {"success": True, "completions": [done]},
+    }
+
+
+def test_options_scored_by_themselves_have_helms_own_probabilities():
+    trials = read_log("auto", LOGS / "colours_separate")
+    assert trials["task"].unique().tolist() == ["colours_separate"]
+    assert trials["model"].unique().tolist() == ["simple/model1"]
+    assert trials["target"].tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(trials["confidence"], scores("colours_separate", "max_prob"))
+    assert trials["chosen"].tolist() == scores("colours_separate", "predicted_index")
+    assert trials["correct"].tolist() == [
+        bool(x) for x in scores("colours_separate", "exact_match")
+    ]
+    # One log-probability for each sign of an option, so that per token it is the option's.
+    odds = np.exp(LOGPROBS)
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(trials["option_probabilities"].tolist(), expected)
+
+
+def test_a_joint_choice_has_the_probability_of_the_letter():
+    trials = read_helm(LOGS / "colours_joint")
+    assert trials["chosen"].tolist() == [0, 0, 0, 3]
+    assert trials["correct"].tolist() == [bool(x) for x in scores("colours_joint", "exact_match")]
+    np.testing.assert_allclose(trials["confidence"], scores("colours_joint", "max_prob"))
+    assert trials["option_probabilities"].tolist() == [None] * 4
+
+
+def test_completions_state_their_confidence():
+    trials = read_helm(LOGS / "colours_open", field="confidence")
+    assert trials["chosen"].tolist() == ["green", "red", "blue. I am 60% sure", "white"]
+    np.testing.assert_allclose(trials["confidence"], [np.nan, np.nan, 0.6, np.nan])
+    assert trials["correct"].tolist() == [True, True, False, True]
+    assert trials.attrs["rejected"] == {"confidence: no field 'confidence'": 3}
+
+
+def test_a_folder_of_runs_is_read_at_once():
+    assert recognise_kind(LOGS) == "helm"
+    trials = read_helm(LOGS)
+    assert trials.groupby("task").size().to_dict() == {
+        "colours_joint": 4,
+        "colours_open": 4,
+        "colours_separate": 4,
+    }
+    assert len(read_helm(LOGS, task="colours_open")) == 4
+    beside = LOGS / "colours_open" / "per_instance_stats.json"
+    assert len(read_helm(beside)) == 4
+    with pytest.raises(InputError, match="Did you mean 'colours_open'"):
+        read_helm(LOGS, task="colours_opne")
+
+
+def test_letters_are_compared_where_their_log_probabilities_are_kept(write):
+    top = {" A": -0.5, "B": -2.0, "C": -3.0}
+    trials = read_helm(write([joint(top_logprobs=top)]))
+    odds = np.exp([-0.5, -2.0])
+    np.testing.assert_allclose(trials["option_probabilities"].tolist(), [odds / odds.sum()])
+    np.testing.assert_allclose(trials["confidence"], odds[0] / odds.sum())
+
+
+def test_without_scores_the_option_says_what_is_right(write):
+    trials = read_helm(write([joint(), joint(" B", name="id1"), joint("(A).", name="id2")]))
+    assert trials["correct"].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (joint(" green"), "no single letter as the answer"),
+        (joint(logprob=0), "confidence: no log-probabilities"),
+        (joint(logprob=math.nan), "confidence: log-probabilities are not finite"),
+        (joint() | {"result": None}, "no single letter as the answer"),
+    ],
+)
+def test_what_cannot_be_read_is_counted(write, state, reason):
+    trials = read_helm(write([state]))
+    assert trials["confidence"].isna().all()
+    assert trials.attrs["rejected"][reason] == 1
+
+
+def test_scores_that_contradict_the_option_leave_no_confidence(write):
+    stats = [{"name": {"name": "exact_match"}, "count": 1, "mean": 0.0}]
+    path = write([joint()], [{"instance_id": "id0", "train_trial_index": 0, "stats": stats}])
+    trials = read_helm(path)
+    assert trials["correct"].tolist() == [False]
+    assert trials["confidence"].isna().all()
+    assert trials.attrs["rejected"] == {"the option chosen contradicts the metric": 1}
+    with pytest.raises(InputError, match="metric: got 'f1'"):
+        read_helm(path, metric="f1")
+    assert read_helm(path, metric="exact_match", threshold=0)["correct"].tolist() == [True]
+
+
+def test_copies_and_perturbations_are_told_apart(write):
+    changed = joint()
+    changed["instance"] = changed["instance"] | {"perturbation": {"name": "typos"}}
+    trials = read_helm(write([joint(), joint(), changed]))
+    assert trials["perturbation"].tolist() == ["", "typos"]
+    assert trials.attrs["duplicates"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "a list"),
+        ("{}", "without adapter_spec and request_states"),
+        ('{"adapter_spec": {}, "request_states": []}', "no request states"),
+        ('{"adapter_spec": {}, "request_states": [1]}', "request 1: got a request without"),
+        ('{"adapter_spec": {}, "request_states": [{"instance": {}}]}', "request 1: got id None"),
+        ('{"adapter_spec": {', "no JSON"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, message):
+    (tmp_path / "scenario_state.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_helm(tmp_path)
+
+
+def test_a_file_without_a_run_is_refused(tmp_path):
+    (tmp_path / "stats.json").write_text("[]")
+    with pytest.raises(InputError, match=r"a file without scenario_state\.json beside it"):
+        read_helm(tmp_path / "stats.json")

@@ -1,0 +1,175 @@
+"""Details of lighteval are read, of new tables and of old ones.
+
+The tables in data/lighteval were written by lighteval 0.13.0 (`lighteval custom`, --save-details)
+with a model of fixed answers; only their names have "-" for "|". Older tables are built here after
+the class DetailsLogger.Detail of lighteval 0.6.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hmetad.errors import InputError
+from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.lighteval import read_lighteval
+from hmetad.logs.noticed import frame_notices
+from hmetad.logs.readers import read_log
+
+LOGS = Path(__file__).parent / "data" / "lighteval"
+LOGPROBS = [[-0.5, -1.5, -3.0, -2.5], [-1.0, -1.25, -2.0, -4.0], [-2.0, -3.0, -2.5, -4.0]]
+LOGPROBS += [[-3.0, -3.5, -5.0, -1.0]]
+RUN = "2024-01-31T10-00-00.000001"
+CHOICE = "colours-0"
+OPEN = "colours_open-0"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(rows, task="leaderboard|arc:challenge|25", run=RUN, model="house/old"):
+        path = tmp_path / "details" / model / run / f"details_{task}_{run}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_parquet(path)
+        return path
+
+    return written
+
+
+def new(logprobs=(-1.0, -2.0), gold=0, text=(), options=(" a", " b"), name="0", **metrics):
+    doc = {"query": f"q{name}", "choices": list(options), "gold_index": gold, "id": name}
+    response = {"logprobs": list(logprobs), "text": list(text)}
+    return {"doc": doc, "model_response": response, "metric": metrics or {"acc": 1}}
+
+
+def old(predictions=(-1.0, -2.0), gold=(0,), options=("a", "b"), **metrics):
+    row = {"example": "q", "choices": list(options), "gold_index": list(gold)}
+    return row | {"predictions": list(predictions), "metrics": metrics or {"acc": 1}}
+
+
+def test_options_become_probabilities_as_the_tool_scored_them():
+    trials = read_log("auto", LOGS, task=CHOICE).sort_values("id")
+    assert trials["model"].unique().tolist() == ["house/fixed"]
+    assert trials["target"].tolist() == [0, 1, 2, 3]
+    assert trials["chosen"].tolist() == [0, 0, 0, 3]
+    # The tool's own metric, which the tables hold.
+    assert trials["correct"].tolist() == [True, False, False, True]
+    odds = np.exp(LOGPROBS)
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(trials["option_probabilities"].tolist(), expected)
+    np.testing.assert_allclose(trials["confidence"], expected.max(axis=1))
+    assert trials["item"].nunique() == 4
+    assert trials.attrs["rejected"] == {}
+
+
+def test_responses_state_their_confidence():
+    trials = read_lighteval(LOGS, task=OPEN, field="confidence").sort_values("id")
+    assert trials["correct"].tolist() == [True, True, False, False]
+    assert trials["target"].tolist() == ["green", "red", "deep blue", "white"]
+    np.testing.assert_allclose(trials["confidence"], [np.nan, np.nan, 0.6, 0.85])
+    assert trials["chosen"].tolist()[3] == "I'm 85% sure of white."
+    assert len(read_lighteval(LOGS)) == 8
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        old(),
+        {
+            name: str(value)
+            for name, value in old(predictions=[[-1.0, False], [-2.0, True]]).items()
+        },
+        new(),
+        new(logprobs=[-1.0, -2.0, -5.0, -1.0]),
+    ],
+)
+def test_old_tables_text_and_unconditioned_options_say_the_same(write, row):
+    path = write([row])
+    assert recognise_kind(path) == "lighteval"
+    trials = read_lighteval(path)
+    assert trials["task"].item() == "leaderboard|arc:challenge|25"
+    assert trials["model"].item() == "house/old"
+    assert trials["run"].item() == RUN
+    assert trials[["chosen", "target", "correct"]].values.tolist() == [[0, 0, True]]
+    assert trials["confidence"].item() == pytest.approx(1 / (1 + np.exp(-1)))
+
+
+def test_old_generation_tasks_have_text(write):
+    row = {"example": "q", "choices": [], "gold_index": [], "gold": ["4"], "metrics": {"em": 1}}
+    trials = read_lighteval(
+        write([row | {"predictions": ["4. Confidence: 90%"]}]), field="confidence"
+    )
+    assert trials[["target", "correct", "confidence"]].values.tolist() == [["4", True, 0.9]]
+
+
+def test_confidence_that_contradicts_the_metric_is_left_out(write):
+    trials = read_lighteval(write([new(acc=0), new(gold=1, acc=0, name="1")]))
+    assert trials["confidence"].isna().tolist() == [True, False]
+    assert trials.attrs["rejected"] == {"log-likelihoods contradict the metric": 1}
+    assert [notice.code for notice in frame_notices(trials)] == ["confidence-of-the-choice"]
+
+
+def test_lengths_and_several_right_options(write):
+    rows = [new(options=(" aaaa", " b"), acc=1, acc_norm=0, gold=1, logprobs=(-2.0, -3.0))]
+    trials = read_lighteval(write(rows), normalise="characters")
+    assert trials["chosen"].tolist() == [0]
+    assert trials["correct"].tolist() == [False]
+    both = read_lighteval(write([new(gold=[0, 1], acc=1)]))
+    assert both["target"].tolist() == ["[0, 1]"]
+    assert both["correct"].tolist() == [True]
+
+
+def test_several_responses_are_kept_for_their_agreement(write):
+    row = new(logprobs=[], text=["#### 4", "#### 5", "?"], options=["4"], **{"pass@1": 1})
+    trials = read_lighteval(write([row]), answer_pattern="#### ([0-9])")
+    assert trials["answers"].tolist() == [["4", "5", None]]
+    assert trials.attrs["rejected"] == {"several answers": 1}
+
+
+def test_runs_and_metrics_are_chosen(write, tmp_path):
+    write([new()])
+    write([new()], run="2025-01-31T10-00-00.000001")
+    with pytest.raises(InputError, match=r"runs: got none, for 2 runs of task 'leaderboard\|arc"):
+        read_lighteval(tmp_path)
+    assert read_lighteval(tmp_path, runs="latest")["run"].str[:4].tolist() == ["2025"]
+    assert len(read_lighteval(tmp_path, runs="all")) == 2
+    path = write([new(logprobs=[], text=["4"], options=["4"], em=1, qem=0)], task="sums|0")
+    with pytest.raises(InputError, match=r"metric: got none, for a sample with 'em', 'qem'"):
+        read_lighteval(path)
+    assert read_lighteval(path, metric="qem")["correct"].tolist() == [False]
+    assert read_lighteval(path, metric={"sums|0": "em"})["correct"].tolist() == [True]
+    with pytest.raises(InputError, match="Did you mean 'qem'"):
+        read_lighteval(path, metric="qme")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "colour-0"}, "Did you mean 'colours-0'"),
+        ({"runs": "first"}, "runs: got 'first'"),
+        ({"normalise": "words"}, "normalise: got 'words'"),
+        ({"answer_pattern": "x"}, "answer_pattern: got 'x' with 0 groups"),
+    ],
+)
+def test_unusable_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        read_lighteval(LOGS, **options)
+
+
+def test_other_tables_are_refused(write, tmp_path):
+    with pytest.raises(InputError, match="row 1: got a row without 'doc' and 'metric'"):
+        read_lighteval(write([{"a": 1}]))
+    (tmp_path / "a.csv").write_text("a,b")
+    with pytest.raises(InputError, match=r"suffix '\.csv'"):
+        read_lighteval(tmp_path / "a.csv")
+    with pytest.raises(InputError, match="a folder without logs"):
+        read_lighteval(Path(__file__).parent / "data" / "helm")
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100 + "]" * 100, "[" + "-" * 1000 + "1]", "[" + "1, " * 10**5 + "1]", "[a()]"]
+)
+def test_text_that_is_no_plain_list_is_left_as_it_is(write, text):
+    row = {name: str(value) for name, value in old().items()} | {"predictions": text}
+    trials = read_lighteval(write([row]))
+    assert trials["confidence"].isna().all()

@@ -1,0 +1,147 @@
+"""Results of promptfoo are read.
+
+The file in data/promptfoo was written by promptfoo 0.121.20 with a provider of fixed answers:
+`promptfoo eval --repeat 2 -o out.json`.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hmetad.errors import InputError
+from hmetad.logs.kinds import recognise_kind
+from hmetad.logs.promptfoo import read_promptfoo
+from hmetad.logs.readers import read_log
+from hmetad.logs.repeats import agreement
+
+LOGS = Path(__file__).parent / "data" / "promptfoo"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(*results, name="out.json"):
+        content = {"results": {"version": 3, "results": list(results)}}
+        (tmp_path / name).write_text(json.dumps(content))
+        return tmp_path / name
+
+    return written
+
+
+def result(output="4", success=True, **fields):
+    made = {"success": success, "score": float(success), "provider": {"id": "gpt"}, "testIdx": 0}
+    return made | {"vars": {"q": "2 + 2"}, "response": {"output": output}} | fields
+
+
+def test_a_file_is_known_by_its_beginning(write, tmp_path):
+    assert recognise_kind(LOGS / "colours.json") == "promptfoo"
+    assert recognise_kind(LOGS) == "promptfoo"
+    assert recognise_kind(write(result())) == "promptfoo"
+    (tmp_path / "other.json").write_text('{"results": {"colours": {}}}')
+    with pytest.raises(InputError, match="Name the kind"):
+        recognise_kind(tmp_path / "other.json")
+
+
+def test_results_become_trials():
+    trials = read_log("auto", LOGS, field="confidence")
+    assert trials["task"].unique().tolist() == ["colours"]
+    assert trials["model"].unique().tolist() == ["house/fixed"]
+    assert trials["id"].tolist() == list(range(8))
+    by_target = trials.groupby("target", sort=False)
+    assert by_target["correct"].sum().tolist() == [2, 1, 0, 0]
+    assert by_target["correct"].count().tolist() == [2, 2, 2, 0]
+    expected = {"green": [0.85, 0.8], "red": [0.7, 0.6], "white": [0.4, 0.35]}
+    for target, confidence in expected.items():
+        np.testing.assert_allclose(by_target.get_group(target)["confidence"], confidence)
+    assert by_target["repeat"].apply(list).tolist() == [[1, 2]] * 4
+    assert by_target["item"].nunique().tolist() == [1] * 4
+    assert trials.attrs["rejected"] == {
+        "no score, the provider or an assertion ended in an error": 2,
+        "confidence: missing": 2,
+    }
+
+
+def test_repeats_agree():
+    agreed = agreement(read_promptfoo(LOGS))
+    assert agreed["samples"].tolist() == [2, 2, 2, 0]
+
+
+def test_confidence_is_read_from_where_it_stands(write):
+    made = result(
+        namedScores={"sure": 0.7},
+        metadata={"sure": "60%"},
+        vars={"sure": "50%"},
+        response={"output": {"answer": 4, "sure": "80%"}, "logProbs": [math.log(0.9)]},
+    )
+    path = write(made)
+    found = {
+        source: read_promptfoo(path, field="sure", source=source)["confidence"].item()
+        for source in ("output", "scores", "metadata", "vars")
+    }
+    assert found == {"output": 0.8, "scores": 0.7, "metadata": 0.6, "vars": 0.5}
+    assert read_promptfoo(path)["confidence"].item() == pytest.approx(0.9)
+    assert read_promptfoo(path)["answer"].item() == '{"answer": 4, "sure": "80%"}'
+
+
+@pytest.mark.parametrize(
+    ("logged", "reason"),
+    [
+        (None, "no log-probabilities"),
+        ([-0.1, -0.2], "log-probabilities of several tokens"),
+        ([math.nan], "log-probabilities are not finite"),
+        (["x"], "log-probabilities are not finite"),
+        ([0.5], "log-probabilities are not finite"),
+    ],
+)
+def test_log_probabilities_that_cannot_be_used_are_counted(write, logged, reason):
+    trials = read_promptfoo(write(result(response={"output": "4", "logProbs": logged})))
+    assert trials["confidence"].isna().all()
+    assert trials.attrs["rejected"] == {f"confidence: {reason}": 1}
+
+
+def test_scores_say_what_is_right(write):
+    path = write(result(score=0.6, success=False, namedScores={"exact": 1.0, "style": 0.2}))
+    assert read_promptfoo(path)["correct"].tolist() == [False]
+    assert read_promptfoo(path, threshold=0.5)["correct"].tolist() == [True]
+    assert read_promptfoo(path, metric="exact")["correct"].tolist() == [True]
+    assert read_promptfoo(path, metric="style")["correct"].isna().all()
+    with pytest.raises(InputError, match="Did you mean 'exact'"):
+        read_promptfoo(path, metric="exat")
+
+
+def test_older_providers_are_names(write):
+    old = result(provider="openai:gpt", testIdx=None)
+    assert read_promptfoo(write(old))["model"].tolist() == ["openai:gpt"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "got a list"),
+        ("{}", "without results.results"),
+        ('{"results": {"results": []}}', "no results"),
+        ('{"results": {"results": [1]}}', "result 1: got no object"),
+        ('{"results": {"results": [{}]}}', "without 'success'"),
+        ('{"results": {"results": [{"success": true}]}}', "a result without a provider"),
+        ('{"results": ', "no JSON"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, message):
+    (tmp_path / "out.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_promptfoo(tmp_path / "out.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": "text"}, "source"),
+        ({"source": "logprobs", "field": "sure"}, "'logprobs' with a field"),
+        ({"task": "colour"}, "Did you mean 'colours'"),
+    ],
+)
+def test_unusable_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        read_promptfoo(LOGS, **options)

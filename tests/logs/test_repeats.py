@@ -1,0 +1,146 @@
+"""How often answers agree is confidence, with the number of answers that it rests on."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+
+from hmetad.errors import InputError
+from hmetad.logs.noticed import frame_notices
+from hmetad.logs.readers import read_log
+from hmetad.logs.repeats import agreement
+
+LOGS = Path(__file__).parent / "data"
+
+
+def asked(*answers, target="4", **columns):
+    """Trials of one item after the other, each with several answers."""
+    rows = [
+        {"item": f"q{i}", "answer": answer, "correct": answer == target, "target": target}
+        for i, given in enumerate(answers)
+        for answer in given
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def test_the_share_of_the_modal_answer_is_confidence():
+    trials = agreement(asked(["4", "5", "4", "4"], ["5", "5"], ["5", "4", "6"]))
+    assert trials["item"].tolist() == ["q0", "q1", "q2"]
+    assert trials["answer"].tolist() == ["4", "5", "5"]
+    assert trials["correct"].tolist() == [True, False, False]
+    np.testing.assert_allclose(trials["confidence"], [3 / 4, 1, 1 / 3])
+    assert trials["samples"].tolist() == [4, 2, 3]
+    assert trials["target"].tolist() == ["4"] * 3
+    (notice,) = frame_notices(trials)
+    assert notice.code == "tied-answers"
+    assert notice.message.startswith("Of 1 of 3 items")
+
+
+def test_the_first_answer_is_judged_by_the_others():
+    trials = agreement(asked(["4", "5", "4", "4"], ["5", "4", "4"]), of="graded")
+    assert trials["answer"].tolist() == ["4", "5"]
+    assert trials["correct"].tolist() == [True, False]
+    np.testing.assert_allclose(trials["confidence"], [2 / 3, 0])
+    assert trials["samples"].tolist() == [3, 2]
+
+
+def test_the_share_of_the_other_answers_is_unbiased_and_the_modal_one_too_high():
+    drawn = np.random.default_rng(1).choice(["a", "b", "c"], size=(4000, 5), p=[0.5, 0.3, 0.2])
+    trials = asked(*drawn.tolist(), target="a")
+    share = {of: agreement(trials, of=of).groupby("answer")["confidence"].mean() for of in
+             ("graded", "modal")}  # fmt: skip
+    # Standard errors of these means are below 0.01.
+    np.testing.assert_allclose(share["graded"], [0.5, 0.3, 0.2], atol=0.03)
+    assert (share["modal"] > [0.55, 0.35, 0.25]).all()
+
+
+@pytest.mark.parametrize(("same", "samples"), [(4, 4), (3, 4), (1, 2), (20, 30)])
+def test_the_standard_error_is_that_of_the_posterior_of_a_share(same, samples):
+    trials = agreement(asked(["4"] * same + [str(9 + i) for i in range(samples - same)]))
+    expected = beta(same + 1, samples - same + 1).std()
+    np.testing.assert_allclose(trials["confidence_se"], expected, rtol=1e-12)
+    assert expected > 0
+
+
+def test_answers_are_the_same_whatever_their_case_and_what_is_around_them():
+    trials = agreement(asked([" Paris.", "paris", "'PARIS'", "Lyon"], target=" Paris."))
+    assert trials["answer"].tolist() == [" Paris."]
+    assert trials["confidence"].tolist() == [0.75]
+    numbers = pd.DataFrame({"item": [1, 1], "answer": [2, 3], "correct": [True, False]})
+    assert agreement(numbers)["confidence"].tolist() == [0.5]
+
+
+def test_answers_are_compared_within_models_and_tasks():
+    trials = pd.concat([asked(["4", "4"], model="A"), asked(["4", "5"], model="B")])
+    agreed = agreement(trials)
+    assert agreed["model"].tolist() == ["A", "B"]
+    assert agreed["confidence"].tolist() == [1, 0.5]
+    assert agreement(trials, by=())["confidence"].tolist() == [0.75]
+
+
+def test_lists_of_answers_have_the_first_one_graded():
+    lists = [["4", "4", None, "5"], ["5", "4", "4"], None]
+    trials = pd.DataFrame({"item": [1, 2, 3], "correct": [True, False, True], "answers": lists})
+    graded = agreement(trials, of="graded")
+    assert graded["correct"].tolist()[:2] == [True, False]
+    np.testing.assert_allclose(graded["confidence"], [0.5, 0, math.nan])
+    assert graded.attrs["rejected"] == {
+        "no answer": 2,
+        "confidence: fewer than two answers to an item": 1,
+    }
+    modal = agreement(trials)
+    assert modal["answer"].tolist()[:2] == ["4", "4"]
+    assert modal["correct"].isna().tolist()[:2] == [False, True]
+    assert modal.attrs["rejected"]["correct: the modal answer was not graded"] == 1
+    written = trials.assign(answers=['["4", "4", null, "5"]', '["5", "4", "4"]', None])
+    pd.testing.assert_frame_equal(agreement(written), modal)
+
+
+def test_same_answers_with_other_grades_leave_correctness_open():
+    trials = asked(["4", "4", "4"]).assign(correct=[True, False, True])
+    agreed = agreement(trials)
+    assert agreed["correct"].isna().all()
+    assert agreed.attrs["rejected"] == {"correct: the modal answer was judged differently": 1}
+
+
+def test_epochs_of_inspect_agree():
+    trials = read_log("inspect", LOGS / "inspect", task="colours")
+    agreed = agreement(trials)
+    assert agreed["samples"].tolist() == [2, 2]
+    assert agreed["answer"].tolist() == ["A", "A"]
+    assert agreed["correct"].tolist() == [True, False]
+    assert agreed["confidence"].tolist() == [1, 1]
+
+
+def test_repeats_of_lm_eval_agree():
+    options = {"answer_filter": "answer", "answer_pattern": 'answer": "([a-z ]+)'}
+    trials = read_log("lm-eval", LOGS / "lm_eval" / "house__fixed", **options)
+    agreed = agreement(trials, of="graded")
+    assert agreed["samples"].tolist() == [1, 1, 1, 1, 1, 0]
+    assert agreed["confidence"].tolist()[:5] == [1] * 5
+    assert agreed["correct"].tolist() == trials["correct"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"of": "mean"}, "of: got 'mean'"),
+        ({"answer": "said"}, "answer: got 'said'"),
+        ({"item": "question"}, "item: got 'question'"),
+        ({"by": "correct"}, "by: got 'correct'"),
+        ({"by": "item"}, "'item' 2 times"),
+    ],
+)
+def test_unusable_columns_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        agreement(asked(["4", "4"]), **options)
+
+
+def test_single_answers_and_tables_without_answers_are_refused():
+    with pytest.raises(InputError, match="at most one answer to each of 2 items"):
+        agreement(asked(["4"], ["5"]))
+    with pytest.raises(InputError, match="answer: got none, for columns 'item'"):
+        agreement(pd.DataFrame({"item": [1]}))
