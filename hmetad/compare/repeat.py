@@ -16,7 +16,7 @@ from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions, IntervalKind, decide
 from hmetad.compare.quantities import Draws, one_variable
 from hmetad.errors import InputError
-from hmetad.untrusted import parse_json
+from hmetad.untrusted import parse_json, read_attr
 
 __all__ = ["repeat_decisions"]
 
@@ -110,7 +110,7 @@ def recorded_weights(said: Mapping[Any, Any]) -> str | dict[str, float]:
     """Weights of pooled levels as they were used."""
     if "pool_weights" not in said:
         return "equal"
-    return dict(parse_json(said["pool_weights"], "attrs['pool_weights']"))
+    return dict(read_attr(said, "pool_weights"))
 
 
 def recorded_matrix(text: str) -> pd.DataFrame:

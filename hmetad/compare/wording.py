@@ -7,7 +7,7 @@ share.
 from collections.abc import Mapping
 from typing import Any
 
-from hmetad.untrusted import parse_json
+from hmetad.untrusted import read_attr
 
 __all__ = ["correction_words", "pool_words"]
 
@@ -50,7 +50,7 @@ def pool_words(said: Mapping[Any, Any]) -> str:
     if not said.get("pool"):
         return ""
     rule = RULES.get(said.get("pool_rule", ""), "")
-    shares = parse_json(said["pool_weights"], "attrs['pool_weights']")
+    shares = read_attr(said, "pool_weights")
     words = f"pooled over {said['pool']} {rule}"
     if said.get("pool_rule") == "equal" or len(shares) > MOST_SHARES:
         return f"{words} of {len(shares)} levels"

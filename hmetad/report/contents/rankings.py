@@ -17,7 +17,7 @@ from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
 from hmetad.text.directions import MORE_IS_BETTER
 from hmetad.text.names import heading, in_percent, symbol
-from hmetad.untrusted import parse_json
+from hmetad.untrusted import read_attr
 
 __all__ = ["ranking_table", "ranks_of"]
 
@@ -68,7 +68,7 @@ def pooled_ranks(
         over=names[0],
         within=names[1:],
         pool=[name for name in attrs["pool"].split(", ") if name],
-        weights=parse_json(attrs["pool_weights"], "attrs['pool_weights']"),
+        weights=read_attr(attrs, "pool_weights"),
         independent=not isinstance(fits, xr.DataTree),
     )
 
