@@ -49,8 +49,8 @@ def predict_estimates(
         Cells, a row each, with the columns that the formula names:
         ``{"model": ["a", "b"]}``. Effects of factors whose columns are not there are left out: what
         is predicted is an average group. Those of combinations that were not estimated, as of a
-        model and a set, are drawn from their population. By default every combination of the columns of the common
-        part ("population" where there are none).
+        model and a set, are drawn from their population. By default every combination of the
+        columns of the common part ("population" where there are none).
     new : str or sequence of str, optional
         Columns that have one new level, the same in all cells, such as a set that nobody has
         answered yet. Its effects, and those of its combinations with other columns, are drawn from

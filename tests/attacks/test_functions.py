@@ -158,6 +158,20 @@ def pairs():
     return hmetad.logs.option_pairs(made("trials"))
 
 
+def fitted_estimates():
+    """A fit of estimates of a measure."""
+    asked = {"by": ["model", "task"], "confidence": "sure"}
+    found = hmetad.measures.resample_trials(made("trials"), **asked, n=200, seed=1)
+    return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1", draws=50, seed=1)
+
+
+def pooled():
+    """Draws of measures of two models in two sets, with trials."""
+    trials = made("trials").assign(set=["s", "t"] * 60)
+    asked = {"by": ["model", "set"], "confidence": "sure"}
+    return hmetad.measures.resample_trials(trials, **asked, n=200, seed=1)
+
+
 def log_evidence():
     """Log evidence of three people for two models."""
     return pd.DataFrame({"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"])
@@ -193,6 +207,8 @@ MADE = {
     "pairs": pairs,
     "frame": frame,
     "evidence": log_evidence,
+    "estimates": fitted_estimates,
+    "draws of sets": pooled,
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
     "one model": lambda: counts_of_four().isel(cell=[0, 1]),
     "three stimuli": lambda: xr.concat([counts_of_four()] * 2, "stimulus"),
