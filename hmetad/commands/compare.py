@@ -300,9 +300,24 @@ def write(
     page.save(path)
 
 
+def estimates_method(fit: "xr.DataTree") -> str:
+    """How a hierarchical model of estimates was drawn from, in a sentence."""
+    number = f"{fit['posterior'].sizes['chain'] * fit['posterior'].sizes['draw']:,}"
+    link = fit.attrs.get("link", "identity")
+    scale = "" if link == "identity" else f" on the scale of the {link}"
+    errors = "covariance of draws" if fit.attrs.get("source") == "draws" else "standard errors"
+    return (
+        f"{number} posterior draws of a hierarchical normal model, {fit.attrs['formula']}{scale}, "
+        f"of estimates with the {errors} as their errors (seed {fit.attrs.get('seed', '')}); "
+        "differences are taken draw by draw."
+    )
+
+
 def method_of(draws: Fits) -> str:
     """How draws were made, in a sentence."""
     said = next(iter(draws.values()))
+    if "formula" in said.attrs:
+        return estimates_method(said)
     unit = said.attrs.get("cluster") or "trial"
     number = f"{said['posterior'].sizes['draw']:,}"
     return (

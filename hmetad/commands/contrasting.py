@@ -106,6 +106,8 @@ def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
 def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
     if are_resampled(fit):
+        if asked.is_population and "formula" in fit.attrs:
+            return hmetad.bayes.predict_estimates(fit)
         if asked.is_population:
             raise InputError("--population", "draws without a model", "a fit")
         return fit

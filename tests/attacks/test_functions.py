@@ -162,7 +162,7 @@ def fitted_estimates():
     """A fit of estimates of a measure."""
     asked = {"by": ["model", "task"], "confidence": "sure"}
     found = hmetad.measures.resample_trials(made("trials"), **asked, n=200, seed=1)
-    return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1", draws=50, seed=1)
+    return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1 + (1 | model)", draws=50, seed=1)
 
 
 def pooled():
@@ -552,6 +552,24 @@ RIGHT = {
     "estimate_table.results": [Named("measures"), Named("fit")],
     "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
     "read_log.kind": ["auto", *READERS],
+    "pool": ["task", "set", ("task",), ()],
+    "weights": ["equal", "trials", {"x": 1, "y": 2}, {"s": 1.0, "t": 0.5}],
+    "contrast.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
+    "rank.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
+    "save_draws.draws": [Named("draws of sets")],
+    "fit_estimates.estimates": [Named("draws of sets"), Named("sdt"), Named("estimates")],
+    "fit_estimates.formula": [
+        *("auroc2 ~ 1", "auroc2 ~ 0 + model + (1 | set)", "dprime ~ model"),
+        *("auroc2 ~ 1 + (1 + model | set)", "gamma_pairs ~ (1 | model:set)"),
+    ],
+    "fit_estimates.draws": [50, 100],
+    "fit_estimates.chains": [1, 2],
+    "fit_estimates.se": [None, "dprime_se"],
+    "fit_estimates.priors": [None, {"auroc2_Intercept": hmetad.Prior("Normal", mu=0, sigma=1)}],
+    "link": ["identity", "logit", "log", "fisher_z"],
+    "predict_estimates.fit": [Named("estimates")],
+    "predict_estimates.cells": [None, {"model": ["a"]}, {"set": ["s"]}],
+    "new": [(), "set", "model"],
 }
 # By default these take minutes, and are always given.
 ALWAYS_GIVEN = {name for name in RIGHT if name.startswith("recover_models.")}
