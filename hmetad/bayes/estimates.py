@@ -84,8 +84,8 @@ def fit_estimates(
     Raises
     ------
     InputError
-        If the formula, a column, a prior or the link cannot be used, fewer than two estimates are
-        defined, there are fewer than five draws a cell, or their covariance is singular.
+        If the formula, a column, a prior or the link cannot be used, fewer than 2 or more than 2000
+        estimates are defined, there are fewer than 5 draws a cell, or their covariance is singular.
 
     Notes
     -----

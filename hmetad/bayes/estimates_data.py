@@ -25,6 +25,8 @@ type Source = pd.DataFrame | xr.DataArray | xr.Dataset | xr.DataTree
 # Draws for each cell, below which their covariance is too uncertain.
 DRAWS_A_CELL = 5
 FEWEST_CELLS = 2
+# Crossed factors tie all estimates together: time grows with the cube of their number.
+MOST_CELLS = 2000
 
 
 class Link(NamedTuple):
@@ -152,6 +154,9 @@ def of_draws(
 
 def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
     """Cells with an estimate."""
+    if good.sum() > MOST_CELLS:
+        got = f"{int(good.sum())} estimates"
+        raise InputError("estimates", got, f"at most {MOST_CELLS}", "Pool some of them before.")
     if good.sum() < FEWEST_CELLS:
         got = f"{int(good.sum())} that are defined, of {len(good)}"
         raise InputError("estimates", got, "two or more, inside the range of the link")

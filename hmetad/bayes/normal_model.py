@@ -5,7 +5,7 @@ Source: Gelman et al. (2013), sections 5.4 and 15.2; Lewandowski, Kurowicka & Jo
 correlations.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,25 @@ from scipy.special import exp1, expit, log_expit
 from scipy.stats import expon, gamma, halfnorm, lognorm, t
 
 from hmetad.bayes.estimates_data import Estimates
+from hmetad.bayes.normal_blocks import (
+    Members,
+    covariance_blocks,
+    determinant_and_form,
+    members_of,
+)
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.design import Block, Design
 from hmetad.specs.spec import CORRELATION
 
-__all__ = ["NormalModel", "block_scales", "covariances", "log_posterior", "normal_model"]
+__all__ = [
+    "NormalModel",
+    "block_parts",
+    "block_scales",
+    "log_posterior",
+    "normal_model",
+    "parts_of",
+]
 
 type Floats = NDArray[np.float64]
 
@@ -29,7 +42,7 @@ WIDE = 5.0
 MOST = 1e4
 # Logit of a partial correlation that is 1 within rounding.
 EDGE = 30.0
-AT_ONCE = 2**22
+AT_ONCE = 2**20
 SD_PRIORS = (
     *("HalfNormal", "StudentT", "Exponential", "Gamma", "LogNormal"),
     "UniformTimesHalfNormal",
@@ -51,6 +64,8 @@ class NormalModel:
         Of all variables.
     scale : float
         Standard deviation of the estimates.
+    members : tuple of array of int
+        Cells that share nothing but coefficients with others, as `members_of` gives them.
     """
 
     design: Design
@@ -60,12 +75,7 @@ class NormalModel:
     sd: Floats
     priors: Mapping[str, Prior]
     scale: float
-
-    @property
-    def prior_covariance(self) -> Floats:
-        """Covariance of the estimates without effects of groups."""
-        columns = self.design.columns * self.sd
-        return np.asarray(self.covariance + columns @ columns.T)
+    members: tuple[Members, ...]
 
     @property
     def size(self) -> int:
@@ -111,7 +121,8 @@ Prior('HalfNormal', sigma=1.0)}
     if unknown:
         raise InputError("priors", repr(unknown[0]), "a variable", nearest(unknown[0], priors))
     normal = np.array(mean, dtype=float), np.array(sd, dtype=float)
-    return NormalModel(design, values, estimates.covariance, *normal, priors, scale)
+    members = members_of(estimates.covariance, design.blocks)
+    return NormalModel(design, values, estimates.covariance, *normal, priors, scale, members)
 
 
 def taken(
@@ -202,25 +213,28 @@ def log_posterior(model: NormalModel, points: Floats) -> Floats:
     """
     result, inside = log_prior(model, points)
     places = np.flatnonzero(inside)
-    step = max(1, AT_ONCE // len(model.values) ** 2)
     rest = model.values - model.design.columns @ model.mean
-    for begin in range(0, len(places), step):
-        part = places[begin : begin + step]
-        factor = np.linalg.cholesky(covariances(model, points[part]))
-        scores = np.linalg.solve(factor, np.broadcast_to(rest[:, None], (len(part), len(rest), 1)))
-        sizes = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        result[part] -= sizes + (scores[..., 0] ** 2).sum(axis=1) / 2
+    for part in parts_of(model, places):
+        log_size, form = determinant_and_form(
+            block_parts(model, points[part]), model.design.columns, rest, model.sd, model.covariance
+        )
+        result[part] -= (log_size + form) / 2
     return result
 
 
-def covariances(model: NormalModel, points: Floats) -> Floats:
-    """Covariance of the estimates at each point, (points, cells, cells)."""
-    whole = np.tile(model.prior_covariance, (len(points), 1, 1))
-    for block, factor in zip(model.design.blocks, block_scales(model, points), strict=True):
-        half = block.columns @ factor
-        together = block.index[:, None] == block.index
-        whole += (half @ half.transpose(0, 2, 1)) * together
-    return np.asarray(whole)
+def parts_of(model: NormalModel, places: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Points that are computed together."""
+    held = sum(members.size * members.shape[1] for members in model.members)
+    step = max(1, AT_ONCE // (held + len(model.values) * (len(model.sd) + 1)))
+    yield from (places[i : i + step] for i in range(0, len(places), step))
+
+
+def block_parts(model: NormalModel, points: Floats) -> Iterator[tuple[Members, Floats]]:
+    """Cells of blocks of one size, and their covariance at each point."""
+    blocks, factors = model.design.blocks, block_scales(model, points)
+    for members in model.members:
+        found = covariance_blocks(model.covariance, blocks, factors, members)
+        yield members, np.broadcast_to(found, (len(points), *found.shape[1:]))
 
 
 def log_prior(model: NormalModel, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:

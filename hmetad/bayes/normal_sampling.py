@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from hmetad.bayes.normal_blocks import solved
 from hmetad.bayes.normal_model import (
     NormalModel,
+    block_parts,
     block_scales,
-    covariances,
     log_posterior,
+    parts_of,
 )
 from hmetad.bayes.pareto import smooth_weights
 
@@ -30,7 +32,6 @@ ENOUGH, MORE, GOOD_K = 400, 8, 0.5
 MOST_POINTS = 20_000
 # Proposals are wider than what was found so far.
 INFLATION = 1.2
-AT_ONCE = 2**21
 
 
 class NormalDraws(NamedTuple):
@@ -67,8 +68,7 @@ def sample_normal(model: NormalModel, draws: int, rng: np.random.Generator) -> N
     rng : numpy.random.Generator
     """
     points, k, effective = sampled_points(model, draws, rng)
-    step = max(1, AT_ONCE // len(model.values) ** 2)
-    parts = [given_points(model, points[i : i + step], rng) for i in range(0, draws, step)]
+    parts = [given_points(model, points[part], rng) for part in parts_of(model, np.arange(draws))]
     coefficients, cells = (np.concatenate([part[i] for part in parts]) for i in (0, 2))
     effects = [np.concatenate(own) for own in zip(*(part[1] for part in parts), strict=True)]
     factors = block_scales(model, points)
@@ -160,12 +160,12 @@ def given_points(
     noise = np.linalg.cholesky(model.covariance)
     drawn = predictor(model, beta, effects) + rng.normal(size=(number, len(noise))) @ noise.T
     rest = model.values - drawn
-    solved = np.linalg.solve(covariances(model, points), rest[..., None])[..., 0]
-    beta = beta + (solved @ design.columns) * model.sd**2
+    moves = solved(block_parts(model, points), design.columns, rest, model.sd)
+    beta = beta + (moves @ design.columns) * model.sd**2
     moved = []
     for block, factor, own in zip(design.blocks, factors, effects, strict=True):
         member = (block.index[:, None] == np.arange(len(block.groups))).astype(float)
-        sums = (block.columns.T * solved[:, None]) @ member
+        sums = (block.columns.T * moves[:, None]) @ member
         moved.append(own + (factor @ factor.transpose(0, 2, 1) @ sums).transpose(0, 2, 1))
     return beta, moved, predictor(model, beta, moved)
 

@@ -74,7 +74,8 @@ def predict_estimates(
     .. math:: \tilde\theta = \tilde x \beta + \sum_b \tilde z_b \tilde u_b, \quad
               \tilde u_b \sim N(0, \Omega_b)
 
-    It is the true value of a cell: an estimate of it has its own error besides. Source: Higgins,
+    With a link, what is predicted without new levels is the median of groups, not their mean. It is
+    the true value of a cell: an estimate of it has its own error besides. Source: Higgins,
     Thompson & Spiegelhalter (2009).
 
     Examples
