@@ -4,7 +4,8 @@ DataFrame, Dataset, DataArray or DataTree → Estimates: values, their covarianc
 Source: Hartlap et al. (2007) for a covariance from few draws.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ def read_estimates(
         cells, values, errors = of_table(source, name, se, columns)
         return of_errors(cells, values, errors, None, link, [])
     data = dataset_of(source, name)
-    found = [one for one in notices(data) if one.severity != "error"]
+    found = list(dict.fromkeys([*notices(data), *notices(data[name])]))
     cells = cell_table(data).set_index(np.array(list(map(str, data["cell"].values))))
     trials = trials_in(data)
     if "draw" not in data[name].dims:
@@ -128,7 +129,7 @@ def of_errors(
     kept = kept_cells(cells, good)
     errors = errors[good] * scale.slope(values[good])
     counted = None if trials is None else trials[good]
-    told = (*found, *left_out(cells, good))
+    told = (*about_kept(found, cells, good), *left_out(cells, good))
     covariance = np.diag(errors**2)
     return Estimates(scale.function(values[good]), covariance, kept, counted, "errors", told)
 
@@ -148,7 +149,7 @@ def of_draws(
     # The inverse of a covariance from draws is too large by this factor on average.
     covariance = np.cov(drawn) * (number - 1) / (number - len(kept) - 2)
     counted = None if trials is None else trials[good]
-    told = (*found, *left_out(cells, good))
+    told = (*about_kept(found, cells, good), *left_out(cells, good))
     return Estimates(drawn.mean(axis=1), covariance, kept, counted, "draws", told)
 
 
@@ -166,6 +167,17 @@ def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
 def left_out(cells: pd.DataFrame, good: NDArray[np.bool_]) -> list[Notice]:
     """Notice of cells without an estimate."""
     return [] if good.all() else [notice_of("estimates-left-out", cells.index[~good])]
+
+
+def about_kept(
+    found: list[Notice], cells: pd.DataFrame, good: NDArray[np.bool_]
+) -> Iterator[Notice]:
+    """Notices of the cells that are kept, and of all."""
+    kept = {str(label) for label in cells.index[good]}
+    for notice in found:
+        own = tuple(cell for cell in notice.cells if cell in kept)
+        if own or not notice.cells:
+            yield replace(notice, cells=own)
 
 
 def of_table(

@@ -16,7 +16,7 @@ from hmetad.bayes.normal_model import log_posterior, normal_model
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
-from hmetad.notice import notices
+from hmetad.notice import notice_of, notices, with_notices
 from hmetad.specs.design import parse_design
 
 MODELS, SETS = list("abc"), [f"s{i}" for i in range(6)]
@@ -359,3 +359,18 @@ def test_people_in_conditions_are_blocks_of_their_own_with_the_same_density():
     # Errors that are correlated tie people together.
     tied = data._replace(covariance=data.covariance + 0.01)
     assert [one.shape for one in normal_model(tied, design, None).members] == [(1, 15)]
+
+
+def test_errors_of_cells_that_are_kept_withhold_verdicts(table):
+    values = np.random.default_rng(1).normal(table["y"].to_numpy()[:, None], 0.1, (18, 500))
+    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
+    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
+    drawn = xr.Dataset({"y": (("cell", "draw"), values)}, {"cell": labels, **coords})
+    drawn["y"][3] = np.nan
+    said = [notice_of("ess", [labels[3]], names="y"), notice_of("ess", [labels[0]], names="y")]
+    fit = fit_estimates(with_notices(drawn, said), BOTH, seed=1)
+    kept = [one for one in notices(fit) if one.code == "ess"]
+    assert [one.cells for one in kept] == [(labels[0],)]
+    judged = hmetad.decide(fit["posterior"]["y"], rope=(-0.1, 0.1)).table()
+    assert (judged["verdict"] == "unreliable").tolist()[0]
+    assert judged["withheld"].tolist()[1:] == [""] * 16
