@@ -68,8 +68,13 @@ def pooled_pairs(
     bad = (abs(weights) @ undefined.astype(float)) > 0
     every = levels_by_stratum(design, held, pool)
     rows, shares = [], []
-    for base, places in pd.Series(range(len(pairs))).groupby(np.array(bases), sort=False):
-        whole = places.to_numpy()
+    # Texts may be alike where levels are not.
+    keys = list(zip(bases, pairs["left"], pairs["right"], *(pairs[x] for x in held), strict=True))
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for place, key in enumerate(keys):
+        alike.setdefault(key, []).append(place)
+    for (base, *_), places in alike.items():
+        whole = np.array(places)
         used = whole[~bad[whole]] if not bad[whole].all() else whole
         share = np.array([pool.share[level[i]] for i in used])
         if not share.sum() > 0:

@@ -89,6 +89,7 @@ def test_a_table_of_estimates_is_modelled(folder):
         ("compare draws.nc --over model --pool no --rope=-1,1", "coordinate"),
         ("estimates draws.nc --formula auroc2", "formula"),
         ("estimates answers.csv --formula confidence~1", "se"),
+        ("report draws.nc -o page.html", "hmetad compare"),
         ("estimates none.csv --formula y~1", "none.csv"),
     ],
 )

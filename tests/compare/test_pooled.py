@@ -210,3 +210,35 @@ def test_weights_by_trials_need_trials(draws):
     for lacking in (draws.drop_vars("trials"), draws["auroc2"]):
         with pytest.raises(InputError, match="'trials' of draws without them"):
             contrast(lacking, var="auroc2", over="model", pool="set", weights="trials")
+
+
+def test_pooling_over_two_columns_is_over_their_combinations(draws):
+    parts = {"A": ("x", "1"), "B": ("x", "2"), "C": ("y", "1"), "D": ("y", "2")}
+    both = [("cell", [parts[s][k] for s in draws["set"].values]) for k in range(2)]
+    two = draws.assign_coords(half=both[0], part=both[1])
+    found = contrast(two, var="auroc2", over="model", pool=["half", "part"], weights="trials")
+    whole = contrast(draws, var="auroc2", over="model", pool="set", weights="trials")
+    np.testing.assert_allclose(found, whole)
+    assert found["pair"].values.tolist() == whole["pair"].values.tolist()
+    assert found["pooled"].values[0] == "x | 1, x | 2, y | 1, y | 2"
+    within = contrast(two, var="auroc2", over="model", within="half", pool="part")
+    assert within.sizes["pair"] == 6
+
+
+def test_levels_whose_texts_are_alike_stay_apart(draws):
+    odd = draws.assign_coords(model=("cell", [f"m − {m}" for m in draws["model"].values]))
+    found = contrast(odd, var="auroc2", over="model", pool="set")
+    np.testing.assert_allclose(found, contrast(draws, var="auroc2", over="model", pool="set"))
+    columns = [("a", "b | c"), ("a | b", "c")]
+    rows = [(f, s, m) for f, s in columns for m in ("m1", "m2") for _ in (0,)]
+    names = ["first", "second", "model"]
+    coords = {name: ("cell", [row[i] for row in rows]) for i, name in enumerate(names)}
+    values = xr.DataArray(
+        np.arange(12.0).reshape(1, 3, 4) ** 2,
+        dims=("chain", "draw", "cell"),
+        coords={"cell": list("wxyz"), **coords, "set": ("cell", ["s"] * 4)},
+        name="auroc2",
+    )
+    result = contrast(values, over="model", within=["first", "second"], pool="set")
+    plain = contrast(values, over="model", within=["first", "second", "set"])
+    np.testing.assert_array_equal(result, plain)
