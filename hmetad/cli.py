@@ -20,6 +20,7 @@ from typer.main import get_command
 from hmetad.caches import replace_caches
 from hmetad.commands import (
     compare,
+    estimates,
     fit,
     import_log,
     measures,
@@ -42,6 +43,7 @@ COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "measures": (measures.measures, measures.EXAMPLES),
     "reliability": (reliability.reliability, reliability.EXAMPLES),
     "fit": (fit.fit, fit.EXAMPLES),
+    "estimates": (estimates.estimates, estimates.EXAMPLES),
     "compare": (compare.compare, compare.EXAMPLES),
     "select": (select.select, select.EXAMPLES),
     "report": (report.report, report.EXAMPLES),

@@ -21,6 +21,7 @@ SHAPES: Mapping[str, Any] = {
     "same_items": [[str]],
     "by": [str],
     "versions": {str: str},
+    "pool_weights": {str: float},
 }
 
 
@@ -31,7 +32,7 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     ----------
     attrs : mapping
         Of a count table or a result.
-    name : {"notices", "same_items", "by", "versions"}
+    name : {"notices", "same_items", "by", "versions", "pool_weights"}
 
     Returns
     -------

@@ -15,7 +15,7 @@ from hmetad.files import write_together
 
 __all__ = ["load_draws", "load_source", "save_draws"]
 
-GROUP = "resampled"
+GROUP, TRIALS = "resampled", "trials"
 WRITTEN = "draws that save_draws or hmetad measures wrote"
 
 
@@ -27,7 +27,7 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
     ----------
     draws : Dataset
         What `resample` or `measures.resample_trials` returned. Variables with dims (cell, draw) are
-        written, with their coordinates and notices.
+        written, and the numbers of trials of the cells, with their coordinates and notices.
     path : str or Path
         The file; an existing one is kept until the new one is complete.
 
@@ -49,11 +49,12 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
     hmetad.errors.InputError: draws: got dims {'draw': 2}, allowed is variables by cell and draw. \
 Draws of fits are written by save_fit.
     """
-    kept = [name for name, values in draws.items() if set(values.dims) == {"cell", "draw"}]
-    if not kept:
+    drawn = [name for name, values in draws.items() if set(values.dims) == {"cell", "draw"}]
+    counted = [name for name in draws if name == TRIALS and draws[name].dims == ("cell",)]
+    if not drawn:
         step = "Draws of fits are written by save_fit."
         raise InputError("draws", f"dims {dict(draws.sizes)}", "variables by cell and draw", step)
-    tree = xr.DataTree.from_dict({f"/{GROUP}": draws[kept]})
+    tree = xr.DataTree.from_dict({f"/{GROUP}": draws[[*drawn, *counted]]})
     write_together({Path(path): netcdf_bytes(tree)})
     return Path(path)
 
@@ -140,6 +141,7 @@ def draws_in(tree: xr.DataTree, path: Path) -> xr.Dataset:
         raise InputError(str(path), got, WRITTEN)
     draws = tree[GROUP].to_dataset()
     for name, values in draws.items():
-        if set(values.dims) != {"cell", "draw"} or values.dtype.kind not in "fiu":
+        dims = {"cell"} if name == TRIALS and "draw" not in values.dims else {"cell", "draw"}
+        if set(values.dims) != dims or values.dtype.kind not in "fiu":
             raise InputError(str(path), f"{name} with dims {values.dims}", WRITTEN)
     return draws

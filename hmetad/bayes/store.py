@@ -8,6 +8,7 @@ from pathlib import Path
 import xarray as xr
 
 from hmetad.arguments import check_inputs, whole
+from hmetad.bayes.check_estimates import check_estimates, has_estimates
 from hmetad.bayes.check_fit import check_fit
 from hmetad.bayes.compact import with_results, without_results
 from hmetad.bayes.containers import MAX_BYTES
@@ -31,7 +32,7 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     Parameters
     ----------
     fit : DataTree
-        What `hmetad.fit` returned.
+        What `hmetad.fit` or `bayes.fit_estimates` returned.
     path : str or Path
         The file; an existing one is kept until the new one is complete.
     whole : bool, optional
@@ -51,13 +52,16 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
         If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
-    spec = check_fit(fit, "fit")
+    spec = None if has_estimates(fit) else check_fit(fit, "fit")
+    if spec is None:
+        check_estimates(fit, "fit")
     if not path.parent.is_dir():
         raise InputError(
             "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
         )
     is_small = fit["posterior"].nbytes <= MAX_WHOLE
-    kept = fit if (is_small if whole is None else whole) else without_results(fit, spec)
+    is_whole = is_small if whole is None else whole
+    kept = fit if is_whole or spec is None else without_results(fit, spec)
     write_together({path: netcdf_bytes(kept)})
     return path
 
@@ -97,6 +101,9 @@ def load_fit(path: str | Path, *, max_bytes: int = MAX_BYTES) -> xr.DataTree:
 
 def checked_fit(tree: xr.DataTree, path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Fit of a file that was read, with all its variables, if it is one."""
+    if has_estimates(tree):
+        check_estimates(tree, str(path))
+        return tree
     tree = with_results(tree, path, max_bytes)
     check_fit(tree, str(path))
     return tree

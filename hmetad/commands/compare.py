@@ -45,7 +45,7 @@ from hmetad.commands.contrasting import (
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import judged_quantity, named_fits, read_fits
 from hmetad.commands.gate import judge_gate, parse_gate
-from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
+from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PoolWeights, PrintAs
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -62,6 +62,8 @@ hmetad compare fit.nc --over model --within task --reference GPT-5 \\
   --rope=-0.05,0.05 --rank
 hmetad compare fit.nc --over model --within task --matrix weights.csv \\
   --rope=-0.05,0.05 --format markdown
+hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
+  --rope=-0.02,0.02 --rank
 hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
 hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
 hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
@@ -109,6 +111,17 @@ def compare(
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns that are equal in both cells of a pair."),
     ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Pool contrasts over the levels of these columns, such as sets of items.",
+        ),
+    ] = None,
+    weights: Annotated[
+        PoolWeights,
+        typer.Option(metavar="RULE", help="What a pooled level weighs: equal, or trials."),
+    ] = "equal",
     against: Annotated[
         str | None,
         typer.Option(
@@ -166,14 +179,16 @@ def compare(
 ) -> None:
     """Compare cells of fits, and judge each difference by a ROPE."""
     chosen = chosen_format(print_as, as_json)
-    needs_over(over, kind, within=within, against=against, matrix=matrix, rank=rank)
+    needs_over(over, kind, within=within, pool=pool, against=against, matrix=matrix, rank=rank)
+    if weights != "equal" and not pool:
+        raise InputError("--weights", f"{weights} without --pool", "a pool", "Add --pool COLUMN.")
     limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
     paths = named_fits(files)
     if path is not None:
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
-    weights = None if matrix is None else read_weights(matrix)
+    own = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
     has_fits = not any(are_resampled(fit) for fit in fits.values())
     if sensitivity is None:
@@ -182,7 +197,15 @@ def compare(
     elif sensitivity and not has_fits:
         raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
     asked = Question(
-        var or judged_quantity(fits), over, split(within), against, weights, kind, population
+        var or judged_quantity(fits),
+        over,
+        split(within),
+        against,
+        own,
+        kind,
+        split(pool),
+        weights,
+        population,
     )
     gate = None if fail_if is None else parse_gate(fail_if, asked.var)
     if gate is not None and (limits is None or asked.over is None):
@@ -277,9 +300,24 @@ def write(
     page.save(path)
 
 
+def estimates_method(fit: "xr.DataTree") -> str:
+    """How a hierarchical model of estimates was drawn from, in a sentence."""
+    number = f"{fit['posterior'].sizes['chain'] * fit['posterior'].sizes['draw']:,}"
+    link = fit.attrs.get("link", "identity")
+    scale = "" if link == "identity" else f" on the scale of the {link}"
+    errors = "covariance of draws" if fit.attrs.get("source") == "draws" else "standard errors"
+    return (
+        f"{number} posterior draws of a hierarchical normal model, {fit.attrs['formula']}{scale}, "
+        f"of estimates with the {errors} as their errors (seed {fit.attrs.get('seed', '')}); "
+        "differences are taken draw by draw."
+    )
+
+
 def method_of(draws: Fits) -> str:
     """How draws were made, in a sentence."""
     said = next(iter(draws.values()))
+    if "formula" in said.attrs:
+        return estimates_method(said)
     unit = said.attrs.get("cluster") or "trial"
     number = f"{said['posterior'].sizes['draw']:,}"
     return (

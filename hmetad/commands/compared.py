@@ -14,6 +14,7 @@ from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
 from hmetad.commands.gate import Gate, Outcome
 from hmetad.compare.columns import COLUMNS, headings
+from hmetad.compare.wording import correction_words, pool_words
 from hmetad.results import shown_in
 from hmetad.text.names import column_name
 
@@ -44,7 +45,9 @@ def decisions_answer(decisions: "Decisions") -> Answer:
     kind = record.get("kind", "value").replace("_", " ")
     of = "" if kind == "value" else " in"
     title = (
-        f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}{separate_fits_remark(record)}"
+        f"{kind}{of} {decisions.quantity}; ROPE {low:g} to {high:g}"
+        f"{remark(correction_words(decisions.comparisons, len(rows)))}"
+        f"{remark(pool_words(record))}{separate_fits_remark(record)}"
     )
     found = hmetad.notices(decisions.results)
     return Answer((Listing(rows, headings(rows, "terminal"), title),), found, more=record)
@@ -55,7 +58,8 @@ def superiorities(draws: "xr.DataArray") -> Answer:
     rows = rows_of(hmetad.compare.superiority_table(draws))
     said = {str(name): value for name, value in draws.attrs.items() if name != "notices"}
     shown = {**SUPERIORITY, **reasons_in(rows)}
-    title = f"probability that {draws.name} is larger{separate_fits_remark(said)}"
+    remarks = remark(pool_words(said)) + separate_fits_remark(said)
+    title = f"probability that {draws.name} is larger{remarks}"
     return Answer((Listing(rows, shown, title),), hmetad.notices(draws), more=said)
 
 
@@ -63,7 +67,8 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     """Answer with a table of ranks after its first."""
     rows = [with_whole_ranks(row) for row in rows_of(hmetad.compare.rank_table(ranks))]
     columns = {"cell": "cell", **{name: column_name(name, "rank") for name in shown_in("rank")}}
-    title = f"Ranks in {ranks.attrs['quantity']}, the largest first"
+    pooled = remark(pool_words(ranks.attrs))
+    title = f"Ranks in {ranks.attrs['quantity']}, the largest first{pooled}"
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
     found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
     more = {**answer.more, "ranks": rows}
@@ -106,6 +111,11 @@ def with_whole_ranks(row: Mapping[str, Any]) -> dict[str, Any]:
     """Row whose limits of a rank are whole numbers, or None where they are undefined."""
     ends = {name: row[name] for name in ("rank_lower", "rank_upper")}
     return {**row, **{k: None if math.isnan(x) else int(x) for k, x in ends.items()}}
+
+
+def remark(words: str) -> str:
+    """Words as a further part of a title, where there are any."""
+    return f"; {words}" if words else ""
 
 
 def separate_fits_remark(said: Mapping[str, Any]) -> str:

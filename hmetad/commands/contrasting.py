@@ -4,7 +4,7 @@ Fits and options → draws (chain, draw, pair or cell).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import hmetad
 from hmetad.commands.arguments import parse_level, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
-from hmetad.commands.options import Kind
+from hmetad.commands.options import Kind, PoolWeights
 from hmetad.errors import InputError, nearest
 from hmetad.results import results
 
@@ -52,6 +52,10 @@ class Question:
     weights : DataFrame or None
         Contrasts of one's own, as `read_weights` gives them.
     kind : {"difference", "log_ratio", "superiority"}
+    pool : list of str
+        Coordinates to pool over.
+    pool_weights : {"equal", "trials"}
+        What a pooled level weighs.
     is_population : bool
         Whether conditions of the population are compared, in the place of cells.
     """
@@ -62,6 +66,8 @@ class Question:
     against: str | None
     weights: "pd.DataFrame | None"
     kind: Kind
+    pool: list[str] = field(default_factory=list)
+    pool_weights: PoolWeights = "equal"
     is_population: bool = False
 
 
@@ -80,6 +86,8 @@ def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
             against=parse_level(levels, asked.over, asked.against),
             matrix=None if asked.weights is None else asked.weights.rename(columns=levels),
             kind=asked.kind,
+            pool=asked.pool,
+            weights=asked.pool_weights,
             independent=len(fits) > 1,
         )
     except InputError as error:
@@ -98,6 +106,8 @@ def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
 def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
     if are_resampled(fit):
+        if asked.is_population and "formula" in fit.attrs:
+            return hmetad.bayes.predict_estimates(fit)
         if asked.is_population:
             raise InputError("--population", "draws without a model", "a fit")
         return fit
@@ -127,6 +137,8 @@ def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
         over=str(asked.over),
         within=asked.within,
         ci_prob=ci_prob,
+        pool=asked.pool,
+        weights=asked.pool_weights,
         independent=len(fits) > 1,
     )
 

@@ -60,8 +60,9 @@ def read_fits(paths: Mapping[str, Path]) -> dict[str, "xr.DataTree"]:
 
 def judged_quantity(fits: Fits) -> str:
     """Quantity that the likelihood of fits is about: that of the first; of draws AUROC2."""
-    if are_resampled(next(iter(fits.values()))):
-        return "auroc2"
+    first = next(iter(fits.values()))
+    if are_resampled(first):
+        return str(first.attrs.get("quantity", "auroc2"))
     return hmetad.bayes.spec_of(next(iter(fits.values()))).record.compared
 
 
@@ -89,7 +90,10 @@ def about(fit: "xr.DataTree") -> dict[str, Any]:
 def about_draws(draws: "xr.DataTree") -> dict[str, Any]:
     """How draws were resampled."""
     said = {name: draws.attrs.get(name) for name in ("kind", "cluster")}
-    number = {"draws": draws["posterior"].sizes["draw"]}
+    names = [name for name in ("formula", "link", "source") if name in draws.attrs]
+    said |= {name: draws.attrs[name] for name in names}
+    sizes = draws["posterior"].sizes
+    number = {"draws": sizes["draw"] * sizes["chain"]}
     return {**said, **number, "seed": as_seed(draws.attrs.get("seed"))}
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "Kind",
     "Labels",
     "Limit",
+    "PoolWeights",
     "PrintAs",
     "Quantiles",
     "QuantilesWithin",
@@ -32,6 +33,7 @@ __all__ = [
 
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 Kind = Literal["difference", "log_ratio", "superiority"]
+PoolWeights = Literal["equal", "trials"]
 
 Trials = Annotated[
     Path,

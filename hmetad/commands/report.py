@@ -12,6 +12,7 @@ import typer
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
 from hmetad.commands.arguments import REPORTS, parse_pairs, refuse_inputs, writable_file
+from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import about_fits, fit_notices, read_fits
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
@@ -63,6 +64,12 @@ def report(
         refuse_inputs(path, *paths.values())
     labels = parse_pairs("--label", label) or {}
     fits = read_fits(paths)
+    for name, fit in fits.items():
+        if are_resampled(fit):
+            step = "Decisions on it have a report: hmetad compare … -o page.html."
+            raise InputError(
+                str(paths[name]), "draws without a model card", "a fit of counts", step
+            )
     if len(fits) == 1:
         fit = next(iter(fits.values()))
         page = hmetad.report.fit_report(

@@ -59,6 +59,14 @@ COLUMNS = (
     Column("verdict", "where the interval lies against the ROPE", "verdict", "Verdict"),
     Column("direction", "greater or less than the ROPE, where the verdict is different"),
     Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
+    Column("pooled", "levels that a pooled contrast is over"),
+    Column(
+        "not_pooled",
+        "levels that a pooled contrast lacks, since one side is missing or undefined there",
+        "without",
+        "Without",
+        is_reason=True,
+    ),
     Column(
         "withheld",
         "codes of what withholds the answers",

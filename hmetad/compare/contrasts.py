@@ -5,7 +5,7 @@ Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair)
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hmetad.arguments import check_inputs, of_type, refuse_same_names
+from hmetad.compare.contrast_draws import (
+    Kind,
+    comparable,
+    pair_contrasts,
+    pair_weights,
+    weighted_contrasts,
+)
 from hmetad.compare.dependence import dependence
+from hmetad.compare.pooled import not_pooled, pooled_over
+from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import (
     SAMPLE_DIMS,
     Draws,
@@ -34,15 +43,13 @@ __all__ = [
     "cells_of",
     "check_request",
     "contrast",
-    "moved_apart",
     "pair_cells",
 ]
 
 type Floats = NDArray[np.float64]
 
-Kind = Literal["difference", "log_ratio", "superiority"]
-# Rows of draws at a time, in numbers: what fits a processor's cache.
-CHUNK = 2**18
+POOLED = ("pooled", "not_pooled")
+RESERVED = ("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED)
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
@@ -59,6 +66,8 @@ def contrast(
     against: str | float | bool | None = None,
     matrix: pd.DataFrame | xr.DataArray | None = None,
     kind: Kind = "difference",
+    pool: str | Sequence[str] = (),
+    weights: Weights = "equal",
     independent: bool = False,
 ) -> xr.DataArray:
     r"""Compare the levels of a coordinate, within each level of others.
@@ -87,6 +96,13 @@ def contrast(
     kind : {"difference", "log_ratio", "superiority"}
         left - right; log(left / right), NaN unless both are positive; or 1 where left > right,
         whose mean is the probability of superiority. With weights the same of their sums.
+    pool : str or sequence of str, optional
+        Coordinates to pool over, such as sets of items: each contrast is the weighted mean of
+        those within every level. Levels in which a cell is missing, or has undefined draws, are
+        left out of the contrasts that need it, so that both sides are over the same levels.
+    weights : {"equal", "trials"} or mapping of str to float, optional
+        What a pooled level weighs: all the same; the mean number of trials of its cells; or the
+        number that a mapping has for it. Of the levels that a contrast is over they sum to 1.
     independent : bool
         The cells come from separate fits: draws are paired as independent ones, with the right
         side moved on by one chain and half a run so that equal seeds leave no trace; with
@@ -98,9 +114,13 @@ def contrast(
     DataArray
         Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
         those of positive and of negative weight), those of `within`, and withheld: codes of the
-        error notices of the fit on the cells of a pair, for which `decide` gives no verdict. attrs
+        error notices of the fit on the cells of a pair, for which `decide` gives no verdict; where
+        contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks. attrs
         quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
-        pairing_rule, and notices: those of the draws, ``"left-out"`` where a stratum lacks a level,
+        pairing_rule, where contrasts are pooled also pool, pool_rule ("equal", "trials" or
+        "given") and pool_weights (JSON, the sum of all levels is 1), and notices: those of the
+        draws, ``"left-out"`` where a stratum lacks a level, ``"not-pooled"`` where a pooled level
+        does,
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
         or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
         given the same items, and ``"type1-differs"`` with the pairs whose M is compared though
@@ -109,12 +129,15 @@ def contrast(
     Raises
     ------
     InputError
-        If a name is unknown, `over` and `within` together do not identify one cell each, or the
-        weights of a contrast do not sum to 0.
+        If a name is unknown, `over`, `within` and `pool` together do not identify one cell each,
+        the weights of a contrast do not sum to 0, or draws do not have the trials to weigh by.
 
     Notes
     -----
-    A contrast of draws is :math:`\sum_l w_l \theta_l`, of logarithms for ratios. The coefficients
+    A contrast of draws is :math:`\sum_l w_l \theta_l`, of logarithms for ratios. Pooled over levels
+    s with weights :math:`v_s` it is :math:`\sum_s v_s \delta_s / \sum_s v_s` of the contrasts
+    :math:`\delta_s` within levels (Cochran 1954); superiority is that of the pooled difference.
+    Equal weights give the mean over levels, weights by trials that over trials. The coefficients
     of a factor in treatment coding are differences from its first level already: `decide` takes
     them as they are.
 
@@ -134,33 +157,45 @@ def contrast(
     """
     check_request(draws, kind, against, matrix, independent)
     held = held_names(within)
-    refuse_same_names(held, ["label", "left", "right", "left_cell", "right_cell", "withheld"])
-    values = cells_of(draws, var, (over, *held))
+    refuse_same_names(held, RESERVED)
+    values = cells_of(draws, var, (over, *held, *held_names(pool)))
+    pooling = as_pool(draws, values, (over, *held), pool, weights)
+    apart = (*held, *(pooling.columns if pooling else ()))
     if kind == "log_ratio" and str(values.name).startswith("log_"):
         step = "It is a logarithm already: its difference is the log ratio."
         raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
     numbers = comparable(values, kind)
     codes, flags = error_flags(values)
     if matrix is None:
-        pairs = pair_cells(values, over=over, within=held, against=against)
+        pairs = pair_cells(values, over=over, within=apart, against=against)
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
-        data = pair_contrasts(numbers, left, right, kind, independent)
-        weights = pair_weights(left, right, values.sizes["cell"])
-        missing = strata_without(pairs, values, over, held)
+        sparse = pair_weights(left, right, values.sizes["cell"])
+        missing = [] if pooling else strata_without(pairs, values, over, apart)
     else:
-        pairs, dense, missing = weighted_cells(values, matrix, over=over, within=held)
-        data, weights = weighted_contrasts(numbers, dense, kind, independent), csr_array(dense)
-    names, labels = (over, *held), pairs["label"].tolist()
+        pairs, dense, missing = weighted_cells(values, matrix, over=over, within=apart)
+        sparse = csr_array(dense)
+    if pooling is not None:
+        pairs, sparse, missing = pooled_over(pairs, sparse, missing, values, held, pooling, numbers)
+        sides = values[over].values if independent else None
+        data = weighted_contrasts(numbers, sparse, kind, sides)
+    elif matrix is None:
+        data = pair_contrasts(numbers, left, right, kind, independent)
+    else:
+        sides = np.arange(values.sizes["cell"]) if independent else None
+        data = weighted_contrasts(numbers, sparse, kind, sides)
+    names, labels = (over, *apart), pairs["label"].tolist()
     found = [
         *notices(values),
         *left_out(missing),
-        *dependence(draws, values, over, held, independent),
-        *type1_differences(draws, values, names, weights, labels, independent=independent),
+        *not_pooled(pairs),
+        *dependence(draws, values, over, apart, independent),
+        *type1_differences(draws, values, names, sparse, labels, independent=independent),
     ]
     result = label_contrasts(data, values, pairs, held, kind, over, independent)
-    concerned = flags.astype(float) @ abs(weights).T > 0
+    concerned = flags.astype(float) @ abs(sparse).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
-    return result.assign_attrs(notice_attrs(found) | matrix_record(matrix, over))
+    said = notice_attrs(found) | matrix_record(matrix, over) | pool_attrs(pooling)
+    return result.assign_attrs(said)
 
 
 def pair_cells(
@@ -258,64 +293,6 @@ def cells_of(
     return separate_cells(draws, var, names)
 
 
-def comparable(values: xr.DataArray, kind: Kind) -> Floats:
-    """Values to subtract or compare: as they are, or logarithms, NaN where undefined."""
-    numbers = values.values.astype(float)
-    if kind != "log_ratio":
-        return numbers
-    return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
-
-
-def pair_contrasts(
-    numbers: Floats,
-    left: NDArray[np.intp],
-    right: NDArray[np.intp],
-    kind: Kind,
-    independent: bool,
-) -> Floats:
-    """Contrasts of pairs of cells, (chain, draw, cell) → (chain, draw, pair).
-
-    In memory pairs come first: what is done with a pair next reads its draws in one run.
-    """
-    moved = np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1)) if independent else numbers
-    rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
-    result = np.empty((len(left), *rows.shape[1:]))
-    step = max(1, CHUNK // rows[0].size)
-    for start in range(0, len(left), step):
-        part = slice(start, start + step)
-        difference = np.subtract(rows[left[part]], others[right[part]], out=result[part])
-        if kind == "superiority":
-            result[part] = above_zero(difference)
-    return np.moveaxis(result, 0, -1)
-
-
-def weighted_contrasts(numbers: Floats, weights: Floats, kind: Kind, independent: bool) -> Floats:
-    """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair)."""
-    numbers = moved_apart(numbers) if independent else numbers
-    defined = np.isfinite(numbers)
-    rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(len(weights.T), -1)
-    sums = weights @ rows
-    if not defined.all():
-        # An undefined draw counts for the contrasts that it is in, not for those where it has
-        # weight 0.
-        missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
-        sums[(weights != 0).astype(float) @ missing > 0] = np.nan
-    result = above_zero(sums) if kind == "superiority" else sums
-    return np.moveaxis(result.reshape(-1, *numbers.shape[:2]), 0, -1)
-
-
-def moved_apart(numbers: Floats) -> Floats:
-    """Draws (chain, draw, cell), each cell's moved on by its own chains and part of a run."""
-    chains, draws, cells = numbers.shape
-    moves = [(i % chains, i * draws // cells) for i in range(cells)]
-    return np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], axis=-1)
-
-
-def above_zero(difference: Floats) -> Floats:
-    """1 where a difference is above zero, else 0; NaN where it is undefined."""
-    return np.where(np.isnan(difference), np.nan, difference > 0)
-
-
 def label_contrasts(
     data: Floats,
     values: xr.DataArray,
@@ -326,7 +303,8 @@ def label_contrasts(
     independent: bool,
 ) -> xr.DataArray:
     """Contrasts with the names of their pairs, and what was done."""
-    names = {"pair": pairs["label"], **{name: pairs[name] for name in ("left", "right", *held)}}
+    shown = ("left", "right", *held, *(name for name in POOLED if name in pairs))
+    names = {"pair": pairs["label"], **{name: pairs[name] for name in shown}}
     coords: dict[str, Any] = {d: values[d] for d in SAMPLE_DIMS if d in values.coords}
     coords |= {name: ("pair", as_plain_array(column)) for name, column in names.items()}
     units = values.attrs.get("units")
@@ -371,14 +349,6 @@ def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict
         return {}
     table = as_table(matrix, over).astype(float)
     return {"matrix": json.dumps(table.to_dict("split"), ensure_ascii=False)}
-
-
-def pair_weights(left: NDArray[np.intp], right: NDArray[np.intp], cells: int) -> csr_array:
-    """Weights of pairs, (pair, cell): 1 on the left, −1 on the right."""
-    pair = np.arange(len(left))
-    ones = np.ones(len(left))
-    rows, columns = np.concatenate([pair, pair]), np.concatenate([left, right])
-    return csr_array((np.concatenate([ones, -ones]), (rows, columns)), (len(left), cells))
 
 
 def as_plain_array(column: pd.Series) -> NDArray[Any]:

@@ -30,6 +30,7 @@ from hmetad.compare.quantities import (
 )
 from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import FEWEST_IN_TAIL, answers, unsettled_answers, with_withheld
+from hmetad.compare.wording import correction_words, pool_words
 from hmetad.errors import InputError, one_line
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
@@ -49,6 +50,7 @@ type Floats = NDArray[np.float64]
 CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices", "reference"),
+    *("pool", "pool_rule", "pool_weights"),
 )
 MOST_ROWS = 60
 
@@ -244,7 +246,7 @@ def draws_notice(rows: Floats, level: float) -> list[Notice]:
 def refuse_taken(judged: xr.DataArray) -> None:
     """Refuse coordinates with the name of a column: the table would have two of it."""
     # Contrasts have a coordinate withheld; of cells it would be a grouping column.
-    brought = set() if "cell" in judged.dims else {"withheld"}
+    brought = set() if "cell" in judged.dims else {"withheld", "pooled", "not_pooled"}
     refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
 
 
@@ -259,13 +261,16 @@ def headline(decisions: Decisions) -> str:
     """What is judged, against which region, with which intervals."""
     low, high = decisions.rope
     level = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
+    number = decisions.results["verdict"].size
     parts = (
-        f"{len(decisions.table())} of {decisions.quantity}",
+        f"{number} of {decisions.quantity}",
         f"ROPE {low:g} to {high:g}",
         f"null {decisions.null:g}",
         f"{level:.4g} % intervals ({decisions.ci_kind})",
+        correction_words(decisions.comparisons, number),
+        pool_words(decisions.attrs),
     )
-    return f"Decisions: {'; '.join(parts)}"
+    return f"Decisions: {'; '.join(filter(None, parts))}"
 
 
 def check_arguments(

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
-from hmetad.compare.contrasts import cells_of, check_request, moved_apart
+from hmetad.compare.contrast_draws import moved_apart
+from hmetad.compare.contrasts import cells_of, check_request
 from hmetad.compare.dependence import dependence
+from hmetad.compare.pooled import pooled_values
+from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import Draws, both_codes, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.errors import InputError
@@ -45,15 +48,18 @@ def rank(
     within: str | Sequence[str] = (),
     largest_first: bool = True,
     ci_prob: float = 0.95,
+    pool: str | Sequence[str] = (),
+    weights: Weights = "equal",
     independent: bool = False,
 ) -> xr.Dataset:
     r"""Posterior of the ranks of the levels of a coordinate, within each level of others.
 
     Parameters
     ----------
-    draws, var, over, within, independent
-        As in `contrast`. Of separate fits, each cell's draws are moved on by their own part of a
-        run, so that equal seeds have no effect.
+    draws, var, over, within, pool, weights, independent
+        As in `contrast`. What is ranked together is pooled over the same levels: those in which
+        all of it is there and defined (notice ``"not-pooled"``). Of separate fits, each cell's
+        draws are moved on by their own part of a run, so that equal seeds have no effect.
     largest_first : bool
         Rank 1 is the largest value; else the smallest.
     ci_prob : float
@@ -75,8 +81,8 @@ def rank(
     Raises
     ------
     InputError
-        If a name is unknown, `over` and `within` together do not identify one cell each, or no
-        stratum has two levels.
+        If a name is unknown, `over`, `within` and `pool` together do not identify one cell each, no
+        stratum has two levels, or no pooled level has all that is ranked.
 
     Notes
     -----
@@ -99,13 +105,21 @@ def rank(
         raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
     check_request(draws, "difference", None, None, independent)
     held = held_names(within)
-    values = cells_of(draws, var, (over, *held))
+    values = cells_of(draws, var, (over, *held, *held_names(pool)))
+    pooling = as_pool(draws, values, (over, *held), pool, weights)
+    apart = (*held, *(pooling.columns if pooling else ()))
+    related = dependence(draws, values, over, apart, independent)
+    if pooling is not None:
+        design_of(values, over, apart)
+        values, lacking = pooled_values(values, over, held, pooling)
+        related = [*lacking, *related]
     design = design_of(values, over, held)
     strata = strata_of(design, held)
     if max(map(len, strata)) < 2:
         raise InputError("over", repr(over), "a coordinate with two levels or more to rank")
     numbers = values.values.astype(float)
-    rows = np.moveaxis(moved_apart(numbers) if independent else numbers, -1, 0)
+    places = np.arange(numbers.shape[-1])
+    rows = np.moveaxis(moved_apart(numbers, places) if independent else numbers, -1, 0)
     others, column = np.unique(design[over].to_numpy(), return_inverse=True)
     result = nothing_known(len(rows), max(map(len, strata)), len(others))
     reasons = np.full(len(rows), "", dtype=object)
@@ -123,8 +137,7 @@ def rank(
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    found = [*notices(values), *dependence(draws, values, over, held, independent)]
-    attrs |= notice_attrs(found)
+    attrs |= notice_attrs([*notices(values), *related]) | pool_attrs(pooling)
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 

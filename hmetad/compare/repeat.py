@@ -5,6 +5,7 @@ first decisions, so that they cannot differ by mistake.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import Decisions, IntervalKind, decide
 from hmetad.compare.quantities import Draws, one_variable
 from hmetad.errors import InputError
-from hmetad.untrusted import parse_json
+from hmetad.untrusted import parse_json, read_attr
 
 __all__ = ["repeat_decisions"]
 
@@ -99,8 +100,17 @@ def contrast_again(decisions: Decisions, fit: Draws | Mapping[str, Draws]) -> xr
         against=reference_level(results) if matrix is None else None,
         matrix=matrix,
         kind=said["kind"],
+        pool=[name for name in said.get("pool", "").split(", ") if name],
+        weights=recorded_weights(said),
         independent=said["pairing"] == "independent",
     )
+
+
+def recorded_weights(said: Mapping[Any, Any]) -> str | dict[str, float]:
+    """Weights of pooled levels as they were used."""
+    if "pool_weights" not in said:
+        return "equal"
+    return dict(read_attr(said, "pool_weights"))
 
 
 def recorded_matrix(text: str) -> pd.DataFrame:

@@ -139,7 +139,7 @@ def measure_trials(
         "auroc2_se": se,
         "auroc2_lower": np.clip(values["auroc2"] - far * se, 0, 1),
         "auroc2_upper": np.clip(values["auroc2"] + far * se, 0, 1),
-        "trials": np.array([one.right.sum() + one.wrong.sum() for one in cells]),
+        "trials": numbers_of_trials(cells),
     }
     placed: dict[str, Placed] = {name: ((), x) for name, x in values.items()}
     result = describe_results(judged, placed, SECTION)
@@ -181,8 +181,9 @@ def resample_trials(
     Returns
     -------
     Dataset
-        The measures with dims (cell, draw), as `contrast`, `rank` and `decide` take them; attrs
-        ``kind``, ``cluster``, ``n`` and ``seed``. Bins of confidence are those of all trials.
+        The measures with dims (cell, draw), as `contrast`, `rank` and `decide` take them, and
+        ``trials`` (cell), which pooled contrasts can be weighed by; attrs ``kind``, ``cluster``,
+        ``n`` and ``seed``. Bins of confidence are those of all trials.
 
     Raises
     ------
@@ -227,6 +228,7 @@ def resample_trials(
     placed: dict[str, Placed] = {
         name: (("draw",), np.stack([row[name] for row in found])) for name in found[0]
     }
+    placed["trials"] = ((), numbers_of_trials(cells))
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     return with_notices(result, [*judged.found, *cell_notices(result, cells)])
@@ -280,7 +282,7 @@ def resample_trials_interval(
     outside = (1 - ci_prob) / 2
     bounds = draws.quantile([outside, 1 - outside], "draw", skipna=True)
     found = {"trials": estimates["trials"]}
-    for name in draws.data_vars:
+    for name in [name for name in draws.data_vars if name != "trials"]:
         ends = [bounds[name].isel(quantile=k, drop=True) for k in range(2)]
         parts = [estimates[name], *(end.where(estimates[name].notnull()) for end in ends)]
         joined = xr.concat(parts, pd.Index(SUMMARY, name="summary"), combine_attrs="drop")
@@ -302,6 +304,11 @@ def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
         )
         for first, last in pairwise(start)
     ]
+
+
+def numbers_of_trials(cells: list[OwnTrials]) -> Ints:
+    """Trials of each cell."""
+    return np.array([one.right.sum() + one.wrong.sum() for one in cells])
 
 
 def rows_of_cells(judged: Judged) -> list[Ints]:

@@ -36,6 +36,7 @@ OPTIONS += [
     "--pilot",
     "--resume",
 ]
+OPTIONS += ["--pool", "--weights", "--se", "--link"]
 OPTIONS += ["--matrix", "--reference", "--kind", "--cluster", "--target-accept", "--covariates"]
 VALUES = ["trials.csv", "made.nc", "none.csv", "model", "domain", "model,domain", "log_m", "dprime"]
 VALUES += ["", " ", ",", "=", "a=b", "0", "1", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95"]
@@ -82,6 +83,7 @@ SENSIBLE = [
     ["import", "table", "trials.csv", "-o", "out.csv"],
     ["report", "made.nc", "-o", "out.html"],
     ["reproduce", "none"],
+    ["estimates", "trials.csv", "--formula", "confidence ~ 1 + (1 | model)", "--se", "confidence"],
     ["models"],
 ]
 lines = st.one_of(
@@ -110,6 +112,7 @@ def attack_in(inputs, folder):
             mock.patch.object(hmetad.simulate, "plan_trials", not_drawn),
             mock.patch.object(hmetad.simulate, "plan_groups", not_drawn),
             mock.patch.object(hmetad, "sensitivity", not_drawn),
+            mock.patch.object(hmetad.bayes, "fit_estimates", not_drawn),
             mock.patch.object(hmetad.datasets, "load_trials", not_drawn),
         ):
             status = outcome(arguments)

@@ -8,8 +8,10 @@ import io
 import json
 import math
 import warnings
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -158,6 +160,20 @@ def pairs():
     return hmetad.logs.option_pairs(made("trials"))
 
 
+def fitted_estimates():
+    """A fit of estimates of a measure."""
+    asked = {"by": ["model", "task"], "confidence": "sure"}
+    found = hmetad.measures.resample_trials(made("trials"), **asked, n=200, seed=1)
+    return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1 + (1 | model)", draws=50, seed=1)
+
+
+def pooled():
+    """Draws of measures of two models in two sets, with trials."""
+    trials = made("trials").assign(set=["s", "t"] * 60)
+    asked = {"by": ["model", "set"], "confidence": "sure"}
+    return hmetad.measures.resample_trials(trials, **asked, n=200, seed=1)
+
+
 def log_evidence():
     """Log evidence of three people for two models."""
     return pd.DataFrame({"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"])
@@ -193,6 +209,8 @@ MADE = {
     "pairs": pairs,
     "frame": frame,
     "evidence": log_evidence,
+    "estimates": fitted_estimates,
+    "draws of sets": pooled,
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
     "one model": lambda: counts_of_four().isel(cell=[0, 1]),
     "three stimuli": lambda: xr.concat([counts_of_four()] * 2, "stimulus"),
@@ -536,6 +554,24 @@ RIGHT = {
     "estimate_table.results": [Named("measures"), Named("fit")],
     "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
     "read_log.kind": ["auto", *READERS],
+    "pool": ["task", "set", ("task",), ()],
+    "weights": ["equal", "trials", {"x": 1, "y": 2}, {"s": 1.0, "t": 0.5}],
+    "contrast.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
+    "rank.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
+    "save_draws.draws": [Named("draws of sets")],
+    "fit_estimates.estimates": [Named("draws of sets"), Named("sdt"), Named("estimates")],
+    "fit_estimates.formula": [
+        *("auroc2 ~ 1", "auroc2 ~ 0 + model + (1 | set)", "dprime ~ model"),
+        *("auroc2 ~ 1 + (1 + model | set)", "gamma_pairs ~ (1 | model:set)"),
+    ],
+    "fit_estimates.draws": [50, 100],
+    "fit_estimates.chains": [1, 2],
+    "fit_estimates.se": [None, "dprime_se"],
+    "fit_estimates.priors": [None, {"auroc2_Intercept": hmetad.Prior("Normal", mu=0, sigma=1)}],
+    "link": ["identity", "logit", "log", "fisher_z"],
+    "predict_estimates.fit": [Named("estimates")],
+    "predict_estimates.cells": [None, {"model": ["a"]}, {"set": ["s"]}],
+    "new": [(), "set", "model"],
 }
 # By default these take minutes, and are always given.
 ALWAYS_GIVEN = {name for name in RIGHT if name.startswith("recover_models.")}
@@ -574,7 +610,8 @@ def called(call):
     values = {key: given_value(value) for key, value in arguments.items()}
     said = ""
     try:
-        with warnings.catch_warnings():
+        # A name of the pool may be taken for a file to write.
+        with TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             named(name)(**values)
     except hmetad.InputError as error:

@@ -344,7 +344,8 @@ def test_notices_of_a_contrast_stay_with_its_decisions():
 def test_decisions_as_text_are_a_short_table_with_three_decimals():
     text = repr(decide(normal_draws(0.3, 0.0), rope=ROPE, comparisons=2))
     first, heads, *rows = text.splitlines()
-    assert first == "Decisions: 2 of log_m; ROPE -0.1 to 0.1; null 0; 97.5 % intervals (eti)"
+    said = "Decisions: 2 of log_m; ROPE -0.1 to 0.1; null 0; 97.5 % intervals (eti)"
+    assert first == f"{said}; Bonferroni's correction for 2 comparisons"
     columns = ["label", "mean", "lower", "upper", "p_direction", "in_rope", "statistical"]
     assert heads.split() == [*columns, "verdict"]
     assert [row.split()[0] for row in rows] == ["p0", "p1"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import xarray as xr
 
 from hmetad.compare.decisions import Decisions
+from hmetad.compare.wording import pool_words
 from hmetad.errors import InputError
 from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
 from hmetad.report.contents.rankings import ranking_table, ranks_of
@@ -38,7 +39,8 @@ def decision_blocks(
     With the fits whose cells were compared, each stratum of pairs has its ranking too.
     """
     quantity, name = symbol(decisions.quantity), f"decisions-{decisions.quantity}"
-    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, (rule(decisions), remark))))
+    told = (rule(decisions), pooling_of(decisions), remark)
+    opening = Prose(f"Decisions: {quantity}", tuple(filter(None, told)))
     caption = judged_name(decisions.quantity, is_contrast="kind" in decisions.results.attrs)
     many = is_many(decisions)
     strata = pair_strata(decisions) if many else []
@@ -83,6 +85,15 @@ def decided_by_stratum(
 def rule(decisions: Decisions) -> str:
     """Rule of the verdicts, with the numbers used."""
     return RULE.format(null=format_cell(decisions.null, "g"), rope=rope_in_words(decisions))
+
+
+def pooling_of(decisions: Decisions) -> str:
+    """Sentence on what contrasts are pooled over, where they are."""
+    words = pool_words(decisions.results.attrs)
+    if not words:
+        return ""
+    compared = "Both sides of a contrast are over the same levels."
+    return f"Contrasts are {words}. {compared}"
 
 
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:

@@ -17,6 +17,7 @@ from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
 from hmetad.text.directions import MORE_IS_BETTER
 from hmetad.text.names import heading, in_percent, symbol
+from hmetad.untrusted import read_attr
 
 __all__ = ["ranking_table", "ranks_of"]
 
@@ -43,6 +44,8 @@ def ranks_of(
     if attrs.get("kind") != "difference" or quantity not in MORE_IS_BETTER:
         return None
     names = [attrs["over"], *held_equal(decisions)]
+    if "pool" in attrs:
+        return pooled_ranks(fits, decisions, names)
     draws = cells_of(fits, quantity, names)
     if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
@@ -50,6 +53,24 @@ def ranks_of(
         return None
     asked = {"var": quantity, "over": names[0], "within": names[1:]}
     return rank(fits, **asked, independent=not isinstance(fits, xr.DataTree))
+
+
+def pooled_ranks(
+    fits: xr.DataTree | Mapping[str, xr.DataTree], decisions: Decisions, names: list[str]
+) -> xr.Dataset | None:
+    """Ranks of pooled values; None where contrasts are over other levels than ranks would be."""
+    results, attrs = decisions.results, decisions.results.attrs
+    if (results["not_pooled"] != "").any():
+        return None
+    return rank(
+        fits,
+        var=decisions.quantity,
+        over=names[0],
+        within=names[1:],
+        pool=[name for name in attrs["pool"].split(", ") if name],
+        weights=read_attr(attrs, "pool_weights"),
+        independent=not isinstance(fits, xr.DataTree),
+    )
 
 
 def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions) -> bool:

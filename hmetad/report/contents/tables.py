@@ -12,6 +12,7 @@ import xarray as xr
 
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
+from hmetad.compare.wording import correction_words
 from hmetad.notice import Notice, notices
 from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
@@ -111,9 +112,8 @@ def interval_note(decisions: Decisions, *, in_table: bool = True) -> str:
     if in_table:
         note += " P(dir.): probability of the more likely sign."
         note += f" ≠ {null}: does the interval exclude {null}?"
-    if decisions.comparisons > 1:
-        note += f" Bonferroni's correction for {decisions.comparisons} comparisons."
-    return note
+    said = correction_words(decisions.comparisons, decisions.results["verdict"].size)
+    return f"{note} {said[0].upper()}{said[1:]}." if said else note
 
 
 def with_words(decisions: Decisions, labels: Mapping[str, str] | None) -> Decisions:

@@ -1,0 +1,255 @@
+"""Estimates and how precise they are: from a table with standard errors, or from draws.
+
+DataFrame, Dataset, DataArray or DataTree → Estimates: values, their covariance, and their cells.
+Source: Hartlap et al. (2007) for a covariance from few draws.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice, notice_of, notices
+from hmetad.specs.design import cell_table
+
+__all__ = ["LINKS", "Estimates", "Link", "read_estimates"]
+
+type Floats = NDArray[np.float64]
+type Source = pd.DataFrame | xr.DataArray | xr.Dataset | xr.DataTree
+
+# Draws for each cell, below which their covariance is too uncertain.
+DRAWS_A_CELL = 5
+FEWEST_CELLS = 2
+# Crossed factors tie all estimates together: time grows with the cube of their number.
+MOST_CELLS = 2000
+
+
+class Link(NamedTuple):
+    """A scale for estimates: to it, the slope, back from it, and the range of the estimates."""
+
+    function: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+    least: float
+    most: float
+
+
+LINKS: Mapping[str, Link] = {
+    "identity": Link(lambda x: x, np.ones_like, lambda x: x, -np.inf, np.inf),
+    "log": Link(np.log, lambda x: 1 / x, np.exp, 0, np.inf),
+    "logit": Link(logit, lambda x: 1 / (x * (1 - x)), expit, 0, 1),
+    "fisher_z": Link(np.arctanh, lambda x: 1 / (1 - x * x), np.tanh, -1, 1),
+}
+
+
+class Estimates(NamedTuple):
+    """Estimates on the scale of their link, with what they are of.
+
+    Parameters
+    ----------
+    values : array, shape (cells,)
+    covariance : array, shape (cells, cells)
+    cells : DataFrame
+        Coordinates, a row for each estimate, with their labels as the index.
+    trials : array, shape (cells,), or None
+    source : str
+        "errors" or "draws".
+    found : tuple of Notice
+    """
+
+    values: Floats
+    covariance: Floats
+    cells: pd.DataFrame
+    trials: Floats | None
+    source: str
+    found: tuple[Notice, ...]
+
+
+def read_estimates(
+    source: Source, name: str, se: str | None, link: str, columns: Sequence[str]
+) -> Estimates:
+    """Estimates of one quantity; those that are undefined are left out, with a notice.
+
+    Parameters
+    ----------
+    source, se, link
+        As in `fit_estimates`, `source` being its estimates.
+    name : str
+        The quantity.
+    columns : sequence of str
+        Columns that a formula names: the labels of a DataFrame's rows.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"set": ["A", "B"], "auroc2": [0.7, 0.8], "error": [0.02, 0.03]})
+    >>> found = read_estimates(table, "auroc2", "error", "identity", ["set"])
+    >>> found.cells.index.tolist(), found.covariance.diagonal().round(4).tolist()
+    (['A', 'B'], [0.0004, 0.0009])
+    """
+    if link not in LINKS:
+        raise InputError("link", repr(link), ", ".join(LINKS), nearest(str(link), LINKS))
+    if isinstance(source, pd.DataFrame):
+        cells, values, errors = of_table(source, name, se, columns)
+        return of_errors(cells, values, errors, None, link, [])
+    data = dataset_of(source, name)
+    found = list(dict.fromkeys([*notices(data), *notices(data[name])]))
+    cells = cell_table(data).set_index(np.array(list(map(str, data["cell"].values))))
+    trials = trials_in(data)
+    if "draw" not in data[name].dims:
+        numbers, own = data[name].values.astype(float), errors_in(data, name, se)
+        return of_errors(cells, numbers, own, trials, link, found)
+    if se is not None:
+        raise InputError("se", f"{se!r} beside draws", "None: draws say how precise they are")
+    others = [dim for dim in ("chain", "draw") if dim in data[name].dims]
+    rows = data[name].transpose("cell", *others).values.reshape(len(cells), -1)
+    return of_draws(cells, rows.astype(float), trials, link, found)
+
+
+def of_errors(
+    cells: pd.DataFrame,
+    values: Floats,
+    errors: Floats,
+    trials: Floats | None,
+    link: str,
+    found: list[Notice],
+) -> Estimates:
+    """Independent estimates with standard errors, which the link takes along by its slope."""
+    scale = LINKS[link]
+    values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
+    if (errors < 0).any():
+        raise InputError("se", f"{np.nanmin(errors)}", "standard errors above 0")
+    inside = (values > scale.least) & (values < scale.most)
+    good = np.isfinite(values) & np.isfinite(errors) & (errors > 0) & inside
+    kept = kept_cells(cells, good)
+    errors = errors[good] * scale.slope(values[good])
+    counted = None if trials is None else trials[good]
+    told = (*about_kept(found, cells, good), *left_out(cells, good))
+    covariance = np.diag(errors**2)
+    return Estimates(scale.function(values[good]), covariance, kept, counted, "errors", told)
+
+
+def of_draws(
+    cells: pd.DataFrame, rows: Floats, trials: Floats | None, link: str, found: list[Notice]
+) -> Estimates:
+    """Means of draws (cell, draw) on the scale of the link, with their whole covariance."""
+    scale = LINKS[link]
+    good = ((rows > scale.least) & (rows < scale.most)).all(axis=1) & (np.ptp(rows, axis=1) > 0)
+    kept, number = kept_cells(cells, good), rows.shape[1]
+    if number < DRAWS_A_CELL * len(kept):
+        step = "Their covariance is not known well enough: draw more, or give standard errors."
+        allowed = f"at least {DRAWS_A_CELL * len(kept)}"
+        raise InputError("estimates", f"{number} draws of {len(kept)} cells", allowed, step)
+    drawn = scale.function(rows[good])
+    # The inverse of a covariance from draws is too large by this factor on average.
+    covariance = np.cov(drawn) * (number - 1) / (number - len(kept) - 2)
+    counted = None if trials is None else trials[good]
+    told = (*about_kept(found, cells, good), *left_out(cells, good))
+    return Estimates(drawn.mean(axis=1), covariance, kept, counted, "draws", told)
+
+
+def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
+    """Cells with an estimate."""
+    if good.sum() > MOST_CELLS:
+        got = f"{int(good.sum())} estimates"
+        raise InputError("estimates", got, f"at most {MOST_CELLS}", "Pool some of them before.")
+    if good.sum() < FEWEST_CELLS:
+        got = f"{int(good.sum())} that are defined, of {len(good)}"
+        raise InputError("estimates", got, "two or more, inside the range of the link")
+    return cells[good]
+
+
+def left_out(cells: pd.DataFrame, good: NDArray[np.bool_]) -> list[Notice]:
+    """Notice of cells without an estimate."""
+    return [] if good.all() else [notice_of("estimates-left-out", cells.index[~good])]
+
+
+def about_kept(
+    found: list[Notice], cells: pd.DataFrame, good: NDArray[np.bool_]
+) -> Iterator[Notice]:
+    """Notices of the cells that are kept, and of all."""
+    kept = {str(label) for label in cells.index[good]}
+    for notice in found:
+        own = tuple(cell for cell in notice.cells if cell in kept)
+        if own or not notice.cells:
+            yield replace(notice, cells=own)
+
+
+def of_table(
+    table: pd.DataFrame, name: str, se: str | None, columns: Sequence[str]
+) -> tuple[pd.DataFrame, Floats, Floats]:
+    """Cells, values and standard errors of a data frame."""
+    if se is None:
+        raise InputError("se", "None", "the column of standard errors", f"Add se='{name}_se'.")
+    named = [str(column) for column in table.columns]
+    for column in (name, se, *columns):
+        if named.count(column) != 1:
+            raise InputError("estimates", f"no column {column!r}", "one", nearest(column, named))
+    numbers = []
+    for column in (name, se):
+        if table[column].dtype.kind not in "iuf":
+            raise InputError("estimates", f"{column} of {table[column].dtype}", "numbers")
+        numbers.append(table[column].to_numpy(dtype=float, na_value=np.nan))
+    cells = table[list(columns)].reset_index(drop=True)
+    if cells.isna().to_numpy().any():
+        raise InputError("estimates", "missing values in columns of the formula", "none missing")
+    parts = [" | ".join(map(str, row)) for row in cells.itertuples(index=False)]
+    is_unique = bool(columns) and len(set(parts)) == len(parts)
+    labels = parts if is_unique else [
+        " | ".join(filter(None, (part, str(place)))) for place, part in enumerate(parts, start=1)
+    ]  # fmt: skip
+    plain = {column: np.array(cells[column].tolist()) for column in columns}
+    return pd.DataFrame(plain, index=labels), numbers[0], numbers[1]
+
+
+def dataset_of(source: Source, name: str) -> xr.Dataset:
+    """Dataset with the quantity, of a result, draws or a fit."""
+    if isinstance(source, xr.DataTree):
+        if "posterior" not in source.children:
+            raise InputError("estimates", "a DataTree without posterior", "a fit")
+        source = source["posterior"].to_dataset()
+    if isinstance(source, xr.DataArray):
+        if source.name is not None and source.name != name:
+            raise InputError("formula", f"{name!r} on the left", repr(source.name))
+        source = source.to_dataset(name=name)
+    if not isinstance(source, xr.Dataset):
+        allowed = "a DataFrame, a Dataset, or draws"
+        raise InputError("estimates", type(source).__name__, allowed)
+    if name not in source.data_vars:
+        raise InputError(
+            "formula",
+            f"{name!r} on the left",
+            "a quantity",
+            nearest(name, map(str, source.data_vars)),
+        )
+    values = source[name]
+    if not {"cell"} <= set(values.dims) <= {"cell", "chain", "draw"} or "cell" not in values.coords:
+        got = f"{name} with dims {values.dims}"
+        raise InputError("estimates", got, "dim cell with labels, and those of draws")
+    if set(values.dims) == {"cell", "chain"} or values.dtype.kind not in "iuf":
+        raise InputError("estimates", f"{name} of {values.dtype}", "numbers")
+    if not values.indexes["cell"].is_unique:
+        raise InputError("estimates", "a cell more than once", "cells with names of their own")
+    return source
+
+
+def errors_in(data: xr.Dataset, name: str, se: str | None) -> Floats:
+    """Standard errors beside estimates in a Dataset."""
+    found = se or f"{name}_se"
+    if found not in data.data_vars or data[found].dims != ("cell",):
+        step = "Name the variable with the standard errors: se=..."
+        raise InputError("se", repr(se), f"{found!r} in estimates, by cell", step)
+    return data[found].values.astype(float)
+
+
+def trials_in(data: xr.Dataset) -> Floats | None:
+    """Trials of each cell, where they are known."""
+    if "trials" not in data.data_vars or "cell" not in data["trials"].dims:
+        return None
+    counted = data["trials"]
+    return np.asarray(counted.mean([dim for dim in counted.dims if dim != "cell"]), dtype=float)

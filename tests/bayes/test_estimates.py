@@ -1,0 +1,376 @@
+"""Hierarchical normal models of estimates agree with Stan's, PyMC's and closed forms."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.stats import halfnorm, norm
+
+import hmetad
+from hmetad.bayes.estimates import fit_estimates
+from hmetad.bayes.estimates_data import read_estimates
+from hmetad.bayes.normal_model import log_posterior, normal_model
+from hmetad.bayes.predicted_estimates import predict_estimates
+from hmetad.errors import InputError
+from hmetad.likelihood.priors import Prior
+from hmetad.notice import notice_of, notices, with_notices
+from hmetad.specs.design import parse_design
+
+MODELS, SETS = list("abc"), [f"s{i}" for i in range(6)]
+BOTH = "y ~ 0 + model + (1 | set) + (1 | model:set)"
+
+
+@pytest.fixture
+def schools():
+    """Coaching in eight schools (Rubin 1981b)."""
+    effects = {"y": [28, 8, -3, 7, -1, 1, 18, 12], "se": [15, 10, 16, 11, 9, 11, 10, 18]}
+    return pd.DataFrame({"school": list("ABCDEFGH"), **effects})
+
+
+@pytest.fixture
+def table():
+    """Three models in six sets."""
+    rng = np.random.default_rng(4)
+    cells = [(m, s) for m in MODELS for s in SETS]
+    frame = pd.DataFrame(cells, columns=["model", "set"])
+    of_set = dict(zip(SETS, rng.normal(0, 0.3, len(SETS)), strict=True))
+    frame["se"] = rng.uniform(0.05, 0.15, len(frame))
+    true = [0.4 * MODELS.index(m) + of_set[s] for m, s in cells] + rng.normal(0, 0.1, len(frame))
+    frame["y"] = true + frame["se"] * rng.normal(size=len(frame))
+    return frame
+
+
+def moments(values):
+    """Mean and SD over draws."""
+    return np.array([values.mean(["chain", "draw"]), values.std(["chain", "draw"])])
+
+
+def test_eight_schools_are_those_of_stan(schools):
+    # mu ~ Normal(0, 5), tau ~ half-Cauchy(0, 5): Stan's example, with means and SDs as
+    # posteriordb's reference draws have them, to the first decimal.
+    priors = {
+        "y_Intercept": Prior("Normal", mu=0, sigma=5),
+        "y_1|school_sigma": Prior("StudentT", nu=1, mu=0, sigma=5),
+    }
+    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", priors=priors, draws=5000, seed=1)
+    posterior = fit["posterior"]
+    np.testing.assert_allclose(moments(posterior["y_Intercept"]), [4.4, 3.3], atol=0.1)
+    np.testing.assert_allclose(moments(posterior["y_1|school_sigma"]), [3.6, 3.2], atol=0.15)
+    means = [6.2, 4.9, 3.9, 4.8, 3.6, 4.0, 6.3, 4.9]
+    np.testing.assert_allclose(moments(posterior["y"])[0], means, atol=0.2)
+    assert fit["sample_stats"]["pareto_k"] < 0.5
+    assert notices(fit) == []
+
+
+def test_draws_follow_quadrature_over_the_sd_and_closed_forms_given_it(schools):
+    fit = fit_estimates(schools, "y ~ 1 + (1 | school)", se="se", draws=20_000, chains=2, seed=2)
+    prior = json.loads(fit.attrs["priors"])
+    mu0, sd0 = (prior["y_Intercept"][1][name] for name in ("mu", "sigma"))
+    scale = prior["y_1|school_sigma"][1]["sigma"]
+    y, se = (schools[name].to_numpy(dtype=float) for name in ("y", "se"))
+    tau = np.linspace(1e-6, 8 * scale, 4000)[:, None]
+    # Gelman et al. (2013), equations 5.17, 5.20 and 5.21, with a normal prior of mu.
+    weight = 1 / (se**2 + tau**2)
+    precision = weight.sum(axis=1) + 1 / sd0**2
+    centre = ((weight * y).sum(axis=1) + mu0 / sd0**2) / precision
+    log_density = norm.logpdf(y, centre[:, None], 1 / np.sqrt(weight)).sum(axis=1)
+    log_density += norm.logpdf(centre, mu0, sd0) - np.log(precision) / 2
+    log_density += halfnorm.logpdf(tau[:, 0], scale=scale)
+    share = np.exp(log_density - log_density.max())
+    share /= share.sum()
+    posterior = fit["posterior"]
+    mean = (share * centre).sum()
+    sd = np.sqrt((share * (1 / precision + (centre - mean) ** 2)).sum())
+    np.testing.assert_allclose(moments(posterior["y_Intercept"]), [mean, sd], atol=0.1)
+    tau_mean = (share * tau[:, 0]).sum()
+    assert float(posterior["y_1|school_sigma"].mean()) == pytest.approx(tau_mean, abs=0.06)
+    kept = tau**2 / (se**2 + tau**2)
+    shrunk = (share[:, None] * (kept * y + (1 - kept) * centre[:, None])).sum(axis=0)
+    np.testing.assert_allclose(moments(posterior["y"])[0], shrunk, atol=0.12)
+
+
+def test_the_density_of_sds_is_that_of_the_joint_model_integrated(table):
+    formula = "1 + model + (1 + model | set)"
+    data = read_estimates(table, "y", "se", "identity", ["model", "set"])
+    design = parse_design("y", formula, data.cells)
+    model = normal_model(data, design, None)
+    points = np.random.default_rng(1).uniform([0.1] * 3 + [-1] * 3, [0.5] * 3 + [1] * 3, (4, 6))
+    found = log_posterior(model, points)
+    # The joint density at any coefficients and effects over their conditional density.
+    expected = [dense_log_density(model, table, point) for point in points]
+    np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
+
+
+def dense_log_density(model, table, point):
+    """The same by one large normal distribution of all that is normal, and SciPy's densities."""
+    sigma, logits = point[:3], point[3:]
+    partial = 2 / (1 + np.exp(-logits)) - 1
+    factor = np.eye(3)
+    factor[1, :2] = [partial[0], np.sqrt(1 - partial[0] ** 2)]
+    left = np.sqrt(1 - partial[1] ** 2)
+    factor[2] = [partial[1], left * partial[2], left * np.sqrt(1 - partial[2] ** 2)]
+    omega = np.diag(sigma) @ factor @ factor.T @ np.diag(sigma)
+    common = np.column_stack([np.ones(len(table)), *(table["model"] == m for m in "bc")])
+    sets = (table["set"].to_numpy()[:, None] == np.array(SETS)).astype(float)
+    z = np.einsum("ig,ik->igk", sets, common).reshape(len(table), -1)
+    whole = np.diag(table["se"] ** 2) + common @ np.diag(model.sd**2) @ common.T
+    whole += z @ np.kron(np.eye(len(SETS)), omega) @ z.T
+    rest = table["y"] - common @ model.mean
+    total = -np.linalg.slogdet(whole)[1] / 2 - rest @ np.linalg.solve(whole, rest) / 2
+    total += halfnorm.logpdf(sigma, scale=model.scale).sum()
+    # LKJ(2): |R|^(2 - 1), times the slopes of R by the partial correlations and of these.
+    correlation = factor @ factor.T
+    slope = np.log(1 - partial[0] ** 2) / 2 + np.log(1 - partial[1] ** 2) / 2
+    slopes = np.log((1 - partial**2) / 2).sum()
+    return total + np.linalg.slogdet(correlation)[1] + slope + slopes
+
+
+@pytest.mark.slow
+def test_pymc_samples_the_same_joint_posterior(table):
+    fit = fit_estimates(table, BOTH, se="se", draws=5000, seed=1)
+    prior = json.loads(fit.attrs["priors"])
+    own = fit["posterior"].to_dataset()
+    place, of_set = (pd.factorize(table[name])[0] for name in ("model", "set"))
+    with pm.Model():
+        mean = pm.Normal("mean", **prior["y_model"][1], shape=3)
+        sigma = [
+            pm.HalfNormal(name, **prior[f"y_1|{name}_sigma"][1]) for name in ("set", "model:set")
+        ]
+        effects = pm.Normal("set effects", 0, 1, shape=len(SETS))
+        rest = pm.Normal("rest", 0, 1, shape=len(table))
+        theta = mean[place] + sigma[0] * effects[of_set] + sigma[1] * rest
+        pm.Deterministic("theta", theta)
+        pm.Normal("y", theta, table["se"], observed=table["y"])
+        sampled = pm.sample(
+            4000, tune=1500, chains=4, random_seed=1, target_accept=0.95, progressbar=False
+        )["posterior"]
+    for name, other in [("y_1|set_sigma", "set"), ("y_1|model:set_sigma", "model:set")]:
+        np.testing.assert_allclose(moments(own[name]), moments(sampled[other]), rtol=0.05)
+    np.testing.assert_allclose(moments(own["y"]), moments(sampled["theta"]), atol=0.005)
+    np.testing.assert_allclose(moments(own["y_model"]), moments(sampled["mean"]), atol=0.03)
+
+
+def test_the_truth_is_covered_as_often_as_it_should_be():
+    rng, inside = np.random.default_rng(5), []
+    frame = pd.DataFrame([(m, s) for m in MODELS for s in SETS], columns=["model", "set"])
+    priors = {
+        "y_model": Prior("Normal", mu=0, sigma=1),
+        "y_1|set_sigma": Prior("HalfNormal", sigma=0.5),
+        "y_1|model:set_sigma": Prior("HalfNormal", sigma=0.5),
+    }
+    for seed in range(60):
+        mean, sigma = rng.normal(size=3), abs(rng.normal(0, 0.5, 2))
+        of_set = dict(zip(SETS, sigma[0] * rng.normal(size=len(SETS)), strict=True))
+        true = np.array([mean[MODELS.index(m)] + of_set[s] for m, s in frame.to_numpy()])
+        true += sigma[1] * rng.normal(size=len(true))
+        data = frame.assign(y=true + 0.2 * rng.normal(size=len(true)), se=0.2)
+        fit = fit_estimates(data, BOTH, se="se", priors=priors, draws=500, chains=2, seed=seed)
+        drawn = fit["posterior"].to_dataset()
+        truths = {"y_model": mean, "y_1|set_sigma": sigma[0], "y_1|model:set_sigma": sigma[1]}
+        ranks = [
+            np.atleast_1d((drawn[name] < value).mean(["chain", "draw"]).values)
+            if np.ndim(value) == 0
+            else (drawn[name].values < value).mean(axis=(0, 1))
+            for name, value in truths.items()
+        ]
+        inside.append(np.concatenate(ranks))
+    ranks = np.array(inside)
+    # Ranks are uniform: SD of a mean of 60 is .037, of a share of one half .065.
+    np.testing.assert_allclose(ranks.mean(axis=0), 0.5, atol=0.13)
+    np.testing.assert_allclose((abs(ranks - 0.5) < 0.25).mean(axis=0), 0.5, atol=0.22)
+
+
+def test_a_new_set_is_as_uncertain_as_sets_differ(table):
+    fit = fit_estimates(table, BOTH, se="se", draws=5000, seed=1)
+    posterior = fit["posterior"].to_dataset()
+    average = predict_estimates(fit)["y"]
+    np.testing.assert_allclose(average, posterior["y_model"])
+    new = predict_estimates(fit, new="set", seed=1)["y"]
+    expected = sum((posterior[f"y_1|{x}_sigma"] ** 2).mean() for x in ("set", "model:set"))
+    more = new.var(["chain", "draw"]) - average.var(["chain", "draw"])
+    np.testing.assert_allclose(more, float(expected), rtol=0.1)
+    # One new set for all models: its own effect cancels in differences.
+    apart = hmetad.contrast(new, over="model").var(["chain", "draw"])
+    apart = apart - hmetad.contrast(average, over="model").var(["chain", "draw"])
+    between = 2 * float((posterior["y_1|model:set_sigma"] ** 2).mean())
+    np.testing.assert_allclose(apart, between, rtol=0.15)
+
+
+def test_known_cells_are_predicted_as_they_were_fitted(table):
+    fit = fit_estimates(table.iloc[1:], BOTH, se="se", seed=1)
+    again = predict_estimates(fit, table[["model", "set"]], seed=1)["y"]
+    np.testing.assert_allclose(again.isel(cell=slice(1, None)), fit["posterior"]["y"])
+    # The combination that was not estimated knows its model and its set.
+    missing = again.isel(cell=0)
+    assert float(missing.std()) > float(again.isel(cell=1).std())
+    whole = hmetad.contrast(again, over="model", pool="set")
+    assert set(whole["not_pooled"].values) == {""}
+    with pytest.raises(InputError, match="set 'unheard'"):
+        predict_estimates(fit, {"model": ["a"], "set": ["unheard"]})
+
+
+def test_draws_keep_their_covariance(table):
+    rng = np.random.default_rng(6)
+    shared = rng.normal(0, 0.5, (1, 4000))
+    values = table["y"].to_numpy()[:, None] + shared + rng.normal(0, 0.05, (len(table), 4000))
+    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
+    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
+    drawn = xr.DataArray(values, dims=("cell", "draw"), coords={"cell": labels, **coords}, name="y")
+    fit = fit_estimates(drawn, BOTH, seed=1)
+    observed = fit["observed_data"].to_dataset()
+    factor = 3999 / (4000 - len(table) - 2)
+    np.testing.assert_allclose(observed["covariance"], np.cov(values) * factor)
+    # What all cells share moves none of the differences.
+    difference = hmetad.contrast(fit, var="y", over="model", within="set")
+    assert float(difference.std("draw").max()) < 0.12
+    assert float(fit["posterior"]["y"].std(["chain", "draw"]).min()) > 0.3
+    alone = fit_estimates(table.assign(se=0.5), BOTH, se="se", seed=1)
+    wide = hmetad.contrast(alone, var="y", over="model", within="set")
+    assert float(wide.std("draw").min()) > float(difference.std("draw").max())
+
+
+def test_a_link_takes_errors_along_and_comes_back(table):
+    share = 1 / (1 + np.exp(-table["y"]))
+    frame = table.assign(auroc2=share, se=table["se"] * share * (1 - share))
+    fit = fit_estimates(frame, BOTH.replace("y ~", "auroc2 ~"), se="se", link="logit", seed=1)
+    plain = fit_estimates(table, BOTH, se="se", seed=1)
+    # Rounding of the scale is all that differs.
+    np.testing.assert_allclose(fit["posterior"]["logit_auroc2"], plain["posterior"]["y"], atol=1e-6)
+    back = 1 / (1 + np.exp(-fit["posterior"]["logit_auroc2"]))
+    np.testing.assert_allclose(fit["posterior"]["auroc2"], back)
+    assert "logit_auroc2_1|set_sigma" in fit["posterior"]
+    predicted = predict_estimates(fit, new="set", seed=1)
+    assert set(predicted.data_vars) == {"logit_auroc2", "auroc2"}
+
+
+def test_undefined_estimates_are_left_out_and_said(table):
+    bad = table.assign(y=table["y"].where(table.index != 2), se=table["se"].where(table.index != 5))
+    fit = fit_estimates(bad, BOTH, se="se", seed=1)
+    [notice] = notices(fit)
+    assert notice.code == "estimates-left-out"
+    assert notice.cells == ("a | s2", "a | s5")
+    assert fit["posterior"].sizes["cell"] == len(table) - 2
+
+
+def test_a_formula_that_explains_too_little_has_a_notice(table):
+    [notice] = notices(fit_estimates(table.assign(se=0.01), "y ~ 0 + model + (1 | set)", se="se"))
+    assert notice.code == "estimates-misfit"
+    assert notices(fit_estimates(table, BOTH, se="se")) == []
+
+
+def test_fits_of_estimates_are_saved_compared_and_decided(table, tmp_path):
+    fit = fit_estimates(table, BOTH, se="se", seed=1)
+    path = hmetad.save_fit(fit, tmp_path / "fit.nc")
+    again = hmetad.load_fit(path)
+    xr.testing.assert_identical(again["posterior"].to_dataset(), fit["posterior"].to_dataset())
+    made = hmetad.decide(
+        hmetad.contrast(again, var="y_model", over="model", against="a"), rope=(-0.1, 0.1)
+    )
+    assert made.table()["label"].tolist() == ["b − a", "c − a"]
+    ranks = hmetad.rank(again, var="y", over="model", pool="set")
+    assert ranks["model"].values[np.argmax(ranks["p_best"].values)] == "c"
+    assert fit_estimates(table, BOTH, se="se", seed=1).identical(fit)
+    decided = hmetad.decide(again["posterior"]["y_1|set_sigma"], rope=(-0.05, 0.05))
+    assert decided.results["mean"].item() > 0
+
+
+def changed(fit, **attrs):
+    """Fit with other attrs."""
+    other = fit.copy()
+    other.attrs = {**fit.attrs, **attrs}
+    return other
+
+
+def test_a_changed_file_of_estimates_is_refused(table, tmp_path):
+    fit = fit_estimates(table, BOTH, se="se", seed=1)
+    posterior = fit["posterior"].to_dataset()
+    broken = [
+        changed(fit, formula="y ~ __import__('os')"),
+        changed(fit, link="exp"),
+        changed(fit, priors="{"),
+        changed(fit, quantity="z"),
+        fit.assign(posterior=xr.DataTree(posterior.drop_vars("y_model"))),
+        fit.assign(posterior=xr.DataTree(posterior * np.nan)),
+        fit.assign(posterior=xr.DataTree(posterior.isel(cell=slice(3)))),
+        fit.drop_nodes("observed_data"),
+    ]
+    for other in broken:
+        with pytest.raises(InputError):
+            hmetad.save_fit(other, tmp_path / "fit.nc")
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"formula": "model"}, "name ~ formula"),
+        ({"formula": "y ~ "}, "name ~ formula"),
+        ({"formula": "y ~ 1 + eval(model)"}, "formula"),
+        ({"formula": "y ~ 1 + (1 | sets)"}, "no column 'sets'"),
+        ({"se": None}, "column of standard errors"),
+        ({"se": "none"}, "no column 'none'"),
+        ({"link": "logit "}, "link: got"),
+        ({"priors": {"y_model": Prior("StudentT", nu=3, mu=0, sigma=1)}}, "allowed is Normal"),
+        ({"priors": {"y_mode": Prior("Normal", mu=0, sigma=1)}}, "Did you mean 'y_model'"),
+        ({"priors": {"y_1|set_sigma": Prior("StudentT", nu=3, mu=1, sigma=1)}}, "with mu=0"),
+        ({"draws": 1}, "draws: got 1"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(table, asked, says):
+    with pytest.raises(InputError, match=says):
+        fit_estimates(table, **{"formula": BOTH, "se": "se", **asked})
+
+
+def test_too_few_draws_for_their_covariance_are_refused():
+    values = np.random.default_rng(1).normal(size=(20, 60))
+    coords = {"cell": [str(i) for i in range(20)]}
+    drawn = xr.DataArray(values, dims=("cell", "draw"), coords=coords, name="y")
+    with pytest.raises(InputError, match="at least 100"):
+        fit_estimates(drawn, "y ~ 1")
+    twice = xr.concat([drawn.isel(cell=[0]), drawn.isel(cell=[0])], "cell").assign_coords(
+        cell=["a", "b"]
+    )
+    with pytest.raises(InputError, match="singular covariance"):
+        fit_estimates(twice, "y ~ 1")
+
+
+def test_people_in_conditions_are_blocks_of_their_own_with_the_same_density():
+    rng = np.random.default_rng(8)
+    people = [f"p{i}" for i in range(5)]
+    frame = pd.DataFrame([(p, c) for p in people for c in "xyz"], columns=["person", "condition"])
+    frame["y"], frame["se"] = rng.normal(size=15), rng.uniform(0.2, 0.5, 15)
+    data = read_estimates(frame, "y", "se", "identity", ["person", "condition"])
+    design = parse_design("y", "condition + (1 + condition || person)", data.cells)
+    model = normal_model(data, design, None)
+    assert [one.shape for one in model.members] == [(5, 3)]
+    points = rng.uniform(0.1, 1, (3, 3))
+    common = np.column_stack([np.ones(15), *(frame["condition"] == c for c in "yz")])
+    same = frame["person"].to_numpy()[:, None] == frame["person"].to_numpy()
+    rest = frame["y"] - common @ model.mean
+    expected = []
+    for point in points:
+        whole = np.diag(frame["se"] ** 2) + common @ np.diag(model.sd**2) @ common.T
+        whole = whole + (common @ np.diag(point**2) @ common.T) * same
+        found = -np.linalg.slogdet(whole)[1] / 2 - rest @ np.linalg.solve(whole, rest) / 2
+        expected.append(found + halfnorm.logpdf(point, scale=model.scale).sum())
+    np.testing.assert_allclose(log_posterior(model, points), expected)
+    # Errors that are correlated tie people together.
+    tied = data._replace(covariance=data.covariance + 0.01)
+    assert [one.shape for one in normal_model(tied, design, None).members] == [(1, 15)]
+
+
+def test_errors_of_cells_that_are_kept_withhold_verdicts(table):
+    values = np.random.default_rng(1).normal(table["y"].to_numpy()[:, None], 0.1, (18, 500))
+    labels = [f"{m} | {s}" for m, s in table[["model", "set"]].to_numpy()]
+    coords = {name: ("cell", table[name].to_numpy(dtype=str)) for name in ("model", "set")}
+    drawn = xr.Dataset({"y": (("cell", "draw"), values)}, {"cell": labels, **coords})
+    drawn["y"][3] = np.nan
+    said = [notice_of("ess", [labels[3]], names="y"), notice_of("ess", [labels[0]], names="y")]
+    fit = fit_estimates(with_notices(drawn, said), BOTH, seed=1)
+    kept = [one for one in notices(fit) if one.code == "ess"]
+    assert [one.cells for one in kept] == [(labels[0],)]
+    judged = hmetad.decide(fit["posterior"]["y"], rope=(-0.1, 0.1)).table()
+    assert (judged["verdict"] == "unreliable").tolist()[0]
+    assert judged["withheld"].tolist()[1:] == [""] * 16

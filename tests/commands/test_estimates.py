@@ -1,0 +1,97 @@
+"""Sets pooled, and estimates modelled, on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import refused, run
+
+import hmetad
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two models that answered the items of three sets, and draws of their measures."""
+    folder = tmp_path_factory.mktemp("sets")
+    rng = np.random.default_rng(1)
+    parts = []
+    for place, model in enumerate("ab"):
+        for name, number in (("x", 150), ("y", 300), ("z", 450)):
+            signal = 0.5 + rng.normal(size=number)
+            sure = 1 / (1 + np.exp(-signal - rng.normal(size=number) / (2 * place + 1)))
+            items = [f"{name}{i}" for i in range(number)]
+            rows = {"model": model, "set": name, "item": items, "correct": (signal > 0).astype(int)}
+            parts.append(pd.DataFrame({**rows, "confidence": sure}))
+    pd.concat(parts).to_csv(folder / "answers.csv", index=False)
+    line = "measures answers.csv --by model,set --correct correct --interval --cluster item"
+    run(folder, f"{line} --draws 1000 --seed 1 -o draws.nc")
+    return folder
+
+
+def test_contrasts_are_pooled_over_sets(folder):
+    line = "compare draws.nc --over model --pool set --weights trials --rope=-0.02,0.02 --rank"
+    done = run(folder, f"{line} --bonferroni --json")
+    draws = hmetad.bayes.load_draws(folder / "draws.nc")
+    pooled = hmetad.contrast(draws, var="auroc2", over="model", pool="set", weights="trials")
+    [row] = done.answer["rows"]
+    assert row["label"] == "a − b"
+    assert row["mean"] == pytest.approx(float(pooled.mean()))
+    assert (row["pooled"], row["not_pooled"], row["direction"]) == ("x, y, z", "", "less")
+    shares = json.loads(done.answer["pool_weights"])
+    assert shares == pytest.approx({"x": 1 / 6, "y": 1 / 3, "z": 1 / 2})
+    assert [one["model"] for one in done.answer["ranks"]] == ["b", "a"]
+    shown = run(folder, line).stdout
+    assert "pooled over set with weights by trials: x 16.7 %, y 33.3 %, z 50 %" in shown
+
+
+def test_a_report_says_over_what_contrasts_are_pooled(folder):
+    line = "compare draws.nc --over model --pool set --rope=-0.02,0.02 -o page.md"
+    run(folder, line)
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    assert "pooled over set with equal weights of 3 levels" in page
+
+
+def test_a_gate_stands_on_pooled_contrasts(folder):
+    line = "compare draws.nc --over model --pool set --rope=-0.02,0.02"
+    assert run(folder, f"{line} --fail-if 'b worse than a'").status == 0
+    run(folder, f"{line} --fail-if 'a worse than b'", status=1)
+
+
+def test_estimates_are_modelled_and_compared(folder):
+    asked = "estimates draws.nc --formula 'auroc2 ~ 0 + model + (1 | set)' --link logit"
+    done = run(folder, f"{asked} --seed 1 -o fit.nc --json")
+    rows = {(row["variable"], row["place"]): row for row in done.answer["rows"]}
+    assert rows["logit_auroc2_model", "b"]["mean"] > rows["logit_auroc2_model", "a"]["mean"]
+    assert ("logit_auroc2_1|set_sigma", "") in rows
+    line = "compare fit.nc --over model --within set --rope=-0.02,0.02 -o fit.md --json"
+    found = run(folder, line).answer
+    assert {row["verdict"] for row in found["rows"]} == {"different"}
+    assert found["fits"]["fit"]["formula"] == "auroc2 ~ 0 + model + (1 | set)"
+    assert "hierarchical normal model" in (folder / "fit.md").read_text(encoding="utf-8")
+    population = run(folder, "compare fit.nc --population --over model --rope=-0.02,0.02 --json")
+    assert len(population.answer["rows"]) == 1
+
+
+def test_a_table_of_estimates_is_modelled(folder):
+    studies = pd.DataFrame({"study": list("abcde"), "effect": [1, 2, 1.5, 0.5, 2], "error": 0.5})
+    studies.to_csv(folder / "studies.csv", index=False)
+    asked = "estimates studies.csv --formula 'effect ~ 1 + (1 | study)' --seed 1"
+    done = run(folder, f"{asked} --se error -o studies.nc --json")
+    assert done.answer["rows"][0]["mean"] == pytest.approx(1.4, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("compare draws.nc --over model --within set --weights trials --rope=-1,1", "--weights"),
+        ("compare draws.nc --pool set --rope=-1,1", "--over"),
+        ("compare draws.nc --over model --pool no --rope=-1,1", "coordinate"),
+        ("estimates draws.nc --formula auroc2", "formula"),
+        ("estimates answers.csv --formula confidence~1", "se"),
+        ("report draws.nc -o page.html", "hmetad compare"),
+        ("estimates none.csv --formula y~1", "none.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_said(folder, line, says):
+    assert says in refused(folder, line)
