@@ -9,7 +9,7 @@ import xarray as xr
 from hmetad.bayes.containers import ALLOWED
 from hmetad.bayes.estimates_data import LINKS
 from hmetad.errors import InputError
-from hmetad.specs.formula import prior_names
+from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.grammar import parse_formula
 from hmetad.untrusted import parse_json, read_attr
 
@@ -59,15 +59,37 @@ def check_estimates(fit: xr.DataTree, source: str) -> str:
     return right
 
 
+def sizes_of(design: Design) -> dict[str, tuple[int, ...]]:
+    """Variables that a formula makes, and their sizes beside chains and draws."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    for term in design.common:
+        own = () if term.labels is None else (len(term.labels),)
+        sizes[f"{design.parameter}_{term.name}"] = own
+    for block in design.blocks:
+        for term in block.terms:
+            own = () if term.labels is None else (len(term.labels),)
+            name = f"{design.parameter}_{term.name}|{block.factor}"
+            sizes |= {name: (len(block.groups), *own), f"{name}_sigma": own}
+        if block.is_correlated:
+            effects = block.columns.shape[1]
+            sizes[f"{design.parameter}_{block.name}_corr"] = (effects, effects)
+    return sizes
+
+
 def check_variables(
     fit: xr.DataTree, parameter: str, quantity: str, right: str, source: str
 ) -> None:
     """Raise where variables are missing or undefined, or of other cells than the estimates."""
     posterior, observed = (fit[name].to_dataset() for name in ("posterior", "observed_data"))
-    named = [name for name in prior_names(parameter, right) if not name.endswith("_corr")]
-    for name in (parameter, quantity, *named):
-        if name not in posterior or posterior[name].dims[:2] != ("chain", "draw"):
+    if "cell" not in posterior.coords or not posterior.indexes["cell"].is_unique:
+        raise InputError(source, "no cells with names of their own", ALLOWED)
+    design = parse_design(parameter, right, cell_table(posterior))
+    for name, sizes in {parameter: None, quantity: None, **sizes_of(design)}.items():
+        found = posterior.get(name)
+        if found is None or found.dims[:2] != ("chain", "draw"):
             raise InputError(source, f"no variable {name!r} by chain and draw", ALLOWED)
+        if sizes is not None and found.shape[2:] != sizes:
+            raise InputError(source, f"{name} of shape {found.shape}", ALLOWED)
     for drawn, values in posterior.items():
         is_defined = values.dtype.kind in "iuf" and bool(np.isfinite(values.values).all())
         if not is_defined or not values.size:

@@ -374,3 +374,17 @@ def test_errors_of_cells_that_are_kept_withhold_verdicts(table):
     judged = hmetad.decide(fit["posterior"]["y"], rope=(-0.1, 0.1)).table()
     assert (judged["verdict"] == "unreliable").tolist()[0]
     assert judged["withheld"].tolist()[1:] == [""] * 16
+
+
+def test_files_with_variables_of_other_sizes_are_refused(table):
+    fit = fit_estimates(table, "y ~ model + (1 + model | set)", se="se", draws=50, seed=1)
+    posterior = fit["posterior"].to_dataset()
+    for name in posterior.data_vars:
+        for dim in posterior[name].dims[2:]:
+            short = posterior[name].isel({dim: slice(1)}).rename({dim: "odd__factor_dim"})
+            other = fit.assign(
+                posterior=xr.DataTree(posterior.drop_vars(name).assign({name: short}))
+            )
+            with pytest.raises(InputError):
+                predict_estimates(other)
+    assert predict_estimates(fit, new="set", seed=1)["y"].sizes["cell"] == 3
