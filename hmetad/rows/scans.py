@@ -30,7 +30,7 @@ from hmetad.rows.tables import (
 )
 from hmetad.threads import in_threads_as_read
 
-__all__ = ["scan_table"]
+__all__ = ["are_paths", "scan_table"]
 
 # Files that hold less than this, unpacked, are read into memory.
 SMALL = 64 * 2**20
@@ -84,6 +84,8 @@ def scan_table(
     ('correct', 'sure', 'model')
     """
     within = as_limits(limits)
+    if not are_paths(paths):
+        raise InputError("paths", f"{paths!r:.80}", "a path, or a list of paths")
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = dict(found for place in places for found in files_of(Path(place)))
     kinds = sorted({table_suffix(path) for path in files})
@@ -98,6 +100,19 @@ def scan_table(
     is_text = kinds[0] in SEPARATORS
     finish = partial(values_of_texts, text=tuple(text)) if is_text else None
     return Rows(tuple(scans[0].names), partial(over_scans, scans), finish)
+
+
+def are_paths(trials: object) -> bool:
+    """Whether these are names of files, one at least.
+
+    Examples
+    --------
+    >>> are_paths("a.csv"), are_paths([Path("a.csv"), "b.csv"]), are_paths([])
+    (True, True, False)
+    """
+    if isinstance(trials, Sequence) and not isinstance(trials, str | bytes):
+        return len(trials) > 0 and all(isinstance(one, str | os.PathLike) for one in trials)
+    return isinstance(trials, str | os.PathLike)
 
 
 def files_of(place: Path) -> Iterator[tuple[Path, dict[str, str]]]:

@@ -3,7 +3,6 @@
 DataFrame of pandas, Polars or Dask, Arrow table or dataset, relation of DuckDB, or paths → `Rows`.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -18,7 +17,7 @@ from hmetad.rows.arrow import coded
 from hmetad.rows.limits import Limits
 from hmetad.rows.queries import Piece
 from hmetad.rows.rows import Rows, no_rows
-from hmetad.rows.scans import scan_table
+from hmetad.rows.scans import are_paths, scan_table
 from hmetad.threads import in_threads_as_read
 
 __all__ = ["TableLike", "rows_of"]
@@ -80,13 +79,6 @@ def rows_of(
         raise InputError("trials", type(trials).__name__, KINDS)
     columns, batches = found
     return checked(columns, partial(over_batches, batches))
-
-
-def are_paths(trials: object) -> bool:
-    """Whether these are names of files."""
-    if isinstance(trials, Sequence) and not isinstance(trials, str | bytes):
-        return len(trials) > 0 and all(isinstance(one, str | os.PathLike) for one in trials)
-    return isinstance(trials, str | os.PathLike)
 
 
 def checked(columns: tuple[Any, ...], over: Any) -> Rows:
