@@ -26,6 +26,9 @@ __all__ = [
     "read_trials",
 ]
 
+# More are likely percentages.
+MOST_RATINGS = 20
+
 
 def read_trials(file: Path, by: list[str] | None, limit: list[str] | None) -> "pd.DataFrame":
     """Trials of a file, with grouping columns as text."""
@@ -66,9 +69,12 @@ def count_read(
     columns = parse_by(by)
     if quantiles is not None:
         trials = with_ratings(trials, confidence, quantiles, quantiles_within)
+        ratings = ratings or largest_rating(trials, confidence)
     elif quantiles_within:
         step = "Add --quantiles, or leave it out."
         raise InputError("--quantiles-within", "no --quantiles", "how many ratings to make", step)
+    elif ratings is None:
+        refuse_many_ratings(trials, confidence)
     if correct is not None:
         return hmetad.count_correct(
             trials, by=columns, correct=correct, confidence=confidence, ratings=ratings
@@ -115,8 +121,26 @@ def quantile_ratings(confidence: "pd.Series", ratings: int, within: Any = None) 
         warnings.simplefilter("always")
         found = hmetad.bin_confidence(confidence, ratings, within=within)
     for warning in caught:
-        say(f"warning: {warning.message}")
+        # What follows is about arguments in Python.
+        said = str(warning.message).partition(" Choose the cuts")[0]
+        say(f"warning: {said} Ask for fewer by --quantiles.")
     return found
+
+
+def largest_rating(trials: "pd.DataFrame", confidence: str) -> int:
+    """Number of the ratings that quantiles made."""
+    return int(trials[confidence].max())
+
+
+def refuse_many_ratings(trials: "pd.DataFrame", confidence: str) -> None:
+    """Refuse whole numbers that are likely no ratings, in words of the command line."""
+    if confidence not in trials or trials[confidence].dtype.kind not in "iuf":
+        return
+    most = trials[confidence].max()
+    if most > MOST_RATINGS:
+        step = "Percentages and the like become ratings by --quantiles 4."
+        allowed = f"ratings up to {MOST_RATINGS}, unless --ratings says how many there are"
+        raise InputError("--confidence", f"values up to {most:g} in {confidence!r}", allowed, step)
 
 
 def with_ratings(
