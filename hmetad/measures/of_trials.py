@@ -28,7 +28,7 @@ from hmetad.measures.forecasts import (
     few_trials,
     judged_trials,
 )
-from hmetad.measures.repeated_items import repeated_items
+from hmetad.measures.repeats import repeated_items
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, notices_where, with_notices
@@ -123,8 +123,8 @@ def measure_trials(
               s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
 
     which takes away much of what chance adds, and may be below 0. Source: DeLong, DeLong &
-    Clarke-Pearson (1988); Sun & Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012); Kumar,
-    Liang & Ma (2019) for the ECE.
+    Clarke-Pearson (1988); Sun & Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012);
+    Kumar, Liang & Ma (2019) for the ECE.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def measure_trials(
     result = describe_results(judged, placed, SECTION)
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
-    repeated = [x for x in repeated_items(trials, by) if x.severity != "info"]
+    repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
     return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
 
 
@@ -239,7 +239,7 @@ def resample_trials(
     }
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
-    repeated = repeated_items(trials, by, cluster)
+    repeated = repeated_items(trials, by=by, cluster=cluster)
     return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
 
 

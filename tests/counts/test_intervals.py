@@ -225,7 +225,7 @@ def test_what_is_no_function_is_refused():
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
 def test_there_is_no_interval_beside_an_undefined_estimate(method):
-    """With a rating that is right less than half of the time RMI is undefined, in some draws not."""
+    """With a rating that is mostly wrong RMI is undefined; in some draws it is not."""
     table = type2_counts(from_nr([[30, 10, 10, 10]], [[10, 10, 11, 30]]))
     table = table.copy(data=[[[21, 20], [20, 80]]])
     found = resample_interval(table, meta_information, n=200, method=method, seed=1)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from hmetad.arguments import check_inputs
+from hmetad.counts.checks import refuse_no_table
 from hmetad.counts.mixtures import is_item_name
 from hmetad.notice import Notice, notice_of
 
@@ -15,14 +17,17 @@ __all__ = ["repeated_items"]
 By = str | Sequence[str] | Mapping[str, str]
 
 
-def repeated_items(trials: pd.DataFrame, by: By, cluster: str | None = None) -> list[Notice]:
+@check_inputs(skip=("trials",))
+def repeated_items(
+    trials: pd.DataFrame, *, by: By = (), cluster: str | None = None
+) -> list[Notice]:
     """Notice of a column of items that come again, where single trials are drawn.
 
     Parameters
     ----------
     trials : DataFrame
         One row per trial.
-    by : str, sequence of str or mapping of str to str
+    by : str, sequence of str or mapping of str to str, optional
         Grouping columns of the cells.
     cluster : str, optional
         Column whose levels are drawn whole.
@@ -34,14 +39,20 @@ def repeated_items(trials: pd.DataFrame, by: By, cluster: str | None = None) -> 
         Repeats in a cell make its interval too narrow; the same items in several cells make their
         data paired.
 
+    Raises
+    ------
+    InputError
+        If `trials` is no DataFrame with rows.
+
     Examples
     --------
     >>> trials = pd.DataFrame({"model": ["a", "a", "b"], "item": [1, 2, 1]})
-    >>> [notice.code for notice in repeated_items(trials, "model")]
+    >>> [notice.code for notice in repeated_items(trials, by="model")]
     ['repeated-items']
-    >>> repeated_items(trials, "model", "item")
+    >>> repeated_items(trials, by="model", cluster="item")
     []
     """
+    refuse_no_table(trials)
     if cluster is not None:
         return []
     columns = [*by.values()] if isinstance(by, Mapping) else [by] if isinstance(by, str) else [*by]
@@ -51,7 +62,6 @@ def repeated_items(trials: pd.DataFrame, by: By, cluster: str | None = None) -> 
             continue
         used = trials.loc[trials[name].notna(), [*columns, name]]
         number = int(used[name].nunique())
-        # Numbers that start anew in each cell may be numbers of trials: one of them is one item.
         if number == len(used):
             continue
         in_cells, across_cells = "repeated-items.in-cells", "repeated-items.across-cells"
