@@ -57,9 +57,10 @@ def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit:
         for one in standings
         if one.reason
     ]
-    left = {name: why for one in standings for name, why in (one.left_out or {}).items()}
-    if left:
-        lines.append(f"Not ranked: {in_a_row([f'{k} ({why})' for k, why in left.items()])}.")
+    for one in standings:
+        left = [f"{level} ({why})" for level, why in (one.left_out or {}).items()]
+        if left:
+            lines.append(f"Not ranked by {one.measure.heading}: {in_a_row(left)}.")
     where = standings[0].stratum
     basis = f"Values are the {where.name}, each counting the same. " if where.averaged else ""
     rule = (
@@ -159,6 +160,9 @@ def evidence_figure(
 def part_of(stratum: Stratum, one: Standing, order: Sequence[str], ci_prob: float) -> pd.DataFrame:
     """Rows of one measure, in an order of levels."""
     numbers = stratum.interval(one.measure.name, ci_prob)
+    if one.measure.needs_chance:
+        # A ratio to nothing would make the axis too long to read the others.
+        numbers[:, [level in (one.left_out or {}) for level in stratum.levels]] = np.nan
     places = [stratum.levels.index(level) for level in order]
     mean, lower, upper = numbers[:, places]
     return pd.DataFrame(

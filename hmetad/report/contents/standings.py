@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.compare.ranking import rank
+from hmetad.monte_carlo import share_interval
 from hmetad.report.contents.tables import codes_in_words
 
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
@@ -211,15 +212,20 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     drawn = xr.DataArray(rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name)
     ranks = rank(drawn, over="level", largest_first=measure.more_is_better, ci_prob=ci_prob)
     p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
-    withheld = codes_in_words(str(ranks["withheld"].to_numpy()[0]))
+    # Draws of resampling are independent: there are no chains to mix.
+    codes = str(ranks["withheld"].to_numpy()[0]).split(", ")
+    withheld = codes_in_words(", ".join(code for code in codes if code != "rhat"))
     if withheld:
         return Standing(measure, stratum, {}, left_out=left_out, reason=withheld)
-    verdicts = dict(zip(levels, ranks["verdict"].to_numpy().tolist(), strict=True))
-    best = next((level for level, word in verdicts.items() if word == "best"), "")
+    shares = np.array(list(p_best.values()))
+    ends = np.vstack([shares, *share_interval(shares, np.full(len(shares), rows.shape[1]))])
+    # A probability that Monte Carlo error could move over the level settles nothing.
+    is_best, is_out = (ends >= ci_prob).all(axis=0), (ends <= 1 - ci_prob).all(axis=0)
+    best = next((level for level, holds in zip(levels, is_best, strict=True) if holds), "")
     if best in at_chance:
         reason = f"{best}, the first, is at chance"
         return Standing(measure, stratum, p_best, left_out=left_out, reason=reason)
-    open_ones = [level for level, word in verdicts.items() if word != "not best"]
+    open_ones = [level for level, holds in zip(levels, is_out, strict=True) if not holds]
     rivals = () if best else tuple(sorted(open_ones, key=lambda level: -p_best[level]))
     return Standing(measure, stratum, p_best, best, rivals, left_out)
 
@@ -230,7 +236,7 @@ def levels_at_chance(stratum: Stratum, measure: Measure, ci_prob: float) -> dict
         return {}
     name, value = measure.chance
     lower = stratum.interval(name, ci_prob)[1]
-    said = f"{'d′' if name == 'dprime' else measure.heading} is not above {value:g}"
+    said = f"{'d′' if name == 'dprime' else measure.heading} not above {value:g}"
     return {
         level: said for level, end in zip(stratum.levels, lower, strict=True) if not end > value
     }
