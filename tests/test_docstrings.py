@@ -25,7 +25,6 @@ WITHOUT_EXAMPLE = {
     "report.combine_reports",
     "report.convergence_record",
     "report.fit_report",
-    "report.measures_report",
     "report.selection_report",
     "save_fit",
     "select.Selection",

@@ -29,6 +29,9 @@ __all__ = [
     "scan_trials",
 ]
 
+# More are likely percentages.
+MOST_RATINGS = 20
+
 
 def scan_trials(
     file: Path, by: list[str] | None, limit: list[str] | None, within: Sequence[str] = ()
@@ -82,6 +85,8 @@ def count_scanned(
         if name not in trials.columns:
             step = nearest(name, trials.columns)
             raise InputError("--quantiles-within", repr(name), "a column of the trials", step)
+    if quantiles is None and ratings is None:
+        refuse_many_ratings(trials, confidence)
     asked: dict[str, Any] = {
         "by": parse_by(by),
         "confidence": confidence,
@@ -127,4 +132,18 @@ def warnings_said() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        say(f"warning: {warning.message}")
+        # What follows is about arguments in Python.
+        said = str(warning.message).partition(" Choose the cuts")[0]
+        say(f"warning: {said} Ask for fewer by --quantiles.")
+
+
+def refuse_many_ratings(trials: "Rows", confidence: str) -> None:
+    """Refuse whole numbers that are likely no ratings, in words of the command line."""
+    if confidence not in trials.columns:
+        return
+    values = trials.some([confidence])[confidence]
+    most = values.max() if values.dtype.kind in "iuf" else 0
+    if most > MOST_RATINGS:
+        step = "Percentages and the like become ratings by --quantiles 4."
+        allowed = f"ratings up to {MOST_RATINGS}, unless --ratings says how many there are"
+        raise InputError("--confidence", f"values up to {most:g} in {confidence!r}", allowed, step)

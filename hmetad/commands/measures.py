@@ -5,7 +5,7 @@ File of trials → measures by cell, on the terminal and as a table or report.
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -51,6 +51,10 @@ from hmetad.errors import InputError
 from hmetad.results import results
 from hmetad.text.names import column_name
 
+if TYPE_CHECKING:
+    from hmetad.notice import Notice
+    from hmetad.rows.rows import Rows
+
 __all__ = ["EXAMPLES", "measures"]
 
 # Columns of a terminal where confidence is numbers.
@@ -62,6 +66,7 @@ EXAMPLES = """
 hmetad measures trials.csv --by model,task --meta-d -o measures.csv
 hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
 hmetad measures answers.csv --by model --correct correct --quantiles 4
+hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
 hmetad measures answers.csv --by model --correct correct --interval --cluster item
 hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
   --draws 4000 -o draws.nc
@@ -87,6 +92,13 @@ def measures(
         str | None,
         typer.Option(
             metavar="COLUMN", help="Of intervals: draw these whole, such as item or subject."
+        ),
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Of a page: the column of --by whose levels are compared, by default its first.",
         ),
     ] = None,
     limit: Limit = None,
@@ -140,36 +152,43 @@ def measures(
     path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
     if path is not None:
         refuse_inputs(path, file)
-    if not interval:
-        refuse_without_draws(cluster, path)
+    is_page = path is not None and path.suffix in REPORTS
     trials = scan_trials(file, by, limit, split(quantiles_within))
     is_exact = correct is not None and quantiles is None and are_numbers(trials, confidence)
-    again = command_line()
-    counts = None
+    # A page of confidence as it is says which is best, which takes draws.
+    has_draws = interval or (is_exact and is_page)
+    if not has_draws:
+        refuse_without_draws(cluster, path)
+    drawn: dict[str, Any] = {"n": draws, "cluster": cluster, "seed": seed}
+    titled: dict[str, Any] = {"over": over, "title": f"Measures of {file.name}"}
     if is_exact:
-        refuse_with_numbers(path, meta_d=meta_d, expected=expected, meta_noise=meta_noise)
+        refuse_with_numbers(
+            meta_d=meta_d,
+            expected=expected,
+            meta_noise=meta_noise,
+            method=method != "percentile",
+        )
         asked: dict[str, Any] = {"by": parse_by(by), "correct": correct, "confidence": confidence}
         resampled = partial(hmetad.measures.resample_trials, trials, **asked)
         result = (
-            hmetad.measures.resample_trials_interval(
-                trials, **asked, cluster=cluster, n=draws, ci_prob=ci_prob, seed=seed
-            )
-            if interval
+            hmetad.measures.resample_trials_interval(trials, **asked, **drawn, ci_prob=ci_prob)
+            if has_draws
             else hmetad.measures.measure_trials(trials, **asked, ci_prob=ci_prob)
         )
+        page = partial(hmetad.report.measures_report, trials, **asked, **titled, ci_prob=ci_prob)
+        found = []
     else:
-        counts = count_scanned(
-            trials,
-            by=[*(by or []), *([cluster] if cluster else [])],
-            stimulus=stimulus,
-            response=response,
-            confidence=confidence,
-            correct=correct,
-            ratings=ratings,
-            quantiles=quantiles,
-            quantiles_within=split(quantiles_within),
-            labels=labels,
-        )
+        named: dict[str, Any] = {
+            "stimulus": stimulus,
+            "response": response,
+            "confidence": confidence,
+            "correct": correct,
+            "ratings": ratings,
+            "quantiles": quantiles,
+            "quantiles_within": split(quantiles_within),
+            "labels": labels,
+        }
+        counts = count_scanned(trials, by=[*(by or []), *([cluster] if cluster else [])], **named)
         statistic = partial(
             hmetad.measure,
             correction=parse_correction(correction),
@@ -179,33 +198,41 @@ def measures(
             errors=not interval,
         )
         resampled = partial(hmetad.resample, counts, statistic)
-        drawn: dict[str, Any] = {
-            "n": draws,
-            "ci_prob": ci_prob,
-            "method": method,
-            "cluster": cluster,
-            "seed": seed,
-        }
         result = (
-            hmetad.resample_interval(counts, statistic, **drawn) if interval else statistic(counts)
+            hmetad.resample_interval(counts, statistic, **drawn, ci_prob=ci_prob, method=method)
+            if interval
+            else statistic(counts)
         )
-    if interval and seed is None:
-        again += f" --seed {result.attrs['seed']}"
+        found = repeats(trials, parse_by(by), cluster) if interval else []
+        # Of units drawn whole the counts are those of all of them.
+        pooled = counts if cluster is None else count_scanned(trials, by=by, **named)
+        page = partial(hmetad.report.measures_report, pooled, result, **titled, notices=found)
+    again = command_line()
+    if has_draws:
+        again += f" --seed {result.attrs['seed']}" if seed is None else ""
+        drawn["seed"] = as_seed(result.attrs["seed"])
     if path is not None and path.suffix == DRAWS_FILE:
-        made = as_seed(result.attrs["seed"])
-        hmetad.bayes.save_draws(resampled(n=draws, cluster=cluster, seed=made), path)
+        hmetad.bayes.save_draws(resampled(**drawn), path)
     rows = rows_of(hmetad.report.estimate_table(result))
     shown = {name: title for name, title in columns(is_exact).items() if name in rows[0]}
     listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
-    said = {"intervals": {"method": method, "ci_prob": ci_prob, "draws": draws}} if interval else {}
-    used = as_seed(result.attrs["seed"]) if interval else None
-    answer = Answer((listing,), hmetad.notices(result), used, more=said)
+    intervals = {"method": method, "ci_prob": ci_prob, "draws": draws}
+    said = {"intervals": intervals} if has_draws else {}
+    used = drawn["seed"] if has_draws else None
+    answer = Answer((listing,), [*hmetad.notices(result), *found], used, more=said)
     if path is not None and path.suffix in DATA_FILES:
         write_answer(answer, path)
-    elif path is not None and path.suffix in REPORTS and counts is not None:
-        title = f"Measures of {file.name}"
-        hmetad.report.measures_report(counts, result, title=title, command=again).save(path)
+    elif path is not None and is_page:
+        more: dict[str, Any] = drawn if is_exact else {}
+        if interval and not is_exact:
+            more = {"draws": resampled(**drawn)}
+        page(command=again, **more).save(path)
     give(answer, chosen, [] if path is None else [path])
+
+
+def repeats(trials: "Rows", by: Any, cluster: str | None) -> "list[Notice]":
+    """Notice of items that come again, where the intervals of counts take trials as independent."""
+    return hmetad.measures.repeated_items(trials, by=by, cluster=cluster)
 
 
 def columns(is_exact: bool = False) -> dict[str, str]:
@@ -234,13 +261,10 @@ def refuse_without_draws(cluster: str | None, path: Path | None) -> None:
         )
 
 
-def refuse_with_numbers(path: Path | None, **asked: bool) -> None:
+def refuse_with_numbers(**asked: bool) -> None:
     """Refuse what needs ratings, where confidence is numbers."""
     for name, value in asked.items():
         if value:
             option = f"--{name.replace('_', '-')}"
             step = "Make ratings: --quantiles 4."
             raise InputError(option, "confidence that is no rating", "ratings", step)
-    if path is not None and path.suffix in REPORTS:
-        step = "Make ratings: --quantiles 4; or take a table, .csv or .json."
-        raise InputError("--output", f"{str(path)!r} of confidence that is no rating", "rows", step)

@@ -212,8 +212,9 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     -------
     list of Notice
         ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"few-trials"`` (fewer
-        than 100, Rahnev 2025), ``"no-errors"`` and ``"no-rights"`` (warnings); each once, with
-        its cells. Cells of single items are judged together, as in `count_notices`.
+        than 100, Rahnev 2025; of a table for each response, of the whole cell, or of one of its
+        responses), ``"no-errors"`` and ``"no-rights"`` (warnings); each once, with its cells. Cells
+        of single items are judged together, as in `count_notices`.
 
     Examples
     --------
@@ -225,10 +226,15 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
     wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
     empty = (table.sum("correct") == 0).any("rating")
     trials = wrong + right
+    # Of a table for each response it is the whole cell that has few trials or not.
+    parts = [dim for dim in trials.dims if dim == "response"]
+    has_few = trials.sum(parts) < limit("few-trials")
+    few_of_part = (trials < limit("few-trials")).any(parts) & ~has_few
     return notices_where(
         {
             "empty-ratings": empty,
-            "few-trials": trials < limit("few-trials"),
+            "few-trials": has_few,
+            "few-trials.of-response": few_of_part,
             "no-errors": (wrong == 0) & (trials > 0),
             "no-rights": (right == 0) & (trials > 0),
         }

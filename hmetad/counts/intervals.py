@@ -64,7 +64,8 @@ def resample_interval(
     Dataset
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
         ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
-        variable is undefined are left out, with a notice.
+        variable is undefined are left out, with a notice; where the estimate is undefined, so is
+        its interval.
 
     Raises
     ------
@@ -116,6 +117,7 @@ def resample_interval(
         if left_out is not None:
             acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
         limits = limits_of(values, centre, method, ci_prob, acceleration)
+        limits[np.isnan(centre)] = np.nan
         if kind == "bootstrap" and method != "basic":
             beside += beside_estimate(str(name), values, estimate)
         together = np.concatenate([centre[..., None], limits], axis=-1)

@@ -10,6 +10,7 @@ from hmetad.measures.of_trials import measure_trials as measure_trials
 from hmetad.measures.of_trials import resample_trials as resample_trials
 from hmetad.measures.of_trials import resample_trials_interval as resample_trials_interval
 from hmetad.measures.reliability import calibration as calibration
+from hmetad.measures.repeats import repeated_items as repeated_items
 from hmetad.measures.sdt import z_test as z_test
 from hmetad.measures.selection import selective_prediction as selective_prediction
 from hmetad.measures.type2 import auroc2 as auroc2

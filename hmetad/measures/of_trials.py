@@ -28,6 +28,7 @@ from hmetad.measures.forecasts import (
     few_trials,
     judged_trials,
 )
+from hmetad.measures.repeats import repeated_items
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, notices_where, with_notices
@@ -92,8 +93,9 @@ def measure_trials(
         Per cell, of the order of confidence: ``auroc2`` with ``auroc2_se``, ``auroc2_lower`` and
         ``auroc2_upper``, ``gamma_pairs``, ``selective_area`` (1 less the area under the
         risk–coverage curve), ``accuracy`` and ``trials``. Where all confidence is from 0 to 1, also
-        ``brier``, ``ece``, ``reliability_debiased``, ``mean_confidence`` and ``overconfidence``.
-        NaN where no trial was right, or none wrong.
+        ``brier`` with its parts ``reliability``, ``resolution``, ``uncertainty`` and ``residual``
+        as of `calibration`, ``ece``, ``ece_debiased``, ``reliability_debiased``,
+        ``mean_confidence`` and ``overconfidence``. NaN where no trial was right, or none wrong.
 
     Raises
     ------
@@ -115,8 +117,15 @@ def measure_trials(
     .. math:: \sum_b \frac{n_b}{N} \Bigl((\bar p_b - \bar o_b)^2
               - \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}\Bigr)
 
-    has no bias by chance, and may be below 0. Source: DeLong, DeLong & Clarke-Pearson (1988); Sun &
-    Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012).
+    has no bias by chance, and may be below 0. Of a distance :math:`x_b` whose error is normal with
+    standard deviation :math:`s_b`, ``ece_debiased`` has in the place of :math:`|x_b|`
+
+    .. math:: 2 |x_b| - E|\mathcal N(x_b, s_b)|, \quad
+              s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
+
+    which takes away much of what chance adds, and may be below 0. Source: DeLong, DeLong &
+    Clarke-Pearson (1988); Sun & Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012);
+    Kumar, Liang & Ma (2019) for the ECE.
 
     Examples
     --------
@@ -144,7 +153,9 @@ def measure_trials(
     placed: dict[str, Placed] = {name: ((), x) for name, x in values.items()}
     result = describe_results(judged, placed, SECTION)
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
-    return with_notices(result, [*judged.found, *cell_notices(result, cells)])
+    # Of a cell by itself it does not matter that others have the same items.
+    repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
+    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
@@ -231,7 +242,8 @@ def resample_trials(
     placed["trials"] = ((), numbers_of_trials(cells))
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
-    return with_notices(result, [*judged.found, *cell_notices(result, cells)])
+    repeated = repeated_items(trials, by=by, cluster=cluster)
+    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)

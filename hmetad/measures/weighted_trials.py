@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma
+from scipy.special import digamma, ndtr
 
 from hmetad.measures.results import ratio
 
@@ -121,25 +121,65 @@ def calibration_of(
     Returns
     -------
     dict of str to array, shape (draws,)
-        brier, ece, reliability_debiased, mean_confidence and overconfidence.
+        brier, its parts reliability, resolution, uncertainty and residual, ece, ece_debiased,
+        reliability_debiased, mean_confidence and overconfidence.
     """
     here = right + wrong
     trials = here.sum(axis=-1)
-    brier = (right * (1 - confidence) ** 2 + wrong * confidence**2).sum(axis=-1)
+    brier = ratio((right * (1 - confidence) ** 2 + wrong * confidence**2).sum(axis=-1), trials)
     membership = np.zeros((len(confidence), bins))
     membership[np.arange(len(confidence)), bin_of] = 1
     n, hits, stated = (x @ membership for x in (here, right, here * confidence))
-    distance = ratio(stated - hits, n)
-    shares = ratio(hits, n)
-    # What chance adds to a squared distance: the variance of the accuracy in the bin.
-    chance = ratio(shares * (1 - shares), n - 1)
-    known = np.isfinite(distance) & np.isfinite(chance)
-    squared = np.where(known, n * (distance**2 - chance), 0.0).sum(axis=-1)
-    mean = (here * confidence).sum(axis=-1)
+    accuracy = ratio(right.sum(axis=-1), trials)
+    parts = parts_of_brier(n, hits, stated, accuracy)
+    mean = ratio((here * confidence).sum(axis=-1), trials)
     return {
-        "brier": ratio(brier, trials),
+        "brier": brier,
+        **parts,
+        "residual": brier - parts["reliability"] + parts["resolution"] - parts["uncertainty"],
         "ece": ratio(abs(stated - hits).sum(axis=-1), trials),
-        "reliability_debiased": ratio(squared, trials),
-        "mean_confidence": ratio(mean, trials),
-        "overconfidence": ratio(mean - right.sum(axis=-1), trials),
+        **without_chance(n, hits, stated),
+        "mean_confidence": mean,
+        "overconfidence": mean - accuracy,
     }
+
+
+def parts_of_brier(n: Floats, hits: Floats, stated: Floats, accuracy: Floats) -> dict[str, Floats]:
+    """Reliability, resolution and uncertainty, of sums over bins (draws, bins)."""
+    trials = n.sum(axis=-1)
+    distance, share = (np.where(n > 0, ratio(x, n), 0.0) for x in (stated - hits, hits))
+    return {
+        "reliability": ratio((n * distance**2).sum(axis=-1), trials),
+        "resolution": ratio((n * (share - accuracy[..., None]) ** 2).sum(axis=-1), trials),
+        "uncertainty": accuracy * (1 - accuracy),
+    }
+
+
+def without_chance(n: Floats, hits: Floats, stated: Floats) -> dict[str, Floats]:
+    """Calibration errors less what chance adds, of sums over bins (draws, bins)."""
+    trials = n.sum(axis=-1)
+    distance, share = ratio(stated - hits, n), ratio(hits, n)
+    # What chance adds to a squared distance: the variance of the accuracy in the bin.
+    chance = ratio(share * (1 - share), n - 1)
+    known = np.isfinite(distance) & np.isfinite(chance)
+    squared = np.where(known, n * (distance**2 - chance), 0.0)
+    x, s = np.where(known, abs(distance), 0.0), np.sqrt(np.where(known, chance, 0.0))
+    plain = np.where(known, n * (2 * x - mean_size(x, s)), 0.0)
+    return {
+        "ece_debiased": ratio(plain.sum(axis=-1), trials),
+        "reliability_debiased": ratio(squared.sum(axis=-1), trials),
+    }
+
+
+def mean_size(x: Floats, s: Floats) -> Floats:
+    """Mean absolute value of a normal number with mean x and standard deviation s.
+
+    Examples
+    --------
+    >>> mean_size(np.array([0.0, 2.0]), np.array([1.0, 0.0])).round(3)
+    array([0.798, 2.   ])
+    """
+    z = ratio(x, s)
+    folded = s * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + x * (1 - 2 * ndtr(-z))
+    size: Floats = np.where(s > 0, folded, abs(x))
+    return size

@@ -5,10 +5,13 @@ from hmetad.plots.caterpillar import people as people
 from hmetad.plots.conditions import by as by
 from hmetad.plots.conditions import criterion as criterion
 from hmetad.plots.correlated import correlations as correlations
+from hmetad.plots.coverage import risk_coverage as risk_coverage
 from hmetad.plots.curves import group_accuracy as group_accuracy
 from hmetad.plots.curves import information_plane as information_plane
 from hmetad.plots.curves import type1_roc as type1_roc
 from hmetad.plots.curves import type2_roc as type2_roc
+from hmetad.plots.diagrams import calibration_panels as calibration_panels
+from hmetad.plots.dot_panels import interval_panels as interval_panels
 from hmetad.plots.fits import fit as fit
 from hmetad.plots.intervals import decisions as decisions
 from hmetad.plots.intervals import forest as forest

@@ -56,7 +56,8 @@ def test_ratings_are_counted_where_they_are_asked_for(answers):
     ("line", "says"),
     [
         ("measures answers.csv --correct correct --meta-d", "--meta-d"),
-        ("measures answers.csv --correct correct -o page.html", "--output"),
+        ("measures answers.csv --correct correct --interval --method bca", "--method"),
+        ("measures answers.csv --correct correct --by model --over set -o page.html", "--over"),
         ("measures answers.csv --correct correct --cluster item", "--interval"),
         ("measures answers.csv --correct correct --interval --cluster question", "question"),
     ],
@@ -156,3 +157,26 @@ def test_a_gate_without_a_verdict_says_so(draws):
 )
 def test_what_draws_cannot_say_is_refused(draws, options, says):
     assert says in refused(draws, f"compare draws.nc --over model --rope=-0.01,0.01 {options}")
+
+
+def test_any_number_of_quantiles_needs_no_other_option(answers):
+    line = "measures answers.csv --by model --correct correct --quantiles 50 --json"
+    assert run(answers, line).answer["rows"][0]["auroc2"] > 0.5
+
+
+def test_errors_about_ratings_speak_of_options(answers):
+    trials = pd.read_csv(answers / "answers.csv")
+    whole = trials.assign(confidence=(100 * trials["confidence"]).round().astype(int))
+    whole.to_csv(answers / "whole.csv", index=False)
+    said = refused(answers, "measures whole.csv --by model --correct correct")
+    assert "--quantiles 4" in said
+    assert "ratings=" not in said
+    assert "bin_confidence" not in said
+
+
+def test_repeated_items_are_told_beside_intervals_of_counts(answers):
+    line = "measures answers.csv --by model --correct correct --quantiles 4 --interval --draws 20"
+    codes = [one["code"] for one in run(answers, f"{line} --json").answer["notices"]]
+    assert "repeated-items" in codes
+    codes = [x["code"] for x in run(answers, f"{line} --cluster item --json").answer["notices"]]
+    assert "repeated-items" not in codes

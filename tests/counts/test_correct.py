@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from hmetad.counts.correct import count_correct, type2_counts, type2_notices
 from hmetad.counts.table import count_trials, from_nr
 from hmetad.errors import InputError
+from hmetad.mle.measure import measure
 from hmetad.notice import notices
 
 # The first of many examples waits for compiled code to be read from disk.
@@ -347,3 +348,13 @@ def test_what_is_no_table_of_counts_is_refused(counts, message):
 def test_a_type2_table_has_no_responses_to_tell_apart():
     with pytest.raises(InputError, match="response_conditional: got True for a type-2 table"):
         type2_counts(type2([[[1, 2], [3, 4]]]), response_conditional=True)
+
+
+def test_few_trials_of_one_response_are_not_few_trials_of_the_cell():
+    counts = from_nr([[600, 500, 20, 5]], [[200, 100, 25, 30]])
+    (notice,) = [x for x in notices(measure(counts)) if x.code == "few-trials"]
+    assert int(counts.sum()) == 1480
+    assert "one of the two responses" in notice.message
+    few = from_nr([[30, 20, 2, 5]], [[10, 10, 2, 3]])
+    said = {x.message for x in notices(measure(few)) if x.code == "few-trials"}
+    assert not any("one of the two" in text for text in said)

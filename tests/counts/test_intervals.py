@@ -16,6 +16,7 @@ from hmetad import (
     sdt,
     simulate_counts,
 )
+from hmetad.counts.correct import type2_counts
 from hmetad.counts.intervals import bca_levels, jackknife
 from hmetad.information import meta_information
 
@@ -220,3 +221,13 @@ def test_draws_that_all_equal_the_estimate_are_not_beside_it():
 def test_what_is_no_function_is_refused():
     with pytest.raises(InputError, match="Give the function itself"):
         resample_interval(from_nr(*SMALL), "fit_mle")
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+def test_there_is_no_interval_beside_an_undefined_estimate(method):
+    """With a rating that is mostly wrong RMI is undefined; in some draws it is not."""
+    table = type2_counts(from_nr([[30, 10, 10, 10]], [[10, 10, 11, 30]]))
+    table = table.copy(data=[[[21, 20], [20, 80]]])
+    found = resample_interval(table, meta_information, n=200, method=method, seed=1)
+    assert np.isnan(found["rmi"]).all()
+    assert np.isfinite(found["meta_i"]).all()

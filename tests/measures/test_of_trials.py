@@ -69,7 +69,9 @@ def test_others_are_those_of_the_functions_for_them(decimals):
     trials = answers(decimals=decimals)
     found = measure_trials(trials, by="model", bins=7)
     judged = calibration(trials, by="model", bins=7)
-    for name in ("ece", "brier", "mean_confidence", "accuracy", "overconfidence", "trials"):
+    parts = ("reliability", "resolution", "uncertainty", "residual")
+    others = ("mean_confidence", "accuracy", "overconfidence", "trials")
+    for name in ("ece", "brier", *parts, *others):
         np.testing.assert_allclose(found[name], judged[name], atol=1e-12)
     curve = selective_prediction(trials, by="model")
     np.testing.assert_allclose(found["selective_area"], curve["selective_area"], atol=1e-12)
@@ -86,6 +88,32 @@ def test_the_debiased_term_has_no_bias_where_confidence_is_calibrated():
     error = np.std(mended) / np.sqrt(len(mended))
     assert abs(np.mean(mended)) < 3 * error
     assert np.mean(plain) > 10 * error
+
+
+def test_the_debiased_ece_takes_away_over_half_of_what_chance_adds():
+    rng = np.random.default_rng(6)
+    plain, mended = [], []
+    for _ in range(300):
+        p = rng.choice([0.55, 0.65, 0.75, 0.85, 0.95], 200)
+        trials = pd.DataFrame({"confidence": p, "correct": rng.uniform(size=200) < p - 0.02})
+        found = measure_trials(trials, bins=5)
+        plain.append(found["ece"].item())
+        mended.append(found["ece_debiased"].item())
+    assert np.mean(plain) - 0.02 > 0.025
+    assert 0 < np.mean(mended) - 0.02 < (np.mean(plain) - 0.02) / 2
+
+
+def test_the_debiased_ece_is_the_mean_over_normal_errors():
+    """The estimator of Kumar, Liang & Ma (2019), who draw the errors."""
+    trials = answers(200, ("a",), decimals=1)
+    judged = calibration(trials, bins=5).sel(cell="all")
+    n, share = judged["bin_trials"].values, judged["bin_accuracy"].values
+    distance = judged["bin_confidence"].values - share
+    errors = np.random.default_rng(1).normal(size=(200_000, len(n)))
+    drawn = abs(distance + errors * np.sqrt(share * (1 - share) / (n - 1)))
+    expected = np.average(2 * abs(distance) - drawn.mean(axis=0), weights=n)
+    found = measure_trials(trials, bins=5)["ece_debiased"].item()
+    assert found == pytest.approx(expected, abs=3e-4)
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "dirichlet"])
@@ -186,3 +214,16 @@ def test_units_that_are_missing_or_one_are_refused():
         resample_trials(trials, cluster="question", n=10)
     with pytest.raises(InputError, match="cluster"):
         resample_trials(trials, cluster="model", n=10)
+
+
+def test_repeated_items_are_noticed_unless_they_are_drawn_whole():
+    trials = answers()
+    once = notices(resample_trials(trials, by="model", n=10, seed=1))
+    (across,) = [one for one in once if one.code == "repeated-items"]
+    assert (across.severity, "300 items in 600 trials" in across.message) == ("info", True)
+    several = notices(resample_trials_interval(trials, n=10, seed=1))
+    assert [one.severity for one in several if one.code == "repeated-items"] == ["warning"]
+    assert "repeated-items" in [one.code for one in notices(measure_trials(trials))]
+    assert "repeated-items" not in [one.code for one in notices(measure_trials(trials, by="model"))]
+    whole = notices(resample_trials(trials, by="model", cluster="item", n=10, seed=1))
+    assert "repeated-items" not in [one.code for one in whole]

@@ -189,6 +189,15 @@ def correlated():
     return xr.DataArray(values, own, ("chain", "draw", *own))
 
 
+def stated_confidence():
+    """Answers of three models with stated confidence, one of them over-confident."""
+    rng = np.random.default_rng(3)
+    stated = rng.choice(np.linspace(0.5, 1.0, 11), 900)
+    model = np.repeat(MODELS, 300)
+    right = rng.random(900) < np.where(model == "GPT", stated - 0.15, stated)
+    return pd.DataFrame({"model": model, "confidence": stated, "correct": right})
+
+
 PICTURES = {
     "accuracy_by_rating": lambda: hmetad.plots.accuracy_by_rating(counts()),
     "by_name": lambda: hmetad.plots.by(estimates(), reference=1.0),
@@ -197,6 +206,9 @@ PICTURES = {
     "calibration_of_one": lambda: hmetad.plots.calibration(calibrated().isel(cell=[0])),
     "confusion": lambda: hmetad.plots.confusion(winners()),
     "correlations": lambda: hmetad.plots.correlations(correlated()),
+    "calibration_panels": lambda: hmetad.plots.calibration_panels(
+        hmetad.measures.calibration(stated_confidence(), by="model", bins=5)
+    )[0],
     "criterion": lambda: hmetad.plots.criterion(criteria(), xlabel="risk")[0],
     "decisions": lambda: hmetad.plots.decisions(decisions()),
     "fit_ratings": lambda: hmetad.plots.fit(predicted())[0],
@@ -206,6 +218,15 @@ PICTURES = {
     "information_plane": lambda: hmetad.plots.information_plane(
         hmetad.information.meta_information(counts())
     ),
+    "interval_panels": lambda: hmetad.plots.interval_panels(
+        estimates().assign(best=lambda rows: rows["model"] == "GPT"),
+        rows="model",
+        panels="task",
+        estimate="m_ratio",
+        lower="m_ratio_lower",
+        upper="m_ratio_upper",
+        strong="best",
+    )[0],
     "people": ordered_people,
     "predicted_ratings": lambda: hmetad.plots.predicted_ratings(*by_difficulty(), difficulty="soa")[
         0
@@ -214,6 +235,9 @@ PICTURES = {
     "rating_residuals": lambda: hmetad.plots.rating_residuals(*by_difficulty(), difficulty="soa")[
         0
     ],
+    "risk_coverage": lambda: hmetad.plots.risk_coverage(
+        hmetad.measures.selective_prediction(stated_confidence(), by="model"), strong=MODELS[:2]
+    ),
     "sensitivity_bars": lambda: hmetad.plots.sensitivity_bars(sensitivities()),
     "type1_roc": lambda: hmetad.plots.type1_roc(counts(1)),
     "type2_roc": lambda: hmetad.plots.type2_roc(counts()),

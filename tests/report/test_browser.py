@@ -165,3 +165,13 @@ def test_nothing_runs_whatever_a_report_says(browser, tmp_path):
             dom = browser(opened)
             assert "<title>owned" not in dom
             assert re.findall("<(script|img|input|iframe|object|embed|link)", dom) == ["script"]
+
+
+def test_texts_with_intervals_sort_by_their_number(measured_in_frame):
+    texts = ("0.500 [0.1, 0.9]", "−0.200 best", "10.000 [9, 11]", "–", "1.000")
+    rows = tuple((f"r{i}", text) for i, text in enumerate(texts))
+    table = Table("T", ("label", "value"), rows, keys=(("value", (0.5, -0.2, 10.0, None, 1.0)),))
+    seen = json.loads(measured_in_frame(Report("R", (table,)).html(), SORTED.format(place=1), 800))
+    order = [texts[i] for i in (1, 0, 4, 2, 3)]
+    assert seen[:2] == ["ascending", order]
+    assert seen[3] == [texts[i] for i in (2, 4, 0, 1, 3)]

@@ -5,7 +5,7 @@ import html
 import numpy as np
 import pytest
 
-from hmetad import InputError, fit_mle, from_nr, measure, resample_interval
+from hmetad import InputError, fit_mle, from_nr, loo, measure, resample_interval
 from hmetad.counts.correct import type2_counts
 from hmetad.report import measures_report
 
@@ -57,3 +57,8 @@ def test_curves_are_left_out_where_cells_are_too_many():
 def test_measures_of_other_counts_are_refused(counts):
     with pytest.raises(InputError, match="other cells"):
         measures_report(counts, measure(counts.isel(cell=[1, 0])))
+
+
+def test_counts_are_no_fit(counts):
+    with pytest.raises(InputError, match="fit: got DataArray, allowed is a fit"):
+        loo(counts)

@@ -1,25 +1,32 @@
-"""The report of measures: counts, results, and what each number means.
+"""The report of measures: which model is best, the numbers, and what each of them means.
 
-Count table and Dataset of measures → Report.
+Trials, or a count table and Dataset of measures → Report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, with_variables
+from hmetad.arguments import check_inputs
 from hmetad.counts.correct import refuse_no_counts
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
+from hmetad.mle.measure import measure
+from hmetad.notice import Notice, with_notices
 from hmetad.plots import curves
 from hmetad.plots.curves import MOST_CELLS
+from hmetad.report.contents.counted_choice import choice_blocks
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.tables import notice_block
+from hmetad.report.contents.trials_report import trials_report
 from hmetad.report.page.blocks import Block, Figure, Prose, table_from_frame
 from hmetad.report.page.report import Report
 from hmetad.results import Shown, results
+from hmetad.rows.sources import TableLike
 from hmetad.text.names import heading, in_percent
 
 __all__ = ["measures_report"]
@@ -30,23 +37,48 @@ NO_STIMULUS = (
 )
 
 
-@check_inputs(measures=with_variables("auroc2", dim="cell", made_by="measure"))
+@check_inputs(skip=("counts", "measures"))
 def measures_report(
-    counts: xr.DataArray, measures: xr.Dataset, *, title: str = "Measures", command: str = ""
+    counts: TableLike | xr.DataArray,
+    measures: xr.Dataset | None = None,
+    *,
+    draws: xr.Dataset | None = None,
+    over: str | None = None,
+    notices: Sequence[Notice] = (),
+    title: str = "Measures",
+    command: str = "",
+    **asked: Any,
 ) -> Report:
-    """Report of the measures of a table.
+    """Report of measures, of trials with confidence as it is or of counts of ratings.
+
+    Of trials, and of counts with draws, the first screen says which level of `over`, such as which
+    model, is best by each measure, and how sure that is. A level is called best where the
+    probability that it is reaches `ci_prob`; where none does, those that are not told apart are
+    named. A level whose d′ is not above 0 has no place in the ranks of M-ratio, and one whose
+    AUROC2 is not above 0.5 is not called best by it.
 
     Parameters
     ----------
-    counts : DataArray
-        Count table or type-2 table with dim cell.
-    measures : Dataset
-        What `measure` gave for it, with `fit_mle`'s meta_d and m_ratio beside or not; or what
-        `resample_interval` made of that.
+    counts : DataFrame, path or other table, or DataArray
+        Trials, one row each, with right or wrong and confidence as it is; or a count table or
+        type-2 table with dim cell.
+    measures : Dataset, optional
+        Of counts: what `measure` gave for them, with `fit_mle`'s meta_d and m_ratio beside or
+        not, or what `resample_interval` made of that; by default `measure`. Those of trials are
+        made here.
+    draws : Dataset, optional
+        Of counts: what `resample` gave for the same measures.
+    over : str, optional
+        Grouping column whose levels are compared; by default the first.
+    notices : sequence of Notice, optional
+        Notices to show beside those of the measures.
     title : str, optional
         Of the page.
     command : str, optional
         Command line that makes it again.
+    **asked
+        Of trials alone: by, correct, confidence, cluster, n, kind, bins and seed, as for
+        `resample_trials`, and ci_prob.
 
     Returns
     -------
@@ -55,20 +87,53 @@ def measures_report(
     Raises
     ------
     InputError
-        If `measures` has other cells than `counts`.
+        If `measures` are none of counts, have other cells than `counts`, or come with trials; if
+        `over` is no grouping column; or as `resample_trials`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> trials = pd.DataFrame({"confidence": rng.uniform(0.5, 1, 600), "model": ["a", "b"] * 300})
+    >>> trials["correct"] = rng.uniform(size=600) < trials["confidence"]
+    >>> page = measures_report(trials, by="model", n=500, seed=1)
+    >>> [block.heading for block in page.blocks if isinstance(block, Prose)][:4]
+    ['Question', 'Answer', 'All measures', 'Calibration']
     """
+    if not isinstance(counts, xr.DataArray):
+        if measures is not None or draws is not None:
+            got = "measures or draws beside trials"
+            raise InputError("measures", got, "none: those of trials are made here")
+        report = trials_report(counts, over=over, title=title, command=command, **asked)
+        more = alerts(notices)
+        return replace(report, blocks=(*report.blocks, *more)) if more else report
+    if asked:
+        step = "Options of resampling belong to resample, or to trials."
+        raise InputError(next(iter(asked)), "it with counts", "trials, for this option", step)
+    return counts_report(counts, measures, draws, over, notices, title, command)
+
+
+def counts_report(
+    counts: xr.DataArray,
+    measures: xr.Dataset | None,
+    draws: xr.Dataset | None,
+    over: str | None,
+    found: Sequence[Notice],
+    title: str,
+    command: str,
+) -> Report:
+    """Report of counts of ratings."""
     refuse_no_counts(counts)
-    if not np.array_equal(measures["cell"], counts["cell"]):
-        raise InputError("measures", "other cells than counts", "the measures of these counts")
+    measures = checked_measures(measure(counts) if measures is None else measures, counts)
     frame = estimate_table(measures).assign(trials=trials_of(counts))
     tables = [
         table for title, shown in groups().items() for table in group_table(frame, title, shown)
     ]
     blocks: list[Block] = [
+        *chosen_by(measures, draws, over),
+        *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
         *tables,
-        *notice_block(measures),
-        *figures(counts, measures),
+        *notice_block(with_notices(measures, found)),
         Prose("What the numbers mean", tuple([f"To run it again: {command}"] if command else [])),
         meaning_table(measures),
     ]
@@ -78,6 +143,42 @@ def measures_report(
         ("hmetad", version("hmetad")),
     )
     return Report(title, tuple(blocks), meta=meta)
+
+
+def checked_measures(measures: object, counts: xr.DataArray) -> xr.Dataset:
+    """Measures, if they are those of the counts."""
+    allowed = "a Dataset of measure, with auroc2 and dim cell"
+    if not isinstance(measures, xr.Dataset):
+        raise InputError("measures", type(measures).__name__, allowed)
+    if "auroc2" not in measures or "cell" not in measures.dims or "cell" not in measures.coords:
+        step = "Of trials, measures_report(trials, by=...) has calibration and risk beside AUROC2."
+        got = f"variables {', '.join(map(str, measures.data_vars))}"
+        raise InputError("measures", got, allowed, step)
+    if not np.array_equal(measures["cell"], counts["cell"]):
+        raise InputError("measures", "other cells than counts", "the measures of these counts")
+    return measures
+
+
+def chosen_by(measures: xr.Dataset, draws: xr.Dataset | None, over: str | None) -> list[Block]:
+    """Which level is best, where there are draws."""
+    if draws is None:
+        return []
+    if "draw" not in draws.dims or not np.array_equal(measures["cell"], draws.get("cell", [])):
+        raise InputError(
+            "draws", "other cells than measures", "what resample gave for these measures"
+        )
+    columns = [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
+    if over is not None and over not in columns:
+        raise InputError("over", repr(over), "a grouping column", nearest(over, columns))
+    if not columns or "auroc2" not in draws:
+        return []
+    ci_prob = float(measures.attrs.get("ci_prob", 0.95))
+    return choice_blocks(at_estimate(measures), draws, over or columns[0], ci_prob)
+
+
+def alerts(found: Sequence[Notice]) -> tuple[Block, ...]:
+    """Notices that are not those of a result."""
+    return notice_block(with_notices(xr.Dataset(), found), "Other notices")
 
 
 def trials_of(counts: xr.DataArray) -> np.ndarray:
@@ -133,8 +234,9 @@ def figures(counts: xr.DataArray, measures: xr.Dataset) -> list[Block]:
         drawn.append(
             ("ROC of response and rating together.", curves.type1_roc(counts), "type1-roc")
         )
-        plane = curves.information_plane(at_estimate(measures[["info", "accuracy"]]))
-        drawn.append(("Information over accuracy, between its bounds.", plane, "plane"))
+        if {"info", "accuracy"} <= set(measures.data_vars):
+            plane = curves.information_plane(at_estimate(measures[["info", "accuracy"]]))
+            drawn.append(("Information over accuracy, between its bounds.", plane, "plane"))
     alt = f"Area under the type-2 ROC: {said}."
     return [
         Prose("Curves", ()),

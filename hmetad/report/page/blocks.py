@@ -83,11 +83,18 @@ class Table:
         What the table shows, for the record that `Report.to_dict` gives.
     is_folded : bool, optional
         Whether a page shows its caption alone until it is opened.
+    keys : tuple of (column, numbers), optional
+        Of columns of text that hold numbers, such as "0.85 [0.80, 0.90]": the number of each row,
+        None where there is none. A page sorts them by it.
+    numbers : Table, optional
+        The same with every number in a cell of its own: the CSV file beside the report, and its
+        record.
 
     Raises
     ------
     InputError
-        When a row has another length than `columns`, or a format does not fit its column.
+        When a row has another length than `columns`, a format does not fit its column, or there
+        is not a key for each row.
 
     Examples
     --------
@@ -103,9 +110,15 @@ class Table:
     formats: tuple[tuple[str, str], ...] = ()
     decisions: Decisions | None = field(default=None, repr=False, compare=False)
     is_folded: bool = False
+    keys: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
+    numbers: "Table | None" = None
 
     def __post_init__(self) -> None:
         refuse_text("columns", self.columns)
+        for column, numbers in self.keys:
+            if column not in self.columns or len(numbers) != len(self.rows):
+                allowed = f"a column of the table with {len(self.rows)} numbers"
+                raise InputError("keys", f"{column!r} with {len(numbers)}", allowed)
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.columns):
                 raise InputError(

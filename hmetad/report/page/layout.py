@@ -4,7 +4,7 @@ Blocks → views, in which every text is visible and every number written.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hmetad.report.page.blocks import Alerts, Block, Figure, Judgement, Matrix, Prose, Table
 from hmetad.text.cells import format_cell, is_number
@@ -93,10 +93,11 @@ class ColumnView:
 
 @dataclass(frozen=True)
 class CellView:
-    """Text of a cell, and its verdict where it is one."""
+    """Text of a cell, its verdict where it is one, and the number to sort it by, as text."""
 
     text: str
     verdict: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -273,12 +274,13 @@ def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
     counter.tables += 1
     formats = dict(block.formats)
     specs = [formats.get(column, "") for column in block.columns]
+    keys = sorting_keys(block)
     rows = tuple(
         tuple(
-            cell_view(value, spec, place)
+            replace(cell_view(value, spec, place), key=keys[place][number])
             for place, (value, spec) in enumerate(zip(row, specs, strict=True))
         )
-        for row in block.rows
+        for number, row in enumerate(block.rows)
     )
     return TableView(
         f"{prefix}table-{counter.tables}",
@@ -288,9 +290,19 @@ def table_view(block: Table, counter: Counter, prefix: str) -> TableView:
         column_views(block, rows),
         rows,
         visible(block.note),
-        csv_rows(block),
+        csv_rows(block.numbers or block),
         block.is_folded,
     )
+
+
+def sorting_keys(block: Table) -> list[list[str]]:
+    """Text of the number that each cell of a column is sorted by; empty where it is its own."""
+    known = dict(block.keys)
+    found = []
+    for column in block.columns:
+        numbers = known.get(column, (None,) * len(block.rows))
+        found.append(["" if x is None or x != x else repr(float(x)) for x in numbers])
+    return found
 
 
 def csv_rows(block: Table) -> tuple[tuple[object, ...], ...]:
@@ -339,7 +351,8 @@ def column_views(block: Table, rows: Sequence[Sequence[CellView]]) -> tuple[Colu
 def column_view(block: Table, place: int, judged: bool) -> ColumnView:
     """Kind of one column, from its values."""
     values = [row[place] for row in block.rows if row[place] is not None]
-    numeric = bool(values) and all(is_number(value) for value in values)
+    is_keyed = block.columns[place] in dict(block.keys)
+    numeric = is_keyed or (bool(values) and all(is_number(value) for value in values))
     wide = not numeric and any(len(str(value)) > WIDE_TEXT for value in values)
     return ColumnView(visible(block.columns[place]), numeric, wide, judged)
 

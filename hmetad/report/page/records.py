@@ -117,8 +117,8 @@ def table_record(table: Table, made: list[Decisions]) -> dict[str, Any]:
         "kind": "table",
         "name": table.name,
         "caption": table.caption,
-        "columns": table.columns,
-        "rows": table.rows,
+        "columns": (table.numbers or table).columns,
+        "rows": (table.numbers or table).rows,
         "note": table.note,
         "decisions": places[0] if places else None,
     }

@@ -10,7 +10,8 @@ for (const table of document.querySelectorAll(".hmetad-report table.sortable")) 
   const sorted = (place, sign) => {
     const isNumeric = heads[place].classList.contains("numeric");
     const keyed = rows.map((row) => {
-      const text = row.cells[place].textContent.trim();
+      const cell = row.cells[place];
+      const text = cell.dataset.key ?? cell.textContent.trim();
       return { row, key: isNumeric ? number(text) : text };
     });
     return keyed.sort((a, b) => {

@@ -1,0 +1,109 @@
+"""What a page says of trials: estimates, draws and standings.
+
+DataFrame of trials → Evidence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from hmetad.errors import InputError, nearest
+from hmetad.measures.of_trials import measure_trials, resample_trials
+from hmetad.report.contents.chosen_measures import OF_TRIALS
+from hmetad.report.contents.standings import (
+    Measure,
+    Standing,
+    Stratum,
+    measure_strata,
+    standing_of,
+)
+
+__all__ = ["Evidence", "cells_of_strata", "compared_columns", "evidence_of"]
+
+AURC = (
+    "area under the risk–coverage curve: the mean share wrong as more and more answers are given, "
+    "the most confident first"
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a page shows of trials."""
+
+    estimates: xr.Dataset
+    draws: xr.Dataset
+    over: str
+    ci_prob: float
+    measures: tuple[Measure, ...]
+    strata: tuple[Stratum, ...]
+    standings: Mapping[tuple[str, str], Standing]
+
+    @property
+    def first(self) -> Stratum:
+        """What the first screen is about."""
+        return self.strata[0]
+
+    @property
+    def single(self) -> list[Stratum]:
+        """Strata that are no mean."""
+        return [one for one in self.strata if not one.averaged]
+
+    def standing(self, stratum: Stratum) -> list[Standing]:
+        """Standings of a stratum, measure by measure."""
+        return [self.standings[stratum.name, one.name] for one in self.measures]
+
+
+def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]) -> Evidence:
+    """Estimates, draws and standings of trials."""
+    ci_prob = asked.get("ci_prob", 0.95)
+    shared = {k: asked[k] for k in ("by", "correct", "confidence", "bins") if k in asked}
+    estimates = with_risk(measure_trials(trials, ci_prob=ci_prob, **shared))
+    options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
+    draws = with_risk(resample_trials(trials, **shared, **options))
+    if not compared_columns(draws):
+        draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
+    over = compared(draws, over)
+    measures = tuple(one for one in OF_TRIALS if one.name in draws)
+    names = [str(name) for name, drawn in draws.data_vars.items() if "draw" in drawn.dims]
+    strata = tuple(measure_strata(estimates, draws, over, names))
+    standings = {
+        (stratum.name, one.name): standing_of(stratum, one, ci_prob)
+        for stratum in strata
+        for one in measures
+    }
+    return Evidence(estimates, draws, over, ci_prob, measures, strata, standings)
+
+
+def with_risk(values: xr.Dataset) -> xr.Dataset:
+    """Measures with the area under the risk–coverage curve."""
+    said = {"long_name": AURC, "units": "1", "source": "Geifman & El-Yaniv 2017"}
+    return values.assign(aurc=(1 - values["selective_area"]).assign_attrs(said))
+
+
+def compared_columns(draws: xr.Dataset) -> list[str]:
+    """Grouping columns of the cells."""
+    return [str(k) for k, v in draws.coords.items() if v.dims == ("cell",) and k != "cell"]
+
+
+def compared(draws: xr.Dataset, over: str | None) -> str:
+    """Column whose levels are compared."""
+    columns = compared_columns(draws)
+    if over is None:
+        return columns[0]
+    if over not in columns:
+        raise InputError("over", repr(over), "a grouping column", nearest(over, columns))
+    return over
+
+
+def cells_of_strata(found: Evidence) -> dict[str, list[str]]:
+    """Labels of the cells of each stratum, by its name."""
+    others = [name for name in compared_columns(found.draws) if name != found.over]
+    keys = zip(*(found.draws[name].to_numpy().tolist() for name in others), strict=True)
+    names = [" | ".join(map(str, key)) for key in keys] or [""] * found.draws.sizes["cell"]
+    cells: dict[str, list[str]] = {}
+    for name, label in zip(names, found.draws["cell"].to_numpy().tolist(), strict=True):
+        cells.setdefault(name, []).append(label)
+    return cells

@@ -1,0 +1,182 @@
+"""The report of trials with confidence as it is: which model to choose, and how sure that is.
+
+DataFrame of trials → Report.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from hmetad.counts.mixtures import is_item_name
+from hmetad.counts.names import text_columns
+from hmetad.errors import InputError, nearest
+from hmetad.measures.reliability import calibration
+from hmetad.measures.selection import selective_prediction
+from hmetad.report.contents.chosen import (
+    answer_prose,
+    answer_table,
+    evidence_figure,
+    ordered_levels,
+)
+from hmetad.report.contents.matrix_tables import level_matrix, score_card
+from hmetad.report.contents.tables import notice_block
+from hmetad.report.contents.trial_evidence import (
+    Evidence,
+    cells_of_strata,
+    compared_columns,
+    evidence_of,
+)
+from hmetad.report.contents.trial_figures import coverage_blocks, reliability_blocks
+from hmetad.report.contents.trial_tables import interval_tables, meaning, method
+from hmetad.report.page.blocks import Block, Prose
+from hmetad.report.page.report import Report
+from hmetad.rows.sources import TableLike, rows_of
+
+__all__ = ["trials_report"]
+
+# Options of the measures, with those of the report.
+OPTIONS = ("by", "correct", "confidence", "cluster", "n", "kind", "bins", "ci_prob", "seed")
+CHOICE = (
+    "Which {over} should be chosen? It depends on the use: for right answers, for confidence that "
+    "tells right from wrong, or for confidence that is read as a probability."
+)
+ALONE = "How good are the answers, and what does the stated confidence say about them?"
+
+
+def trials_report(
+    trials: TableLike,
+    *,
+    over: str | None = None,
+    title: str = "Measures",
+    command: str = "",
+    **asked: Any,
+) -> Report:
+    """Report of trials, as `measures_report` describes it.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial.
+    over : str, optional
+        Grouping column whose levels are compared; by default the first.
+    title, command : str, optional
+        As of `measures_report`.
+    **asked
+        As of `resample_trials`, and ``ci_prob``.
+
+    Returns
+    -------
+    Report
+    """
+    unknown = [name for name in asked if name not in OPTIONS]
+    if unknown:
+        raise InputError(
+            "measures_report", repr(unknown[0]), "an option", nearest(unknown[0], OPTIONS)
+        )
+    trials = columns_in_use(trials, asked)
+    found = evidence_of(trials, over, asked)
+    plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
+    blocks = [
+        *first_screen(found),
+        *matrices(found),
+        *drawings(found, trials, plain, asked.get("bins", 10)),
+        *interval_tables(found),
+        Prose("How it was computed", method(found, command)),
+        meaning(found),
+        *notice_block(found.draws),
+    ]
+    return Report(title, tuple(blocks), meta=facts(found))
+
+
+def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
+    """Trials in memory: the columns that are used or named like items."""
+    grouping = text_columns(asked.get("by", ()))
+    rows = rows_of(trials, text=grouping)
+    roles = [asked.get(name, name) for name in ("correct", "confidence")]
+    used = {*grouping, *roles, asked.get("cluster")}
+    names = [name for name in rows.columns if name in used or is_item_name(name)]
+    return rows.frame(names) if names else rows.frame()
+
+
+def first_screen(found: Evidence) -> list[Block]:
+    """Question, answer and evidence."""
+    several = len(found.first.levels) > 1
+    question = CHOICE.format(over=found.over) if several else ALONE
+    blocks: list[Block] = [Prose("Question", (question,))]
+    standings = found.standing(found.first)
+    if several:
+        said = answer_prose(standings, found.over, found.ci_prob, drawn_units(found.draws))
+        where = f", {found.first.name}" if found.first.name else ""
+        caption = f"Best {found.over} by each measure{where}."
+        blocks += [said, answer_table(standings, found.ci_prob, caption)]
+    order = ordered_levels(found.first, found.measures[1])
+    return [*blocks, evidence_figure(found.first, standings, order, found.ci_prob)]
+
+
+def matrices(found: Evidence) -> list[Block]:
+    """Levels by strata, or by measures where there is one stratum."""
+    order = ordered_levels(found.first, found.measures[1])
+    rest = [x for one in found.strata for x in one.levels if x not in order]
+    order += list(dict.fromkeys(rest))
+    said = "Click on the head of a column to sort by it."
+    if len(found.strata) == 1:
+        card = score_card(
+            found.first, found.standing(found.first), order, found.over, found.ci_prob
+        )
+        return [Prose("All measures", (said,)), card]
+    return [
+        Prose(f"Every {found.over} in every set", (said,)),
+        *(
+            level_matrix(
+                found.strata,
+                found.standings,
+                one,
+                order,
+                found.over,
+                ci_prob=found.ci_prob,
+                is_folded=place > 1,
+            )
+            for place, one in enumerate(found.measures)
+        ),
+    ]
+
+
+def drawings(
+    found: Evidence, trials: pd.DataFrame, plain: Mapping[str, Any], bins: int
+) -> list[Block]:
+    """Reliability diagrams, where confidence is a probability, and risk–coverage curves."""
+    order = ordered_levels(found.first, found.measures[1])
+    order += [x for one in found.single for x in one.levels if x not in order]
+    cells = cells_of_strata(found)
+    levels = found.draws[found.over].to_numpy()
+    at = {found.over: ("cell", levels)}
+    blocks: list[Block] = []
+    if "brier" in found.draws:
+        calibrated = calibration(trials, bins=bins, **plain).assign_coords(at)
+        blocks += reliability_blocks(calibrated, cells, order, found.over)
+    curves = selective_prediction(trials, **plain).assign_coords(at)
+    strong = [one.best for one in found.standing(found.first) if one.best]
+    return [*blocks, *coverage_blocks(curves, cells, order, found.over, strong)]
+
+
+def drawn_units(draws: xr.Dataset) -> str:
+    """What the draws are of, in words."""
+    unit = draws.attrs["cluster"] or "answer"
+    return (
+        f"{draws.attrs['n']:,} draws of {unit}s"
+        if unit == "answer"
+        else (f"{draws.attrs['n']:,} draws by {unit}")
+    )
+
+
+def facts(found: Evidence) -> tuple[tuple[str, str], ...]:
+    """Numbers of the data, for the head of the page."""
+    sizes: Sequence[tuple[str, str]] = [
+        ("Answers", f"{int(found.estimates['trials'].sum()):,}"),
+        *((name.replace("_", " ").capitalize(), f"{len(set(found.draws[name].values.tolist())):,}")
+          for name in compared_columns(found.draws)),
+    ]  # fmt: skip
+    return (*sizes, ("Draws", f"{found.draws.attrs['n']:,}"), ("hmetad", version("hmetad")))

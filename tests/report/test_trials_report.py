@@ -1,0 +1,213 @@
+"""The page that a model is chosen by: its numbers, its verdicts, and what it does not say."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hmetad import InputError, count_trials, measure, resample, simulate_trials
+from hmetad.measures import calibration, measure_trials, resample_trials, resample_trials_interval
+from hmetad.report import measures_report
+from hmetad.report.contents.chosen_measures import OF_COUNTS, OF_TRIALS
+from hmetad.report.contents.standings import measure_strata, standing_of
+from hmetad.report.page.blocks import Figure, Prose, Table
+
+ASKED = {"by": ["model", "set"], "cluster": "item", "n": 400, "seed": 1}
+
+
+def answers(n=300, noises=(0.5, 4.0, 4.0)):
+    """Answers of models to the items of two sets; the first has the better confidence."""
+    rng = np.random.default_rng(4)
+    parts = []
+    for name in ("x", "y"):
+        hard = rng.normal(size=n)
+        for model, noise in zip("abc", noises, strict=False):
+            signal = 0.7 - hard + rng.normal(size=n)
+            confidence = 1 / (1 + np.exp(-signal - noise * rng.normal(size=n)))
+            rows = {"model": model, "set": name, "item": [f"{name}{i}" for i in range(n)]}
+            rows |= {"correct": signal > 0, "confidence": confidence.round(2)}
+            parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def trials():
+    return answers()
+
+
+@pytest.fixture(scope="module")
+def report(trials):
+    return measures_report(trials, **ASKED)
+
+
+def table(report, name):
+    (found,) = [x for x in report.blocks if isinstance(x, Table) and x.name == name]
+    return found
+
+
+def test_question_answer_and_evidence_come_first_and_figures_before_tables_of_numbers(report):
+    kinds = [type(block).__name__ for block in report.blocks[:4]]
+    assert kinds == ["Prose", "Prose", "Table", "Figure"]
+    headings = [block.heading for block in report.blocks if isinstance(block, Prose)]
+    assert headings == [
+        *("Question", "Answer", "Every model in every set", "Calibration", "Answers withheld"),
+        *("Numbers with intervals", "How it was computed"),
+    ]
+    assert sum(isinstance(block, Figure) for block in report.blocks) == 5
+
+
+def test_numbers_of_the_page_are_those_of_the_functions(report, trials):
+    found = resample_trials_interval(trials, **ASKED)
+    shown = table(report, "mean_confidence").numbers
+    frame = pd.DataFrame(shown.rows, columns=shown.columns)
+    for row in frame.to_dict("records"):
+        own = found.sel(cell=f"{row['Model']} | {row['Set']}")
+        for name in ("mean_confidence", "overconfidence", "ece", "ece_debiased"):
+            values = [row[name], row[f"{name}_lower"], row[f"{name}_upper"]]
+            np.testing.assert_allclose(values, own[name], atol=1e-12)
+    text = table(report, "mean_confidence").rows[0][2]
+    estimate, lower, upper = found["mean_confidence"].values[0]
+    assert text == f"{estimate:.3f} [{lower:.3f}, {upper:.3f}]"
+
+
+def test_the_area_of_risk_is_one_less_that_of_accuracy(report, trials):
+    found = measure_trials(trials, by=ASKED["by"])
+    matrix = table(report, "matrix-aurc").numbers
+    for model, _, x, y in matrix.rows:
+        expected = [1 - found["selective_area"].sel(cell=f"{model} | {s}").item() for s in "xy"]
+        assert [x, y] == pytest.approx(expected)
+
+
+def test_a_level_is_called_best_where_it_is(report):
+    said = report.blocks[1].paragraphs[0]
+    assert re.search(r"a is best by .*AUROC2", said)
+    answer = {row[1]: row[2] for row in table(report, "answer").rows}
+    assert answer["AUROC2"] == "a"
+    (first, *others) = table(report, "matrix-auroc2").rows
+    assert first[0] == "a"
+    assert first[1].endswith(" best")
+    assert not any("best" in str(cell) for row in others for cell in row)
+
+
+def test_nobody_is_best_where_nothing_is_decided():
+    alike = measures_report(answers(120, (4.0, 4.0, 4.0)), **ASKED)
+    answer = {row[1]: row[2] for row in table(alike, "answer").rows}
+    assert answer["Accuracy"].startswith("not told apart: ")
+    assert not any(str(row[1]).endswith("best") for row in table(alike, "matrix-accuracy").rows)
+
+
+def test_nobody_at_chance_is_best():
+    """Confidence that says nothing, or the opposite: the first is no good choice."""
+    trials = answers(2000, (1.0,))
+    rng = np.random.default_rng(3)
+    trials["confidence"] = rng.uniform(size=len(trials)).round(2)
+    worse = trials.assign(model="b", confidence=1 - 0.6 * trials["correct"])
+    page = measures_report(pd.concat([trials, worse]), **ASKED)
+    answer = {row[1]: row[2] for row in table(page, "answer").rows}
+    assert answer["AUROC2"] == "no verdict: a, the first, is at chance"
+
+
+def test_cells_sort_by_the_number_and_not_by_the_text(report):
+    page = report.html()
+    matrix = table(report, "matrix-auroc2")
+    for heading, keys in matrix.keys:
+        assert heading in matrix.columns
+        for key in keys:
+            assert f'data-key="{key!r}"' in page
+
+
+def test_keys_are_numbers_of_every_row():
+    with pytest.raises(InputError, match="keys"):
+        Table("T", ("a", "b"), (("x", "0.5 best"),), keys=(("b", (0.5, 0.6)),))
+    with pytest.raises(InputError, match="keys"):
+        Table("T", ("a", "b"), (("x", "0.5 best"),), keys=(("c", (0.5,)),))
+
+
+def test_confidence_that_is_no_probability_has_no_calibration(trials):
+    page = measures_report(trials.assign(confidence=10 * trials["confidence"]), **ASKED)
+    assert "Calibration" not in [x.heading for x in page.blocks if isinstance(x, Prose)]
+    assert [row[1] for row in table(page, "answer").rows] == ["Accuracy", "AUROC2", "AURC"]
+
+
+def test_trials_of_one_cell_have_a_page(trials):
+    page = measures_report(trials[trials["model"] == "a"], n=50, seed=1)
+    assert "best" not in page.blocks[0].paragraphs[0]
+    assert len(table(page, "card").rows) == 1
+
+
+def test_a_model_without_errors_does_not_stop_the_others(trials):
+    perfect = trials[trials["model"] == "c"].assign(model="d", correct=True)
+    page = measures_report(pd.concat([trials, perfect]), **ASKED)
+    answer = {row[1]: row[2] for row in table(page, "answer").rows}
+    assert (answer["Accuracy"], answer["AUROC2"]) == ("d", "a")
+    assert "Not ranked by AUROC2: d (undefined in 100% of the draws)" in page.markdown()
+    numbers = table(page, "accuracy").numbers
+    (row,) = [x for x in numbers.rows if x[:2] == ("d", "x")]
+    places = [i for i, name in enumerate(numbers.columns) if name.startswith("auroc2")]
+    assert [row[i] for i in places] == [None, None, None]
+
+
+def counted(dprimes, m_ratios):
+    trials = simulate_trials(
+        dprimes, 0.0, m_ratios, trials=1500, coords={"model": list("abc")}, seed=2
+    )
+    counts = count_trials(trials, by="model")
+    draws = resample(counts, lambda t: measure(t, meta_d=True, errors=False), n=300, seed=1)
+    return counts, measure(counts, meta_d=True, errors=False), draws
+
+
+def test_ranks_of_m_have_d_and_accuracy_beside_and_leave_out_chance():
+    counts, found, draws = counted([1.5, 1.5, 0.0], [1.0, 0.4, 1.0])
+    ranks = table(measures_report(counts, found, draws=draws), "ranks-m")
+    assert ranks.columns == ("Model", "M-ratio", "d′", "Accuracy", "P(best)", "Verdict")
+    words = {row[0]: row[-1] for row in ranks.rows}
+    assert words == {"a": "best", "b": "not best", "c": "not ranked: d′ not above 0"}
+
+
+def test_a_huge_m_at_chance_is_never_best():
+    _, found, draws = counted([1.5, 1.5, 0.0], [0.5, 0.5, 1.0])
+    (stratum,) = measure_strata(found, draws, "model", ["m_ratio", "dprime"])
+    measure_of_m = next(x for x in OF_COUNTS if x.name == "m_ratio")
+    standing = standing_of(stratum, measure_of_m, 0.95)
+    assert standing.best != "c"
+    assert set(standing.left_out) == {"c"}
+
+
+def test_without_what_is_needed_the_error_says_so(trials):
+    counts, found, draws = counted([1.5, 1.5, 1.0], [1.0, 0.4, 1.0])
+    with pytest.raises(InputError, match=r"measures_report\(trials, by=...\) has calibration"):
+        measures_report(counts, calibration(trials, by="model"))
+    with pytest.raises(InputError, match="made here"):
+        measures_report(trials, found)
+    with pytest.raises(InputError, match="cluster: got it with counts"):
+        measures_report(counts, found, cluster="item")
+    with pytest.raises(InputError, match="over: got 'task'"):
+        measures_report(counts, found, draws=draws, over="task")
+    with pytest.raises(InputError, match="'clusters'"):
+        measures_report(trials, by="model", clusters="item")
+    with pytest.raises(InputError, match="draws: got other cells"):
+        measures_report(counts, found, draws=draws.isel(cell=[0]))
+
+
+def test_measures_without_information_have_no_plane():
+    counts, found, _ = counted([1.5, 1.5, 1.0], [1.0, 0.4, 1.0])
+    page = measures_report(counts, found[["auroc2", "trials"]])
+    assert "plane" not in [x.name for x in page.blocks if isinstance(x, Figure)]
+
+
+def test_probabilities_of_being_best_are_shares_of_draws(trials):
+    draws = resample_trials(trials, **ASKED)
+    strata = measure_strata(measure_trials(trials, by=ASKED["by"]), draws, "model", ["auroc2"])
+    assert [one.name for one in strata] == ["mean of 2 sets", "x", "y"]
+    standing = standing_of(strata[1], OF_TRIALS[1], 0.95)
+    values = draws["auroc2"].sel(cell=["a | x", "b | x", "c | x"]).to_numpy()
+    shares = np.bincount(values.argmax(axis=0), minlength=3) / values.shape[1]
+    assert list(standing.p_best.values()) == pytest.approx(list(shares))
+    middle = (values[0] + draws["auroc2"].sel(cell="a | y").to_numpy()) / 2
+    np.testing.assert_allclose(strata[0].draws["auroc2"][0], middle)
+
+
+def test_repeated_items_are_noticed_on_the_page(trials):
+    page = measures_report(trials, by=["model", "set"], n=50, seed=1)
+    assert "cells hold the same items" in page.markdown()
