@@ -189,8 +189,8 @@ def import_log(
         scale=parse_scale(scale),
         limits=chosen_limits(limit),
     )
-    trials = reshaped_trials(read_trials(kind, source, options), option_pairs, agreement)
-    notices = hmetad.logs.frame_notices(trials)
+    read = read_trials(kind, source, options)
+    trials, notices = reshaped_trials(read, option_pairs, agreement)
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
         say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")

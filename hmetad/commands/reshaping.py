@@ -11,6 +11,8 @@ from hmetad.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hmetad.notice import Notice
+
 __all__ = ["Judged", "Orders", "reshaped_trials"]
 
 # Columns that tell apart whose answers to which questions they are.
@@ -19,14 +21,16 @@ GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "re
 # What arguments are called on the command line.
 TYPED = {"answer": "--agreement", "trials": "--agreement"}
 
+CHOICE = "confidence-of-the-choice"
+
 Orders = Literal["both", "listed"]
 Judged = Literal["modal", "graded"]
 
 
 def reshaped_trials(
     trials: "pd.DataFrame", option_pairs: Orders | None, agreement: Judged | None
-) -> "pd.DataFrame":
-    """Trials as they were read, or as one of the two options asks; the log's record is kept."""
+) -> tuple["pd.DataFrame", list["Notice"]]:
+    """Trials as read, or as one of the two options asks, with the log's record; their notices."""
     if option_pairs is not None and agreement is not None:
         got = "--option-pairs beside it"
         raise InputError("--agreement", got, "one of the two")
@@ -37,13 +41,16 @@ def reshaped_trials(
         elif agreement is not None:
             made = hmetad.logs.agreement(trials, of=agreement)
         else:
-            return trials
+            return trials, hmetad.logs.frame_notices(trials)
     except InputError as error:
         name = TYPED.get(error.argument, error.argument)
         raise InputError(name, error.got, error.allowed, error.next_step) from error
     counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
+    # Agreement is no confidence of the choice, and pairs say themselves that they have it.
+    kept = [one for one in hmetad.logs.frame_notices(trials) if one.code != CHOICE]
+    found = [*kept, *hmetad.logs.frame_notices(made)]
     made.attrs = {**before, **made.attrs, "rejected": counted}
-    return made
+    return made, found
 
 
 def made_pairs(trials: "pd.DataFrame", orders: Orders) -> "pd.DataFrame":

@@ -105,7 +105,8 @@ def parse_confidence(
 instance scale='percent'.
     """
     wording = stated_wording(field=field, pattern=pattern, words=words)
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+    is_single = isinstance(values, str | Mapping) or not isinstance(values, Iterable)
+    if is_single or (isinstance(values, np.ndarray) and values.ndim == 0):
         step = "Put a single value into a list."
         raise InputError("values", type(values).__name__, "one value per trial", step)
     statements = [read_statement(value, wording) for value in values]

@@ -195,6 +195,8 @@ def test_agreement_over_epochs_is_confidence(tmp_path):
     assert trials["confidence"].tolist() == [1, 1]
     assert trials["confidence_se"].between(0.1, 0.3).all()
     assert done.answer["trials"] == 2
+    # Of the log-probabilities, which are no longer the confidence, nothing is said.
+    assert done.answer["notices"] == []
     options = "--agreement graded --answer-filter answer --answer-pattern 'answer\": \"([a-z ]+)'"
     run(tmp_path, f"import {LOGS / 'lm_eval' / 'house__fixed'} {options} -o again.csv")
     assert pd.read_csv(tmp_path / "again.csv")["samples"].tolist() == [1, 1, 1, 1, 1, 0]
