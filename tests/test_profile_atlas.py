@@ -7,17 +7,21 @@ import pytest
 import hmetad
 from hmetad import InputError, count_correct, notices, resample_interval
 from hmetad.information import meta_information
-from hmetad.measures import auroc2
+from hmetad.measures import auroc2, measure_trials
 
 
 @pytest.fixture(scope="module")
-def judged(shared):
+def trials(shared):
     folder = shared / "data" / "cacioli2026_profile_atlas"
     raw = [pd.read_csv(path) for path in sorted((folder / "raw").glob("*.csv.gz"))]
     trials = pd.concat(raw, ignore_index=True)
-    trials = trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
+    return trials.drop_duplicates(["model", "item_id", "domain"], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def judged(trials):
     # Each percentage that was stated is a rating of its own.
-    trials["rating"] = trials["confidence"].rank(method="dense").astype(int)
+    trials = trials.assign(rating=trials["confidence"].rank(method="dense").astype(int))
     names = {"by": ["model", "domain"], "correct": "is_correct", "confidence": "rating"}
     return count_correct(trials, **names, ratings=int(trials["rating"].max()))
 
@@ -33,12 +37,23 @@ def test_what_needs_a_stimulus_refuses_and_says_what_applies(judged, function):
     assert "auroc2" in said
 
 
-def test_areas_are_the_published_ones(judged, shared):
+def test_areas_are_the_published_ones(trials, judged, shared):
     folder = shared / "data" / "cacioli2026_profile_atlas"
     published = pd.read_csv(folder / "atlas_bootstrap_cis.csv")["auroc"]
     assert judged.sizes["cell"] == 198
     ours = np.sort(auroc2(judged).to_numpy())
     np.testing.assert_allclose(ours, np.sort(published), atol=5e-5)
+    exact = measure_trials(trials, by=["model", "domain"], correct="is_correct")["auroc2"]
+    np.testing.assert_allclose(np.sort(exact), np.sort(published), atol=5e-5)
+
+
+def test_four_quantiles_of_all_models_together_distort_areas(trials, judged):
+    """Ratings pooled over models lose what single models tell: one reason for exact measures."""
+    named = {"by": ["model", "domain"], "correct": "is_correct"}
+    rated = auroc2(count_correct(trials, **named, quantiles=4))
+    off = abs(rated - auroc2(judged)).to_numpy()
+    assert np.nanmax(off) > 0.05
+    assert np.mean(off < 5e-5) < 0.1
 
 
 def test_information_has_intervals_and_rmi_only_where_it_can_be(judged):

@@ -43,11 +43,13 @@ def scan_trials(
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:
-    """Whether confidence is numbers that are no ratings."""
+    """Whether confidence is numbers that are no ratings: fractions, or percentages."""
     if confidence not in trials.columns:
         return False
     known = trials.some([confidence])[confidence].dropna()
-    return known.dtype.kind == "f" and bool((known != known.round()).any())
+    if known.dtype.kind not in "iuf":
+        return False
+    return bool((known != known.round()).any() or known.max() > MOST_RATINGS)
 
 
 def count_file(

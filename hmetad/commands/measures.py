@@ -25,12 +25,15 @@ from hmetad.commands.arguments import (
     as_seed,
     parse_by,
     parse_correction,
+    parse_limits,
     refuse_inputs,
     split,
     writable_file,
 )
+from hmetad.commands.compared import with_outcome
 from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
 from hmetad.commands.draws import DRAWS_FILE
+from hmetad.commands.gate import judge_gate, parse_gate
 from hmetad.commands.options import (
     AsJson,
     By,
@@ -48,6 +51,7 @@ from hmetad.commands.options import (
     Trials,
 )
 from hmetad.errors import InputError
+from hmetad.report.terminal import say
 from hmetad.results import results
 from hmetad.text.names import column_name
 
@@ -70,6 +74,8 @@ hmetad measures answers.csv --by model,set --correct correct --cluster item -o p
 hmetad measures answers.csv --by model --correct correct --interval --cluster item
 hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
   --draws 4000 -o draws.nc
+hmetad measures answers.csv --by model --correct correct --interval --cluster item \
+  --rope=-0.02,0.02 --fail-if "new worse than old"
 """
 
 
@@ -98,7 +104,22 @@ def measures(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Of a page: the column of --by whose levels are compared, by default its first.",
+            help="Column of --by whose levels a page or --fail-if compares; by default its first.",
+        ),
+    ] = None,
+    var: Annotated[
+        str, typer.Option(metavar="NAME", help="Of --fail-if: the measure, such as auroc2.")
+    ] = "auroc2",
+    rope: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Of --fail-if: differences that are negligible."),
+    ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help='With --interval, such as "new worse than old": the exit status is 1 where a '
+            "verdict shows it, 3 where there is no verdict, else 0.",
         ),
     ] = None,
     limit: Limit = None,
@@ -154,11 +175,19 @@ def measures(
         refuse_inputs(path, file)
     is_page = path is not None and path.suffix in REPORTS
     trials = scan_trials(file, by, limit, split(quantiles_within))
-    is_exact = correct is not None and quantiles is None and are_numbers(trials, confidence)
+    is_exact = (
+        correct is not None
+        and quantiles is None
+        and ratings is None
+        and are_numbers(trials, confidence)
+    )
     # A page of confidence as it is says which is best, which takes draws.
     has_draws = interval or (is_exact and is_page)
     if not has_draws:
         refuse_without_draws(cluster, path)
+    gate = None if fail_if is None else parse_gate(fail_if, var)
+    if gate is not None and (rope is None or not has_draws or not by):
+        raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")
     drawn: dict[str, Any] = {"n": draws, "cluster": cluster, "seed": seed}
     titled: dict[str, Any] = {"over": over, "title": f"Measures of {file.name}"}
     if is_exact:
@@ -220,6 +249,14 @@ def measures(
     said = {"intervals": intervals} if has_draws else {}
     used = drawn["seed"] if has_draws else None
     answer = Answer((listing,), [*hmetad.notices(result), *found], used, more=said)
+    outcome = None
+    if gate is not None and rope is not None:
+        columns_of_by = list(parse_by(by))
+        compared = over or columns_of_by[0]
+        within = [name for name in columns_of_by if name != compared]
+        differences = hmetad.contrast(resampled(**drawn), var=var, over=compared, within=within)
+        outcome = judge_gate(gate, hmetad.decide(differences, rope=parse_limits(rope)))
+        answer = with_outcome(answer, gate, outcome)
     if path is not None and path.suffix in DATA_FILES:
         write_answer(answer, path)
     elif path is not None and is_page:
@@ -228,6 +265,9 @@ def measures(
             more = {"draws": resampled(**drawn)}
         page(command=again, **more).save(path)
     give(answer, chosen, [] if path is None else [path])
+    if outcome is not None:
+        say(f"{outcome.word}: {outcome.sentence}")
+        raise typer.Exit(outcome.status)
 
 
 def repeats(trials: "Rows", by: Any, cluster: str | None) -> "list[Notice]":

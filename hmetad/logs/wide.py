@@ -45,7 +45,7 @@ def read_trials(
     ----------
     path : str or Path
         A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
-        ("runs/*.csv"), which are put together if they have the same columns.
+        (``"runs/*.csv"``), which are put together if they have the same columns.
     columns : mapping of str to str, optional
         Names as they should be, and the names in the table: ``{"correct": "acc"}``. The other
         columns keep theirs.

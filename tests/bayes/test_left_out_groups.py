@@ -58,6 +58,7 @@ def test_effects_are_integrated_as_by_drawing_people(fitted):
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 def test_a_group_left_out_is_predicted_as_by_a_fit_without_it(fitted):
     found = loo(fitted, by="subject")
     assert found.n_data_points == 12

@@ -6,6 +6,7 @@ import pytest
 from command_line import refused, run
 
 import hmetad
+from hmetad.measures import measure_trials
 
 
 @pytest.fixture
@@ -167,11 +168,37 @@ def test_any_number_of_quantiles_needs_no_other_option(answers):
 def test_errors_about_ratings_speak_of_options(answers):
     trials = pd.read_csv(answers / "answers.csv")
     whole = trials.assign(confidence=(100 * trials["confidence"]).round().astype(int))
-    whole.to_csv(answers / "whole.csv", index=False)
-    said = refused(answers, "measures whole.csv --by model --correct correct")
+    whole.assign(stimulus="A", response="B").to_csv(answers / "whole.csv", index=False)
+    said = refused(answers, "measures whole.csv --by model")
     assert "--quantiles 4" in said
     assert "ratings=" not in said
     assert "bin_confidence" not in said
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [("a worse than b", 1), ("b worse than a", 0)],
+)
+def test_measures_have_a_gate(answers, condition, status):
+    line = "measures answers.csv --by model --correct correct --interval --cluster item --seed 1"
+    line = f"{line} --draws 4000 --rope=-0.001,0.001 --var accuracy --json"
+    done = run(answers, f'{line} --fail-if "{condition}"', status)
+    assert done.answer["gate"]["outcome"] == {0: "passed", 1: "failed"}[status]
+    few = line.replace("--draws 4000", "--draws 12")
+    assert run(answers, f'{few} --fail-if "{condition}"', 3).answer["gate"]["because"]
+    said = refused(answers, f'measures answers.csv --by model --fail-if "{condition}"')
+    assert "--interval and --rope" in said
+
+
+def test_percentages_are_taken_as_they_are_and_ratings_are_counted(answers):
+    trials = pd.read_csv(answers / "answers.csv")
+    percent = trials.assign(confidence=(100 * trials["confidence"]).round().astype(int))
+    percent.to_csv(answers / "percent.csv", index=False)
+    line = "measures percent.csv --by model --correct correct --json"
+    expected = measure_trials(percent, by="model")["auroc2"].to_numpy()
+    assert [row["auroc2"] for row in run(answers, line).answer["rows"]] == pytest.approx(expected)
+    said = refused(answers, f"{line} --ratings 101")
+    assert "allowed is 1..101" in said
 
 
 def test_repeated_items_are_told_beside_intervals_of_counts(answers):

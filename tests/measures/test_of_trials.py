@@ -55,6 +55,21 @@ def test_the_error_of_the_area_is_delongs_by_its_definition():
     assert found["auroc2_upper"].item() == pytest.approx(min(1, beats.mean() + half), rel=1e-9)
 
 
+def test_the_error_of_the_area_is_the_published_one():
+    # CT images of Hanley & McNeil (1982), Table I, with DeLong's error and interval as printed
+    # in the manual of Stata, roctab.
+    shown = {0: [33, 6, 6, 11, 2], 1: [3, 2, 2, 11, 33]}
+    rows = [(side, k, n) for side in shown for k, n in enumerate(shown[side], 1)]
+    side, value, n = np.array(rows).T
+    found = measure_trials(
+        pd.DataFrame({"correct": np.repeat(side, n), "confidence": np.repeat(value, n) / 5})
+    )
+    assert found["auroc2"].item() == pytest.approx(0.8932, abs=5e-5)
+    assert found["auroc2_se"].item() == pytest.approx(0.0307, abs=5e-5)
+    assert found["auroc2_lower"].item() == pytest.approx(0.83295, abs=5e-6)
+    assert found["auroc2_upper"].item() == pytest.approx(0.95339, abs=5e-6)
+
+
 def test_gamma_counts_pairs():
     trials = answers(80, ("a",), decimals=1)
     right = trials.loc[trials["correct"], "confidence"].to_numpy()[:, None]
