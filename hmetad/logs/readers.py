@@ -22,12 +22,12 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     kind : str
-        ``"lm-eval"``, ``"inspect"``, ``"table"``; or ``"auto"``, which goes by the names of the
-        files.
+        ``"lm-eval"``, ``"inspect"``, ``"lighteval"``, ``"helm"``, ``"promptfoo"``, ``"matlab"``,
+        ``"table"``; or ``"auto"``, which goes by the names of the files.
     path : str or Path
         File or folder.
     **options
-        Those of the kind: see `read_lm_eval`, `read_inspect`, `read_matlab` and `read_trials`. All
+        Those of the kind: see the function of each, such as `read_lm_eval` and `read_trials`. All
         have ``limits`` for how much a file may hold, and all but Matlab's ``field``, ``pattern``,
         ``words`` and ``scale`` for confidence as stated.
 
