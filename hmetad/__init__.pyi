@@ -31,8 +31,8 @@ from hmetad.counts.correct import count_correct as count_correct
 from hmetad.counts.intervals import resample_interval as resample_interval
 from hmetad.counts.resample import resample as resample
 from hmetad.counts.table import count_trials as count_trials
-from hmetad.counts.table import from_nr as from_nr
-from hmetad.counts.table import to_nr as to_nr
+from hmetad.counts.vectors import from_nr as from_nr
+from hmetad.counts.vectors import to_nr as to_nr
 from hmetad.errors import InputError as InputError
 from hmetad.likelihood.priors import Prior as Prior
 from hmetad.measures.sdt import sdt as sdt

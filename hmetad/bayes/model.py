@@ -64,7 +64,7 @@ def build_model(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     >>> sorted(v.name for v in build_model(counts, "individual").free_RVs)
     ['c', 'dprime', 'log_gap', 'log_m']

@@ -82,7 +82,7 @@ def load_draws(path: str | Path) -> xr.Dataset:
     --------
     >>> import tempfile
     >>> from hmetad.counts.resample import resample
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.sdt import sdt
     >>> drawn = resample(from_nr([80, 20], [30, 70]), sdt, n=50, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -46,7 +46,7 @@ def are_numbers(trials: "Rows", confidence: str) -> bool:
     """Whether confidence is numbers that are no ratings: fractions, or percentages."""
     if confidence not in trials.columns:
         return False
-    known = trials.some([confidence])[confidence].dropna()
+    known = trials.first_rows([confidence])[confidence].dropna()
     if known.dtype.kind not in "iuf":
         return False
     return bool((known != known.round()).any() or known.max() > MOST_RATINGS)
@@ -143,7 +143,7 @@ def refuse_many_ratings(trials: "Rows", confidence: str) -> None:
     """Refuse whole numbers that are likely no ratings, in words of the command line."""
     if confidence not in trials.columns:
         return
-    values = trials.some([confidence])[confidence]
+    values = trials.first_rows([confidence])[confidence]
     most = values.max() if values.dtype.kind in "iuf" else 0
     if most > MOST_RATINGS:
         step = "Percentages and the like become ratings by --quantiles 4."

@@ -251,9 +251,9 @@ def measures(
     answer = Answer((listing,), [*hmetad.notices(result), *found], used, more=said)
     outcome = None
     if gate is not None and rope is not None:
-        columns_of_by = list(parse_by(by))
-        compared = over or columns_of_by[0]
-        within = [name for name in columns_of_by if name != compared]
+        columns_of_cells = list(parse_by(by))
+        compared = over or columns_of_cells[0]
+        within = [name for name in columns_of_cells if name != compared]
         differences = hmetad.contrast(resampled(**drawn), var=var, over=compared, within=within)
         outcome = judge_gate(gate, hmetad.decide(differences, rope=parse_limits(rope)))
         answer = with_outcome(answer, gate, outcome)

@@ -4,7 +4,7 @@ Columns, labels and ratings of a DataFrame of trials, or a count table → the s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.alike import refuse_alike, refuse_unwritable
+from hmetad.counts.alike import refuse_unwritable
 from hmetad.counts.correctness import (
-    looks_like_correctness,
     refuse_correctness_names,
-    response_is_correctness,
     type2_measures,
 )
 from hmetad.errors import InputError, nearest
@@ -27,7 +25,6 @@ __all__ = [
     "TYPE1_DIMS",
     "TYPE2_DIMS",
     "Label",
-    "as_text",
     "check_trials",
     "open_probability",
     "plain_array",
@@ -36,7 +33,6 @@ __all__ = [
     "refuse_impossible_counts",
     "require_stimulus",
     "table_dims",
-    "two_labels",
     "whole_number",
 ]
 
@@ -81,50 +77,6 @@ mean 'answers'?
     grouping = [("by", name) for name in by] + [("covariates", name) for name in covariates]
     check_roles(rows.columns, [*roles.items(), *grouping])
     refuse_correctness_names(roles["stimulus"], roles["response"])
-
-
-def two_labels(
-    groups: pd.DataFrame,
-    n: NDArray[np.int64],
-    stimulus: str,
-    response: str,
-    labels: Sequence[Label] | None,
-) -> list[Label]:
-    """Labels behind S1 and S2: those given, or the two in the data, sorted.
-
-    Row i of `groups` stands for n[i] trials.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"truth": ["b", "a"], "answer": ["a", "a"]})
-    >>> two_labels(rows, np.array([3, 5]), "truth", "answer", None)
-    ['a', 'b']
-    """
-    shown, said = (label_frequencies(groups[column], n, column) for column in (stimulus, response))
-    seen = {*shown, *said}
-    labels = None if labels is None else labels_in(seen, given_labels(labels))
-    legal = set(shown) if labels is None else set(labels)
-    covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
-    if not covered and not set(said) <= legal and looks_like_correctness(said):
-        raise response_is_correctness(f"values {list(said)}, not those of the stimulus", stimulus)
-    listed = ", ".join(
-        f"{label!r} (stimulus {shown[label]}, response {said[label]})"
-        for label in sorted(seen, key=repr)[:10]
-    )
-    if labels is not None:
-        if not covered:
-            raise InputError("labels", f"{labels!r} but in the data {listed}", "all that is there")
-        return labels
-    columns = f"{stimulus!r} and {response!r}"
-    if len(seen) == 1:
-        step = "Name both: labels=(S1, S2)."
-        raise InputError(columns, f"the single label {listed}", "two labels", step)
-    if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
-        step = "Drop the other trials, or recode both columns to the same two labels."
-        raise InputError(columns, f"{len(seen)} labels: {listed}", "the same two labels", step)
-    pair = sorted(seen)
-    refuse_alike(columns, pair)
-    return pair
 
 
 def rating_numbers(
@@ -351,45 +303,6 @@ def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]
         step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
         got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
-
-
-def given_labels(labels: Sequence[Label]) -> list[Label]:
-    """Labels as given, if they are two."""
-    # A set has no order that says which is S1.
-    has_order = isinstance(labels, Iterable) and not isinstance(labels, str | Set | Mapping)
-    given = labels if has_order else []
-    pair = [label.item() if isinstance(label, np.generic) else label for label in given]
-    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
-        raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
-    refuse_alike("labels", pair)
-    return pair
-
-
-def labels_in(seen: Set[Label], labels: list[Label]) -> list[Label]:
-    """Labels as the data have them: where these are numbers, "1" is 1.
-
-    Examples
-    --------
-    >>> labels_in({0.0, 1.0}, ["0", "1"])
-    [0.0, 1.0]
-    """
-    named = {text(label): label for label in seen for text in (str, as_text)}
-    return [label if label in seen else named.get(str(label), label) for label in labels]
-
-
-def as_text(value: object) -> str:
-    """Text of a value; a column of integers that became floats reads as integers."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def label_frequencies(column: pd.Series, n: NDArray[np.int64], name: str) -> Counter[Label]:
-    """Trials per label of a column."""
-    frequencies: Counter[Label] = Counter()
-    for label, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
-        frequencies[label] += times
-    return frequencies
 
 
 def refuse_out_of_range(

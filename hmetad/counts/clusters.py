@@ -71,7 +71,7 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([[1, 2], [3, 4]], [[1, 0], [0, 1]], model="A", item=[1, 2])
     >>> clusters_of(table, "item").pooled["cell"].values
     array(['A'], dtype='<U1')

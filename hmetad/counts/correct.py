@@ -19,13 +19,13 @@ from hmetad.counts.checks import (
     TYPE2_DIMS,
     Label,
     check_roles,
-    label_frequencies,
     plain_array,
     rating_numbers,
     refuse_falling_ratings,
     refuse_impossible_counts,
 )
 from hmetad.counts.correctness import as_correct
+from hmetad.counts.labels import label_frequencies
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import asking
 from hmetad.counts.table import (
@@ -175,7 +175,7 @@ def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) ->
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([5, 3, 2, 1], [1, 2, 4, 6])
     >>> type2_counts(table).sel(cell="all").values
     array([[ 4,  2],

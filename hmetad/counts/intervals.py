@@ -87,7 +87,7 @@ def resample_interval(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.sdt import sdt
     >>> table = from_nr([80, 20], [30, 70])
     >>> resample_interval(table, sdt, method="bca", seed=1)["dprime"].round(2).values

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_notices", "telling_columns"]
+__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_columns", "mixture_notices"]
 
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
@@ -57,14 +57,14 @@ FEWEST_ITEMS = 20
 MOST_CELLS = 3000
 
 
-def telling_columns(columns: Iterable[object], used: Sequence[str]) -> list[str]:
+def mixture_columns(columns: Iterable[object], used: Sequence[str]) -> list[str]:
     """Names of columns, apart from those in use, that are named like difficulty or items.
 
     One whose name comes twice is not one column.
 
     Examples
     --------
-    >>> telling_columns(["contrast", "item_id", "rt", "model"], ["model"])
+    >>> mixture_columns(["contrast", "item_id", "rt", "model"], ["model"])
     ['contrast', 'item_id']
     """
     named = Counter(columns)
@@ -81,7 +81,7 @@ def mixture_notices(
     Parameters
     ----------
     columns : mapping of str to Values
-        What each of the `telling_columns` holds within the grouping columns and the stimuli, the
+        What each of the `mixture_columns` holds within the grouping columns and the stimuli, the
         last of its groups. What the stimulus determines, such as the sign of a contrast, is not
         mixed.
     cells : DataFrame

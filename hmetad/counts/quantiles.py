@@ -186,6 +186,8 @@ def with_rating(bins: Bins, confidence: str, within: list[str], piece: Piece) ->
     bits, known = order = orders_of(piece, confidence)
     group = known_groups(bins.groups, plain_frame(piece, within), within)
     place = np.searchsorted(bins.key, group * BINS + bin_of(order))
+    # Rows that stand for no trial may have a bin of their own; they are dropped in the end.
+    known &= place < len(bins.key)
     rating = np.full(len(bits), MISSING)
     rating[known] = bins.rating[place[known]]
     exact = np.where(rating == IS_EXACT, bits, 0)
@@ -199,7 +201,9 @@ def known_groups(groups: pd.DataFrame, frame: pd.DataFrame, within: list[str]) -
         return own
     first = frame.loc[~pd.Series(own).duplicated().to_numpy(), within].astype(object)
     numbered = groups.astype(object).assign(**{GROUP: np.arange(len(groups))})
-    return first.merge(numbered, on=within, how="left")[GROUP].to_numpy(dtype=np.int64)[own]
+    # Groups whose rows all stand for no trial have no number.
+    found = first.merge(numbered, on=within, how="left")[GROUP].fillna(len(groups))
+    return found.to_numpy(dtype=np.int64)[own]
 
 
 def rated(

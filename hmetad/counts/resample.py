@@ -92,7 +92,7 @@ def resample(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.sdt import sdt
     >>> draws = resample(from_nr([80, 20], [30, 70]), sdt, n=2000, seed=1)
     >>> draws["dprime"].std().round(2).item()

@@ -13,24 +13,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices, refuse_unwritable
+from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     STIMULI,
     TYPE1_DIMS,
     Label,
-    as_text,
     check_trials,
     plain_array,
     rating_numbers,
-    require_stimulus,
-    two_labels,
 )
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
-from hmetad.counts.mixtures import cells_of_the_same_items, mixture_notices, telling_columns
+from hmetad.counts.labels import as_text, two_labels
+from hmetad.counts.mixtures import cells_of_the_same_items, mixture_columns, mixture_notices
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
@@ -40,7 +38,7 @@ from hmetad.rows.queries import Distinct, Spread, Values
 from hmetad.rows.rows import Rows, Tally
 from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["count_trials", "from_nr", "to_nr"]
+__all__ = ["count_trials"]
 
 # More distinct rows of stimulus, response and a column than any record of correctness has.
 MOST_ANSWERS = 1000
@@ -179,109 +177,6 @@ def count_trials(
     return with_notices(counts, [*dropped, *cuts, *mixed, *count_notices(counts), *alike])
 
 
-@check_inputs(skip=("nR_S1", "nR_S2"))
-def from_nr(
-    nR_S1: ArrayLike,
-    nR_S2: ArrayLike,
-    *,
-    covariates: Mapping[str, Any] | None = None,
-    **coords: Any,
-) -> xr.DataArray:
-    """Count table from the field's count vectors.
-
-    Parameters
-    ----------
-    nR_S1, nR_S2 : array_like of int, shape (2K,) or (cells, 2K)
-        Trials with stimulus S1 and S2, in the order: response S1 with rating K..1, then response
-        S2 with rating 1..K. Raw counts, not padded.
-    covariates : mapping of str to scalar or sequence of length cells, optional
-        Further coordinates for formulas, such as ``{"age": [31, 45]}``, which are in no label.
-    **coords : scalar or sequence of length cells
-        Coordinates of the cells (model, task, subject, ...); their values make the cell labels.
-
-    Returns
-    -------
-    DataArray
-        Integer ``counts`` (trials) with dims (cell, stimulus, response, rating). Without `coords`
-        one row is the cell ``"all"`` and several are ``"1"``, ``"2"``, ...
-
-    Raises
-    ------
-    InputError
-        If counts are negative, fractional or missing; if the shapes differ or the length is odd;
-        if a coordinate has the wrong length or a reserved name; if two cells get the same label.
-
-    Examples
-    --------
-    >>> counts = from_nr([5, 3, 2, 1], [1, 2, 4, 6], model="A")
-    >>> counts.sel(cell="A", stimulus="S1", response="S1").values
-    array([3, 5])
-    """
-    first, second = count_rows("nR_S1", nR_S1), count_rows("nR_S2", nR_S2)
-    if np.shape(nR_S1) != np.shape(nR_S2):
-        got = f"shape {np.shape(nR_S2)} beside {np.shape(nR_S1)} of nR_S1"
-        raise InputError("nR_S2", got, "the shape of nR_S1")
-    names, beside = column_names("coords", list(coords)), dict(covariates or {})
-    others, size = column_names("covariates", list(beside)), len(first)
-    twice = [name for name in others if name in names]
-    if twice:
-        raise InputError("covariates", repr(twice[0]), "names other than those of coords")
-    given = {f"coords {name!r}": (name, value) for name, value in coords.items()}
-    given |= {f"covariates {name!r}": (name, value) for name, value in beside.items()}
-    cells = pd.DataFrame(
-        {name: cell_values(argument, value, size) for argument, (name, value) in given.items()},
-        index=range(size),
-    )
-    numbered = not names and size > 1
-    labels = [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
-    K = first.shape[1] // 2
-    rows = np.stack([first, second], axis=1)
-    values = np.stack([rows[..., K - 1 :: -1], rows[..., K:]], axis=2)
-    attrs = {
-        "labels": STIMULI,
-        "by": names,
-        "covariates": others,
-        "rows_dropped": 0,
-        "ratings_rule": f"K = {K}, from the length of nR_S1",
-    }
-    counts = count_table(values, labels, cells, attrs)
-    return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
-
-
-@check_inputs(skip=("counts",))
-def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count vectors of a count table: the inverse of `from_nr`.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count table with dims (cell, stimulus, response, rating), or one cell of it.
-
-    Returns
-    -------
-    nR_S1 : ndarray of int, shape (cells, 2K)
-        Trials of S1, in the order: response S1 with rating K..1, then response S2 with rating 1..K.
-        Shape (2K,) where the table has no cell dim.
-    nR_S2 : ndarray of int, shape (cells, 2K)
-        Trials of S2, likewise.
-
-    Raises
-    ------
-    InputError
-        If the table has no stimulus, or is no count table.
-
-    Examples
-    --------
-    >>> nR_S1, nR_S2 = to_nr(from_nr([5, 3, 2, 1], [1, 2, 4, 6]))
-    >>> nR_S1
-    array([[5, 3, 2, 1]])
-    """
-    require_stimulus(counts, "to_nr")
-    values = counts.transpose(..., *TYPE1_DIMS).to_numpy()
-    vectors = np.concatenate([values[..., 0, ::-1], values[..., 1, :]], axis=-1)
-    return vectors[..., 0, :], vectors[..., 1, :]
-
-
 def tally_trials(
     rows: Rows, ask: Ask, used: list[str], by: list[str], stimulus: str, response: str
 ) -> tuple[Tally, dict[str, Values]]:
@@ -289,7 +184,7 @@ def tally_trials(
 
     Raises an error where one of those shows that stimulus or response is correctness.
     """
-    others = telling_columns(rows.columns, used)
+    others = mixture_columns(rows.columns, used)
     judged = [name for name in rows.columns if is_correctness_name(name)]
     queries: list[Distinct | Spread] = [
         Distinct(tuple(used)),
@@ -423,41 +318,3 @@ def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, str | int]:
         key: value if isinstance(value, str | int) else json.dumps(value, ensure_ascii=False)
         for key, value in attrs.items()
     }
-
-
-def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
-    """Raw counts as integers of shape (cells, 2K)."""
-    try:
-        numbers = np.asarray(vector, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        allowed = "whole numbers, (2K,) or (cells, 2K)"
-        raise InputError(argument, f"{vector!r:.80}", allowed) from error
-    if numbers.ndim not in (1, 2) or numbers.size == 0 or numbers.shape[-1] % 2:
-        raise InputError(argument, f"shape {numbers.shape}", "shape (2K,) or (cells, 2K)")
-    off = ~np.isfinite(numbers) | (numbers < 0) | (numbers > 2**53)
-    if off.any():
-        raise InputError(argument, f"{numbers[off][0]:g}", "counts of 0 or more, up to 2**53")
-    padded = numbers != np.round(numbers)
-    if padded.any():
-        step = "Pass raw counts; name a correction where one is needed."
-        raise InputError(argument, f"the padded count {numbers[padded][0]:g}", "integers", step)
-    return np.atleast_2d(numbers).astype(np.int64)
-
-
-def cell_values(argument: str, value: object, size: int) -> list[object]:
-    """Values of a coordinate or covariate, one per cell."""
-    try:
-        # As objects: NumPy's own text ends at a NUL.
-        array = np.asarray(value, dtype=object)
-    except (TypeError, ValueError) as error:
-        got = type(value).__name__
-        raise InputError(
-            argument, got, f"a scalar or one value for each of {size} cells"
-        ) from error
-    refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
-    if array.ndim == 0:
-        return [array.item()] * size
-    if array.shape != (size,):
-        got = f"shape {array.shape}"
-        raise InputError(argument, got, f"a scalar or one value for each of {size} cells")
-    return list(value)  # type: ignore[call-overload]

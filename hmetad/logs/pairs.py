@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.checks import as_text, check_roles
+from hmetad.counts.checks import check_roles
+from hmetad.counts.labels import as_text
 from hmetad.counts.names import column_names, named_rows
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError

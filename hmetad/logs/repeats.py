@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import as_text, check_roles
+from hmetad.counts.checks import check_roles
 from hmetad.counts.correctness import as_correct
+from hmetad.counts.labels import as_text
 from hmetad.errors import InputError
 from hmetad.logs.noticed import add_notices
 from hmetad.logs.statements import fold_word, is_missing

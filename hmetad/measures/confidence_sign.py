@@ -34,7 +34,7 @@ def confidence_z(counts: xr.DataArray) -> xr.DataArray:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([[20, 10, 5, 5], [15, 15, 5, 5]], [[5, 5, 10, 20], [5, 5, 15, 15]])
     >>> confidence_z(table).round(2).values
     array([1.32, 0.  ])
@@ -70,7 +70,7 @@ def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([20, 10, 5, 5], [5, 5, 10, 20], model="A")
     >>> faint_confidence(table, confidence_z(table) <= 0)[0].cells
     ('A',)

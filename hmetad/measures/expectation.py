@@ -114,7 +114,7 @@ def expected_by_sdt(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> found = sdt(counts)
     >>> expected = expected_by_sdt(counts, found["dprime"], found["c"])

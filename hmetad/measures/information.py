@@ -112,7 +112,7 @@ def meta_information(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> measures = meta_information(table)
     >>> measures["meta_i"].round(4).item(), measures["rmi"].round(4).item()

@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.counts.checks import Label, given_labels, open_probability
+from hmetad.counts.checks import Label, open_probability
+from hmetad.counts.labels import given_labels
 from hmetad.errors import InputError
 
 __all__ = [

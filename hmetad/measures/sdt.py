@@ -94,7 +94,7 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> estimates = sdt(from_nr([3943, 722], [534, 4801]))
     >>> estimates["c"].round(4).item(), estimates["dprime"].round(3).item()
     (-0.1324, 2.297)
@@ -214,7 +214,7 @@ def z_test(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> table = from_nr([[80, 20], [60, 40]], [[20, 80], [20, 80]], model=["A", "B"])
     >>> z_test(sdt(table), "dprime", "A", "B")["p"].round(4).values
     array([0.0344])

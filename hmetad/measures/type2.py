@@ -59,7 +59,7 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> curve = type2_roc(from_nr([6, 2, 1, 1], [1, 1, 2, 6])).sel(cell="all")
     >>> curve["false_alarm_rate"].values, curve["hit_rate"].values
     (array([0. , 0.5, 1. ]), array([0.  , 0.75, 1.  ]))
@@ -117,7 +117,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6])).item()
     0.625
     """

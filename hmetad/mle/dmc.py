@@ -84,7 +84,7 @@ def fit_dmc(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> a = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
     >>> fitted = fit_dmc(a)
     >>> fitted["meta_d"].round(6).item(), fitted["m_ratio"].round(6).item()

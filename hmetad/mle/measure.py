@@ -72,7 +72,7 @@ def measure(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> measures = measure(counts)
     >>> measures["dprime"].round(3).item(), measures["auroc2"].round(3).item()

@@ -106,7 +106,7 @@ def fit_mle(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> b = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     >>> fitted = fit_mle(b)
     >>> fitted["meta_d"].round(6).item(), fitted["m_ratio"].round(6).item()

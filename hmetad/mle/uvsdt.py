@@ -69,7 +69,7 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> b = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
     >>> fitted = uvsdt(b)
     >>> fitted["s"].round(3).item(), fitted["a_z"].round(3).item()

@@ -70,7 +70,7 @@ def type2_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> ax = type2_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
     >>> ax.get_xlabel()
     'P(confident | wrong)'
@@ -112,7 +112,7 @@ def type1_roc(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> type1_roc(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'P(at least as surely S2 | S2)'
     """
@@ -165,7 +165,7 @@ def information_plane(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.information import meta_information
     >>> measured = meta_information(from_nr([84, 56, 48, 12], [4, 56, 64, 76]))
     >>> information_plane(measured).get_xlabel()

@@ -62,7 +62,7 @@ def predicted_ratings(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> predicted_ratings(counts, counts.expand_dims(model=["itself"]))[0].get_title(loc="left")
     'itself'
@@ -123,7 +123,7 @@ def rating_residuals(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
     >>> len(rating_residuals(counts, counts.expand_dims(model=["itself"]))[0].texts)
     4

@@ -49,7 +49,7 @@ def accuracy_by_rating(counts: xr.DataArray, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> accuracy_by_rating(from_nr([84, 56, 48, 12], [4, 56, 64, 76])).get_ylabel()
     'accuracy'
     """

@@ -22,7 +22,7 @@ __all__ = ["Rows", "Tally", "no_rows", "regrouped"]
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 # Partial answers are merged when there are so many.
 PARTS = 16
-UNTOLD = (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid, TypeError)
+NOT_GROUPABLE = (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid, TypeError)
 
 
 class Over(Protocol):
@@ -72,7 +72,7 @@ class Rows:
         named = partial(of_renamed, function, renamed) if renamed else function
         return self.over(named, [self.names.get(name, name) for name in wanted])
 
-    def some(self, columns: Sequence[str]) -> pd.DataFrame:
+    def first_rows(self, columns: Sequence[str]) -> pd.DataFrame:
         """Rows of the first piece, finished."""
         first = next(iter(self.each(partial(in_memory, columns), columns)), None)
         if first is None:
@@ -126,16 +126,16 @@ class Rows:
         if not parts[0]:
             raise no_rows()
         return [
-            self.told(query, query.merge(own), n) for query, own in zip(asked, parts, strict=True)
+            self.answer(query, query.merge(own), n) for query, own in zip(asked, parts, strict=True)
         ]
 
-    def told(self, query: Distinct | Spread, merged: Any, n: str | None) -> Tally | Values | None:
+    def answer(self, query: Distinct | Spread, merged: Any, n: str | None) -> Tally | Values | None:
         """Answer to a query, from what all pieces said."""
         if merged is None:
             return None
         if isinstance(query, Spread):
-            told = query.values_of(merged)
-            return told if n is None else told._replace(are_unique=False)
+            values = query.values_of(merged)
+            return values if n is None else values._replace(are_unique=False)
         number = merged.pop(N).to_numpy(dtype=np.int64)
         groups = merged if self.finish is None else self.finish(merged)
         if n is not None:
@@ -167,7 +167,8 @@ def of_changed(
 
 def in_memory(columns: Sequence[Any], piece: Piece) -> pd.DataFrame:
     """DataFrame of some columns of a piece."""
-    return piece[list(columns)] if isinstance(piece, pd.DataFrame) else frame_of(piece)
+    frame = piece if isinstance(piece, pd.DataFrame) else frame_of(piece)
+    return frame[list(columns)]
 
 
 def no_rows() -> InputError:
@@ -191,7 +192,7 @@ def answer_of(query: Distinct | Spread, piece: Piece) -> Any:
     """Partial answer of a piece; None where its values cannot be grouped and need not be."""
     try:
         return query.ask(piece)
-    except UNTOLD as error:
+    except NOT_GROUPABLE as error:
         if isinstance(query, Spread) or query.most is not None:
             return None
         step = "Make its values text or numbers."

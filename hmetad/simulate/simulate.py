@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.simulate.values import design_values, log_outcomes, meta_d_values

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.measures.groups import confidence_weighted_vote, group_bounds, predictionwise_vote
 from hmetad.measures.information import meta_information
 from hmetad.measures.information_bounds import (

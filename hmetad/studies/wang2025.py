@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.likelihood.theory import log_joint_probabilities
 from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2

@@ -12,7 +12,7 @@ from hmetad.bayes.fit import fit, refuse_truncated
 from hmetad.bayes.predict import predict
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.bayes.pymc_sampling import without_remarks
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.notice import notices

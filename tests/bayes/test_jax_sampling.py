@@ -8,7 +8,7 @@ import pytest
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.jax_sampling import prepare_jax
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.notice import notices
 

@@ -10,7 +10,7 @@ from scipy.stats import kstest, norm, truncnorm
 
 from hmetad.bayes.distributions import sorted_normal_random
 from hmetad.bayes.model import build_model
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.kernel import log_likelihood_and_gradient
 from hmetad.specs.loading import load_model

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hmetad.counts.correct import count_correct, type2_counts, type2_notices
-from hmetad.counts.table import count_trials, from_nr
+from hmetad.counts.table import count_trials
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.mle.measure import measure
 from hmetad.notice import notices

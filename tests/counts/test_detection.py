@@ -18,8 +18,9 @@ from hmetad.compare.quantities import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
-from hmetad.counts.table import count_trials, from_nr, to_nr
+from hmetad.counts.table import count_trials
 from hmetad.counts.table_notices import count_notices
+from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hmetad.counts.table import count_trials, from_nr, to_nr
+from hmetad.counts.table import count_trials
 from hmetad.counts.table_notices import count_notices
+from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError
 from hmetad.notice import notices
 

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from scipy.stats import binom, norm
 
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import group_accuracy
 from hmetad.measures.group_accuracy import (

@@ -15,7 +15,8 @@ from sklearn.metrics import mutual_info_score
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.draws import cell_generator, draw_tables
 from hmetad.counts.resample import resample
-from hmetad.counts.table import count_trials, from_nr
+from hmetad.counts.table import count_trials
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import information
 from hmetad.measures.information import meta_information

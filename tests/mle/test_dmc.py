@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 from scipy.special import ndtr
 
 from hmetad.bayes.model import build_model
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.ratings import type2_criteria
 from hmetad.likelihood.theory import log_conditional_probabilities

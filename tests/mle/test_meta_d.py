@@ -7,7 +7,8 @@ import xarray as xr
 from real_data import hellmann2023_counts
 from scipy.optimize import minimize
 
-from hmetad.counts.table import count_trials, from_nr
+from hmetad.counts.table import count_trials
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_conditional_probabilities
 from hmetad.measures.sdt import sdt

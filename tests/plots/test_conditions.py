@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import hmetad
 from hmetad import plots
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 
 

@@ -203,6 +203,17 @@ def test_rows_may_stand_for_many_trials(trials, tmp_path):
     )
 
 
+def test_rows_that_stand_for_no_trial_have_no_part_in_quantiles():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"model": "a", "correct": rng.random(500) < 0.7})
+    frame["confidence"], frame["n"] = rng.random(500), rng.integers(0, 3, 500)
+    never = pd.DataFrame({"model": ["a", "b"], "correct": True, "confidence": [9.0, -9.0], "n": 0})
+    asked = {"by": "model", "quantiles": 4, "quantiles_within": "model"}
+    found = count_correct(pa.Table.from_pandas(pd.concat([frame, never])), n="n", **asked)
+    plain = frame.loc[frame.index.repeat(frame["n"])]
+    np.testing.assert_array_equal(found, count_correct(plain, **asked))
+
+
 @pytest.mark.parametrize(
     ("weights", "says"),
     [([1, 0.5], "0.5"), ([1, -1], "-1"), (["a", "b"], "'a'"), ([True, True], "booleans")],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hmetad.bayes.fit import fit
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.specs.cards import card_names
 from hmetad.specs.loading import load_model, names_with_prior

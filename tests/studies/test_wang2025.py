@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 from sklearn.metrics import brier_score_loss
 
-from hmetad.counts.table import from_nr
+from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle

@@ -49,7 +49,7 @@ def estimate_table(
 
     Examples
     --------
-    >>> from hmetad.counts.table import from_nr
+    >>> from hmetad.counts.vectors import from_nr
     >>> from hmetad.measures.type2 import auroc2
     >>> area = auroc2(from_nr([6, 2, 1, 1], [1, 1, 2, 6]))
     >>> estimate_table(area).to_dict("records")
