@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from hmetad.bayes.containers import ALLOWED
+from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.likelihood.records import dim_labels, dim_sizes
@@ -108,6 +109,8 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
     """Raise where the draws do not belong to a model of these counts."""
     results = spec.record.results
     wanted = {name: ("cell", *quantity.dims) for name, quantity in results.items()}
+    if follow_from_effects(spec) and not any(name in posterior for name in wanted):
+        wanted = {}
     for name in (*wanted, *required_variables(spec)):
         if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
@@ -127,7 +130,7 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
         )
     check_cells(posterior, counts)
-    for name in (name for name, quantity in results.items() if quantity.always_finite):
+    for name in (name for name in wanted if results[name].always_finite):
         if not np.isfinite(posterior[name].values).all():
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
 

@@ -4,6 +4,7 @@ Problem and options → DataTree as PyMC's sampler gives it. nutpie draws the fr
 variables are computed from the draws.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
+from hmetad.bayes.duration import expected_seconds, told_duration
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
@@ -76,7 +78,9 @@ def can_sample(problem: Problem, options: Mapping[str, Any]) -> bool:
     )
 
 
-def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree:
+def sample_compiled(
+    problem: Problem, options: Mapping[str, Any], *, keep_cells: bool = True
+) -> xr.DataTree:
     """Draw from the posterior of a problem with nutpie.
 
     Parameters
@@ -84,6 +88,8 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     problem : Problem
     options : mapping of str to object
         draws, tune, chains, cores, random_seed; progressbar, quiet, target_accept.
+    keep_cells : bool, optional
+        Whether the posterior has the quantities of every cell.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def sample_compiled(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
     x, statistics = sample_values(problem, program, options)
     said = {"inference_library_version": version("nutpie"), "tuning_steps": options["tune"]}
-    posterior = posterior_of(problem, program, x)
+    posterior = posterior_of(problem, program, x, keep_cells=keep_cells)
     return tree_of(problem, posterior, statistics, {"inference_library": "nutpie", **said})
 
 
@@ -108,6 +114,12 @@ def sample_values(
 ) -> tuple[Floats, xr.Dataset]:
     """Free values (chain, draw, size) by nutpie, and its statistics; options as above."""
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
+    has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
+    if has_bar:
+        place = free_values(program, problem.start.values)
+        seconds = expected_seconds(program, place, options)
+        if told := told_duration(seconds, problem.counts.sizes["cell"], options):
+            print(told, file=sys.stderr)
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
     nutpie = import_without("nutpie", "arviz")
     trace = nutpie.sample(
@@ -118,7 +130,7 @@ def sample_values(
         chains=int(options["chains"]),
         cores=int(options["cores"]),
         seed=int(options["random_seed"]),
-        progress_bar=bool(options.get("progressbar", True)) and not options.get("quiet", False),
+        progress_bar=has_bar,
         return_raw_trace=True,
         **tuning,
     )

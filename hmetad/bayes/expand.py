@@ -24,7 +24,9 @@ __all__ = ["posterior_of"]
 type Floats = NDArray[np.float64]
 
 
-def posterior_of(problem: Problem, program: Program, draws: Floats) -> xr.Dataset:
+def posterior_of(
+    problem: Problem, program: Program, draws: Floats, *, keep_cells: bool = True
+) -> xr.Dataset:
     """Variables of the posterior.
 
     Parameters
@@ -35,18 +37,20 @@ def posterior_of(problem: Problem, program: Program, draws: Floats) -> xr.Datase
     draws : array, shape (chains, draws, free)
         Free values; the deviations that were made of them may follow, for draws that were kept
         on disk: the estimates that offsets are relative to could be others by now.
+    keep_cells : bool, optional
+        Whether what the likelihood says of every cell is among them.
 
     Returns
     -------
     Dataset
         Dims chain, draw and those of each variable.
     """
-    chains = in_threads(lambda chain: chain_of(problem, program, chain), list(draws))
+    chains = in_threads(lambda chain: chain_of(problem, program, chain, keep_cells), list(draws))
     found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
     return found.assign_coords(chain=np.arange(len(chains)))
 
 
-def chain_of(problem: Problem, program: Program, draws: Floats) -> xr.Dataset:
+def chain_of(problem: Problem, program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
     """Variables of the posterior of one chain."""
     values = expand(unfold(program, draws[:, : program.size]), pack(program))
     values[:, values.shape[1] - draws.shape[1] + program.size :] = draws[:, program.size :]
@@ -56,8 +60,9 @@ def chain_of(problem: Problem, program: Program, draws: Floats) -> xr.Dataset:
         if name not in problem.offset_names
     }
     sampled = xr.Dataset(found, {"draw": np.arange(len(draws))})
-    results = cell_results(sampled, problem.spec, problem.designs, problem.given)
-    whole = sampled.assign(results)
+    whole = sampled
+    if keep_cells:
+        whole = whole.assign(cell_results(sampled, problem.spec, problem.designs, problem.given))
     coords = {dim: np.asarray(own) for dim, own in program.coords.items() if dim in whole.dims}
     return whole.assign_coords(coords)
 

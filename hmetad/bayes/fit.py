@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs
+from hmetad.bayes.cell_results import following_names
 from hmetad.bayes.cell_sampling import sample_cells
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
 from hmetad.bayes.even_ratings import even_ratings_notices
 from hmetad.bayes.importance import has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
+from hmetad.bayes.kept_cells import has_cells, keeps_cells, not_kept_notice
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.program_writer import write_program
@@ -67,6 +70,7 @@ def fit(
     priors: Mapping[str, Prior] | None = None,
     store: str | Path | None = None,
     method: str = "auto",
+    keep_cells: bool | None = None,
     **sample_kwargs: Any,
 ) -> xr.DataTree:
     """Sample the posterior of a model card.
@@ -96,6 +100,11 @@ def fit(
         needs cells that share nothing: a card without a formula and hyperpriors, with one M a cell
         and at most 12 ratings. ``"auto"`` takes it where it can and neither `store`, target_accept
         nor another sampler is asked for; cells whose weights are bad are then sampled by chains.
+    keep_cells : bool, optional
+        Whether the posterior has the quantities of every cell (M, d′, criteria, …). Where every
+        parameter has a formula they follow from its coefficients and effects, and `predict`
+        computes them for the cells that you name. By default they are left out where they take more
+        than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
     **sample_kwargs
         draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores,
         random_seed, target_accept (.8), progressbar, quiet. With any other option of
@@ -108,9 +117,9 @@ def fit(
     -------
     DataTree
         Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
-        log_m, meta_c and criteria, with the cells' coordinates. attrs: spec, versions, seed,
-        method, sampler, density and notices, read with `notices`. By importance sampling,
-        sample_stats has for each cell ``pareto_k``, ``effective_draws`` and ``by_chains``.
+        log_m, meta_c and criteria (see `keep_cells`), with the cells' coordinates. attrs: spec,
+        versions, seed, method, sampler, density and notices, read with `notices`. By importance
+        sampling, sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell.
 
     Raises
     ------
@@ -145,7 +154,7 @@ def fit(
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     problem = build_problem(counts, spec)
-    refuse_draws(counts, spec.record, options)
+    kept = refuse_size(problem, options, keep_cells, is_stored=store is not None)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
     is_compiled = can_sample(problem, options)
@@ -158,13 +167,34 @@ def fit(
         sampled = nutpie_model(problem, program, with_deviations=True)
         tree = sample_to_folder(sampled, counts, store, attrs, options)
     elif is_compiled:
-        tree = sample_compiled(problem, options)
+        tree = sample_compiled(problem, options, keep_cells=kept)
     else:
         # PyMC takes seconds to import.
         sampling = import_module("hmetad.bayes.pymc_sampling")
         tree = sampling.sample_pymc(problem, options, counts, store, attrs)
+    if not kept:
+        cells = following_names(problem.spec)
+        posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
+        tree = tree.assign(posterior=xr.DataTree(posterior))
     refuse_truncated(tree, spec.record.results, options["draws"])
     return finish_fit(tree, counts, attrs)
+
+
+def refuse_size(
+    problem: Problem, options: Mapping[str, Any], keep_cells: bool | None, *, is_stored: bool
+) -> bool:
+    """Whether the fit keeps the quantities of its cells; an error where they do not fit."""
+    counts, spec = problem.counts, problem.spec
+    if is_stored and keep_cells is False:
+        step = "A store keeps what is sampled; give load_fit more bytes for the rest."
+        raise InputError("keep_cells", "False, with a store", "True", step)
+    numbers = [options[name] for name in ("draws", "chains")]
+    are_whole = all(isinstance(number, Integral) for number in numbers)
+    asked = True if is_stored or not (are_whole or keep_cells is False) else keep_cells
+    kept = keeps_cells(asked, counts, spec, *numbers)
+    if kept:
+        refuse_draws(counts, spec.record, options)
+    return kept
 
 
 def chosen_method(
@@ -194,6 +224,7 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     found = [
         *notices(counts),
         *sign_notices(counts, tree),
+        *([] if has_cells(tree) else [not_kept_notice(tree)]),
         *identification_notices(counts, spec, designs),
         *many_ratings_notice(counts),
         *even_ratings_notices(counts, designs),
@@ -235,8 +266,8 @@ def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.
 def refuse_truncated(tree: xr.DataTree, results: Mapping[str, Quantity], draws: int) -> None:
     """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
     sampled = tree["posterior"].to_dataset()
-    always = [name for name, one in results.items() if one.always_finite]
-    is_whole = bool(sampled[always].notnull().all().to_array().all())
+    always = [name for name, one in results.items() if one.always_finite and name in sampled]
+    is_whole = bool(sampled[always or [*sampled]].notnull().all().to_array().all())
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
@@ -246,7 +277,7 @@ def label_cells(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
     per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
     groups = {
         name: group.to_dataset().assign_coords(per_cell)
-        if "cell" in group.dims
+        if "cell" in group.dims or name == "posterior"
         else group.to_dataset()
         for name, group in tree.children.items()
     }

@@ -15,6 +15,7 @@ from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.convergence import sampled_variables
+from hmetad.bayes.kept_cells import whole_posterior
 from hmetad.bayes.left_out_groups import group_log_likelihood
 from hmetad.likelihood.records import Likelihood
 from hmetad.notice import notice_attrs, notices
@@ -129,7 +130,7 @@ def trial_log_likelihood(fit: xr.DataTree) -> xr.DataArray:
     """
     likelihood = spec_of(fit).record
     return outcome_draws(
-        fit["posterior"].to_dataset(), fit["observed_data"].to_dataset()["counts"], likelihood
+        whole_posterior(fit), fit["observed_data"].to_dataset()["counts"], likelihood
     )
 
 

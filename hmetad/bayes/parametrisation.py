@@ -115,7 +115,8 @@ def parametrise(design: Design, extra: Sequence[int] = ()) -> Parametrisation:
 
 def outer_block(place: int, outer: Block, block: Block) -> OuterBlock:
     """An outer block at its place among the others, for a block."""
-    met = [np.unique(outer.index[block.index == group]) for group in range(len(block.groups))]
+    pairs = np.unique(np.stack([block.index, outer.index], axis=1), axis=0)
+    met = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(block.groups))))
     width = max(map(len, met))
     padded = np.stack([np.pad(own, (0, width - len(own)), constant_values=-1) for own in met])
     parents = np.where(padded < 0, padded[:, :1], padded)
@@ -152,10 +153,12 @@ def absorbed_columns(columns: Floats, block: Block) -> Floats:
 
 def fitted_by_group(column: Floats, block: Block) -> Floats:
     """Least-squares fit of a column by effects within each group, (groups, effects)."""
-    ratios, effects = np.zeros((len(block.groups), block.columns.shape[1])), block.columns
-    for group in range(len(ratios)):
-        own = block.index == group
-        ratios[group] = np.linalg.lstsq(effects[own], column[own])[0]
+    effects, groups = block.columns, len(block.groups)
+    shape = (groups, effects.shape[1])
+    products, pull = np.zeros((*shape, shape[1])), np.zeros(shape)
+    np.add.at(products, block.index, effects[:, :, None] * effects[:, None])
+    np.add.at(pull, block.index, effects * column[:, None])
+    ratios = (np.linalg.pinv(products, rcond=TINY, hermitian=True) @ pull[..., None])[..., 0]
     return np.where(abs(ratios) > TINY, ratios, 0.0)
 
 

@@ -4,6 +4,7 @@ Fit (DataTree) and cells → Dataset (chain, draw, cell).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
+from hmetad.bayes.kept_cells import has_cells, whole_posterior
 from hmetad.bayes.reliance import notices_of_predictions
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs
-from hmetad.specs.design import cell_table, parse_design
+from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 
@@ -45,7 +47,9 @@ def predict(
         of the predictors that occurs in the fit ("population" where there are none), or all
         cells of the fit with `group_terms` and in models without formulas.
     group_terms : bool, optional
-        Whether to add the effects of each cell's groups.
+        Whether to add the effects of each cell's groups. Effects of factors whose columns new cells
+        lack are left out: with observers crossed with items, ``{"subject": ["a", "b"]}`` are these
+        two at an average item.
 
     Returns
     -------
@@ -73,14 +77,16 @@ def predict(
     posterior, spec = fit["posterior"].to_dataset(), spec_of(fit)
     own = cell_table(posterior)
     if cells is None and (group_terms or not spec.formula):
-        return posterior[list(spec.record.results)]
-    if not spec.formula or (group_terms and is_labels(cells)):
+        return whole_posterior(fit)[list(spec.record.results)]
+    if not spec.formula or (group_terms and is_labels(cells) and has_cells(fit)):
         results = posterior[list(spec.record.results)]
         return results.sel(cell=known_labels(cells, posterior))
     table, labels = wanted_cells(cells, posterior, spec, own)
     values = {}
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
+        if group_terms:
+            design = with_named_groups(design, table)
         values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
     left_out = {p.variable for p in spec.record.parameters if not p.in_posterior}
     names = dict.fromkeys([*values, *spec.record.results])
@@ -95,6 +101,13 @@ def predict(
         for name, x in result.items()
     }
     return result.assign(named).assign_attrs(said)
+
+
+def with_named_groups(design: Design, table: pd.DataFrame) -> Design:
+    """Design without the blocks of factors whose columns a table lacks."""
+    there = set(map(str, table.columns))
+    blocks = tuple(block for block in design.blocks if set(block.factor.split(":")) <= there)
+    return replace(design, blocks=blocks)
 
 
 def cell_coords(table: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:

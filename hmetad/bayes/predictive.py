@@ -4,14 +4,18 @@ Fit (DataTree) → Dataset (cell, stimulus, response, rating).
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
+from hmetad.bayes.kept_cells import whole_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
+from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts
 from hmetad.measures.type2 import type2_roc
 from hmetad.notice import Notice, notice_where, notices, with_notices
@@ -20,7 +24,10 @@ from hmetad.specs.spec import spec_of
 __all__ = ["mean_counts", "predicted_counts"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
+# Outcomes whose probabilities are computed together.
+MOST_AT_ONCE = 2**26
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
@@ -30,7 +37,12 @@ BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 @check_inputs(fit=with_posterior, seed=seed_or_none)
 def predicted_counts(
-    fit: xr.DataTree, *, ci_prob: float = 0.95, draws: int = 500, seed: int = 0
+    fit: xr.DataTree,
+    *,
+    by: Sequence[str] = (),
+    ci_prob: float = 0.95,
+    draws: int = 500,
+    seed: int = 0,
 ) -> xr.Dataset:
     r"""Observed counts and type-2 ROC beside those of replicated data.
 
@@ -38,6 +50,9 @@ def predicted_counts(
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
+    by : sequence of str, optional
+        Columns of the cells: those that agree in them are put together, as all items of an
+        observer. By default every cell stands for itself.
     ci_prob : float, optional
         Probability of the predictive intervals.
     draws : int, optional
@@ -77,9 +92,10 @@ def predicted_counts(
     """
     number = whole_number("draws", draws, 2)
     open_probability("ci_prob", ci_prob)
-    observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
-    refuse_same_names(observed.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
-    replicated = replicate(fit, observed, number, np.random.default_rng(seed))
+    cells = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
+    refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
+    observed, index = counts_together(cells, by) if len(by) else (cells, None)
+    replicated = replicate(fit, cells, index, number, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
     summary = {"mean": replicated.mean(axis=0), "lower": lower, "upper": upper}
@@ -107,30 +123,52 @@ def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
         Dims (cell, stimulus, response, rating).
     """
     observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
-    log_p = thinned_outcomes(fit, observed, draws)
+    log_p = outcomes_at(fit, observed, thinned_draws(fit, draws))
     share = log_p.copy(data=np.exp(log_p.to_numpy())).mean("draw")
     return (share * observed.sum(["response", "rating"])).transpose(*OUTCOME)
 
 
 def replicate(
-    fit: xr.DataTree, observed: xr.DataArray, number: int, rng: np.random.Generator
+    fit: xr.DataTree,
+    cells: xr.DataArray,
+    index: Integers | None,
+    number: int,
+    rng: np.random.Generator,
 ) -> Floats:
-    """Replicated tables, (draw, cell, stimulus, response, rating)."""
-    log_p = thinned_outcomes(fit, observed, number)
-    totals = observed.sum(["response", "rating"]).to_numpy()
-    return drawn_counts(rng, totals, log_p.to_numpy()).astype(float)
+    """Replicated tables, (draw, cell, stimulus, response, rating); summed by an index of cells."""
+    totals, tables = cells.sum(["response", "rating"]).to_numpy(), []
+    chosen = thinned_draws(fit, number)
+    # Probabilities of all cells at some draws fit into memory, at all draws they may not.
+    pieces = max(1, len(chosen) * cells.size // MOST_AT_ONCE)
+    for some in np.array_split(chosen, min(pieces, len(chosen))):
+        drawn = drawn_counts(rng, totals, outcomes_at(fit, cells, some).to_numpy()).astype(float)
+        tables.append(drawn if index is None else summed_cells(drawn, index))
+    return np.concatenate(tables)
 
 
-def thinned_outcomes(fit: xr.DataTree, observed: xr.DataArray, number: int) -> xr.DataArray:
-    """log P of every outcome at some of the draws, dims (draw, *OUTCOME)."""
+def summed_cells(tables: Floats, index: Integers) -> Floats:
+    """Tables (draw, cell, ...) summed over the cells with the same index."""
+    total = np.zeros((index.max() + 1, len(tables), *tables.shape[2:]))
+    np.add.at(total, index, np.moveaxis(tables, 1, 0))
+    return np.moveaxis(total, 0, 1)
+
+
+def thinned_draws(fit: xr.DataTree, number: int) -> Integers:
+    """Places of so many draws, evenly spaced over all chains."""
+    posterior = fit["posterior"]
+    there = posterior.sizes["chain"] * posterior.sizes["draw"]
+    return np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
+
+
+def outcomes_at(fit: xr.DataTree, observed: xr.DataArray, chosen: Integers) -> xr.DataArray:
+    """log P of every outcome at draws by their places, dims (draw, *OUTCOME)."""
     posterior = fit["posterior"].to_dataset()
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    there = shape[0] * shape[1]
-    chosen = np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
-    thin = picked.rename(sample="draw").expand_dims("chain")
+    thin = picked.rename(sample="draw").expand_dims("chain").transpose("chain", "draw", ...)
     likelihood = spec_of(fit).record
+    thin = whole_posterior(fit.assign(posterior=xr.DataTree(thin)))
     return outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
 
 

@@ -83,7 +83,7 @@ def dprime_notices(counts: xr.DataArray, fit: xr.DataTree, step: str) -> list[No
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
     unclear = alone["dprime"] < CLEAR_Z * alone["dprime_se"]
-    unclear = (unclear | may_be_negative(fit["posterior"].to_dataset()["dprime"])) & ~negative
+    unclear = (unclear | may_be_negative(fit, "dprime")) & ~negative
     return [
         *notice_where(negative, "dprime-sign.fitted", step=step),
         *notice_where(unclear, "dprime-sign.near", step=step),
@@ -92,10 +92,13 @@ def dprime_notices(counts: xr.DataArray, fit: xr.DataTree, step: str) -> list[No
 
 def meta_d_notice(fit: xr.DataTree, step: str) -> list[Notice]:
     """Notice of cells whose draws of meta-d′ are negative too often to be ignored."""
-    may_be = may_be_negative(fit["posterior"].to_dataset()["meta_d"])
+    may_be = may_be_negative(fit, "meta_d")
     return notice_where(may_be, "meta-d-sign.possible", step=step)
 
 
-def may_be_negative(draws: xr.DataArray) -> xr.DataArray:
-    """Whether more than one draw in a hundred is at or below zero, per cell."""
-    return (draws <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+def may_be_negative(fit: xr.DataTree, name: str) -> xr.DataArray:
+    """Whether more than one draw in a hundred is at or below zero, per cell; not if not kept."""
+    posterior = fit["posterior"].to_dataset()
+    if name not in posterior:
+        return xr.zeros_like(posterior["cell"], dtype=bool)
+    return (posterior[name] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE

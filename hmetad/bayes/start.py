@@ -16,20 +16,18 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.dims import is_single, offset_name
+from hmetad.bayes.linearised import BETWEEN, are_sparse, linearised_estimates
+from hmetad.bayes.mixed import fit_mixed
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation, parametrise
 from hmetad.mle.scoring import penalised_modes
-from hmetad.specs.design import Block, Design
+from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["Start", "starting_point"]
 
 type Floats = NDArray[np.float64]
 
-EM_ROUNDS = 30
-SMALLEST_SIGMA = 0.05
 SMALLEST_GAP = 0.05
-# Information of an effect, times its variance, below which it is none but for rounding.
-SMALLEST_RATIO = 1e-6
 # Mean and SD of the criteria of all cells, where they are estimated.
 CRITERIA_MOMENTS = (np.array(1.0), np.array(0.5))
 
@@ -73,12 +71,15 @@ def starting_point(
     Start
     """
     modes = penalised_modes(counts.values.astype(float), spec.record, given)
+    seen, between = modes.without_penalty, None
+    if are_sparse(counts, spec):
+        seen, between = linearised_estimates(counts, spec, designs, given), BETWEEN
     values: dict[str, Floats] = {}
     parametrisations: dict[str, Parametrisation] = {}
     for parameter in spec.record.parameters:
         name, estimates = parameter.variable, modes.values[parameter.variable]
         if parameter.name in designs:
-            mixed = mixed_start(designs[parameter.name], *modes.without_penalty[name])
+            mixed = mixed_start(designs[parameter.name], *seen[name], between)
             values |= mixed.values
             parametrisations |= mixed.parametrisations
         elif parameter.truncated_at:
@@ -89,11 +90,13 @@ def starting_point(
     return Start({spec.named(n): v for n, v in values.items()}, parametrisations)
 
 
-def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
+def mixed_start(
+    design: Design, estimates: Floats, variances: Floats, between: float | None
+) -> Start:
     """Coefficients and standard deviations, and the effects that the data suggest.
 
     Estimates and variances have shape (cells, *extra); every element of the extra dims is fitted
-    by itself.
+    by itself, from a variance between groups if one is given.
     """
     parameter, extra = design.parameter, estimates.shape[1:]
     y = estimates.reshape(len(estimates), -1)
@@ -102,7 +105,7 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
     if not size:
         # With two ratings there is no gap between criteria; shapes are those of one element less.
         y, v = np.zeros((len(y), 1)), np.ones((len(y), 1))
-    fits = [fit_mixed(plain, y[:, j], v[:, j]) for j in range(y.shape[1])]
+    fits = [fit_mixed(plain, y[:, j], v[:, j], between=between) for j in range(y.shape[1])]
     common = unflatten(np.stack([fit.common for fit in fits], axis=-1)[..., :size], extra)
     values: dict[str, Floats] = {}
     parts = []
@@ -122,86 +125,6 @@ def mixed_start(design: Design, estimates: Floats, variances: Floats) -> Start:
         values[f"{parameter}_{term.name}"] = common[pick]
         start = stop
     return Start(values, {parameter: Parametrisation(design, tuple(parts))})
-
-
-@dataclass(frozen=True)
-class BlockFit:
-    """Effects of a block as the data suggest them.
-
-    Parameters
-    ----------
-    effects : array, shape (groups, effects)
-        Drawn towards 0.
-    sigmas : array, shape (effects,)
-        Standard deviations between groups.
-    estimates, information : array, shape (groups, effects)
-        The groups' own coefficients by their data alone, and the reciprocals of their variances.
-    """
-
-    effects: Floats
-    sigmas: Floats
-    estimates: Floats
-    information: Floats
-
-
-@dataclass(frozen=True)
-class MixedFit:
-    """Common coefficients (coefficients,), and the blocks' effects."""
-
-    common: Floats
-    blocks: list[BlockFit]
-
-
-def fit_mixed(parametrisation: Parametrisation, y: Floats, v: Floats) -> MixedFit:
-    """Linear mixed model of one number per cell, by some rounds of EM and backfitting."""
-    columns, parts = parametrisation.design.columns, parametrisation.blocks
-    between = max(float(np.var(y) - np.mean(v)), SMALLEST_SIGMA**2)
-    weights = 1 / (v + between)
-    common = np.linalg.lstsq(columns * np.sqrt(weights)[:, None], y * np.sqrt(weights))[0]
-    blocks = [part.block.columns for part in parts]
-    sigmas = [np.full(z.shape[1], np.sqrt(between)) for z in blocks]
-    effects = [
-        np.zeros((len(p.block.groups), z.shape[1])) for p, z in zip(parts, blocks, strict=True)
-    ]
-    shares = [np.zeros(len(y)) for _ in parts]
-    for _ in range(EM_ROUNDS):
-        for i, part in enumerate(parts):
-            rest = y - columns @ common - sum(shares) + shares[i]
-            effects[i], variance = posterior_of_effects(part.block, rest, v, sigmas[i])
-            second = (effects[i] ** 2 + variance).mean(axis=0)
-            sigmas[i] = np.sqrt(np.maximum(second, SMALLEST_SIGMA**2))
-            shares[i] = (blocks[i] * effects[i][part.block.index]).sum(axis=1)
-    fits = []
-    for i, part in enumerate(parts):
-        # Effects of outer blocks are in the mean; those of all others are unknown.
-        known = {i, *(outer.place for outer in part.outer)}
-        spread = [blocks[k] ** 2 @ sigmas[k] ** 2 for k in range(len(parts)) if k not in known]
-        rest = y - columns @ common - sum(shares) + shares[i]
-        own, variance = posterior_of_effects(part.block, rest, v + sum(spread), sigmas[i])
-        ratio = sigmas[i] ** 2 / variance - 1
-        ratio = np.where(ratio < SMALLEST_RATIO, 0.0, ratio)
-        alone = np.divide(own * (1 + ratio), ratio, where=ratio > 0, out=np.zeros(own.shape))
-        alone += part.mean_weights @ common
-        for outer in part.outer:
-            theirs = effects[outer.place][outer.parents]
-            alone += (outer.weights * theirs[:, None]).sum(axis=(2, 3))
-        fits.append(BlockFit(effects[i], sigmas[i], alone, ratio / sigmas[i] ** 2))
-    return MixedFit(common, fits)
-
-
-def posterior_of_effects(
-    block: Block, rest: Floats, v: Floats, sigmas: Floats
-) -> tuple[Floats, Floats]:
-    """Means and variances of the effects at these standard deviations, (groups, effects)."""
-    columns = block.columns
-    groups, effects = len(block.groups), columns.shape[1]
-    information = np.zeros((groups, effects, effects))
-    np.add.at(information, block.index, columns[:, :, None] * columns[:, None] / v[:, None, None])
-    pull = np.zeros((groups, effects))
-    np.add.at(pull, block.index, columns * (rest / v)[:, None])
-    covariance = np.linalg.inv(information + np.diag(sigmas**-2.0))
-    mean = (covariance @ pull[..., None])[..., 0]
-    return mean, np.diagonal(covariance, axis1=1, axis2=2)
 
 
 def block_values(parameter: str, part: BlockParametrisation, sigmas: Floats) -> dict[str, Floats]:

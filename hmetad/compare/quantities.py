@@ -119,7 +119,8 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
     if isinstance(draws, xr.Dataset):
         sampled = [str(k) for k, v in draws.items() if "draw" in v.dims]
         if var is None or var not in sampled:
-            step = nearest(str(var), sampled)
+            left_out = [one for one in notices(draws) if one.code == "cells-not-kept"]
+            step = left_out[0].next_step if left_out else nearest(str(var), sampled)
             raise InputError("var", repr(var), "a quantity with dim draw", step)
         # What concerns a variable is written on it, where a fit or a prediction wrote it.
         draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))

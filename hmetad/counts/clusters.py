@@ -5,6 +5,7 @@ columns, with every unit counted as often as it was drawn.
 Source: Davison & Hinkley (1997), section 3.8.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_where, notices, with_notices
 from hmetad.notice_registry import limit
 
-__all__ = ["Clusters", "Part", "clusters_of", "weighted_tables"]
+__all__ = ["Clusters", "Part", "clusters_of", "counts_together", "weighted_tables"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,47 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
     chosen = [part == i for i in range(part.max() + 1)]
     parts = [part_from(values[rows], unit[rows], index[rows]) for rows in chosen]
     return Clusters(pooled_table(table, index, others), tuple(parts))
+
+
+def counts_together(
+    counts: xr.DataArray, by: Sequence[str]
+) -> tuple[xr.DataArray, NDArray[np.int64]]:
+    """Counts of cells that agree in some columns, summed; and which sum each cell is in.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count or type-2 table; dim cell comes first.
+    by : sequence of str
+        Coordinates of the cells, one at least.
+
+    Returns
+    -------
+    DataArray
+        Cells are the combinations of these columns, in the order of their first appearance.
+    array of int, shape (cells,)
+
+    Raises
+    ------
+    InputError
+        If the cells have no such coordinate.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> table = from_nr([[1, 2], [3, 4]], [[1, 0], [0, 1]], model="A", item=[1, 2])
+    >>> together, index = counts_together(table, ["model"])
+    >>> together.sel(cell="A").sum().item(), index.tolist()
+    (12, [0, 0])
+    """
+    own = [str(name) for name in counts["cell"].coords if name != "cell"]
+    for name in by:
+        if name not in own:
+            allowed = ", ".join(own) or "cells with coordinates"
+            raise InputError("by", repr(name), allowed, nearest(str(name), own))
+    columns = pd.DataFrame({name: counts[name].to_numpy() for name in by})
+    index = columns.groupby(list(by), sort=False).ngroup().to_numpy().astype(np.int64)
+    return pooled_table(counts, index, columns), index
 
 
 def parts_of(unit: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:

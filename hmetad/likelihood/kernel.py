@@ -29,6 +29,7 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Counts = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
 
 BLOCK = 16
@@ -80,7 +81,8 @@ def log_likelihood_and_gradient(
 
 # Of each cell and stimulus there are 2K + 1 edges: K of response S1 from κ outward, K of S2, and
 # the type-1 criterion. To them belong 2K + 4 areas: of each response its K ratings and the whole
-# side beyond κ, then responses S1 and S2 of the type-1 decision.
+# side beyond κ, then responses S1 and S2 of the type-1 decision. What has no counts is left out:
+# a stimulus, or a response to it. Of a cell with a single trial K + 1 edges are left.
 
 
 @compiled
@@ -110,20 +112,22 @@ def evaluate_cells(
     y, density, signed, below = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     area, weight, log_area = np.empty(size), np.empty(size), np.empty(size)
     room, more_room = np.empty(size), np.empty(size)
-    is_far = np.empty(BLOCK, np.bool_)
+    is_far, totals = np.empty(BLOCK, np.bool_), np.empty((BLOCK, 2, 2))
+    edge_starts, area_starts = np.empty(BLOCK, np.int64), np.empty(BLOCK + 1, np.int64)
     for first in range(0, cells, BLOCK):
         last = min(first + BLOCK, cells)
-        edges = fill_edges(first, last, d, c, m, kappa, gaps, s, y, is_far)
+        fill_totals(first, last, counts, totals)
+        edges = fill_edges(first, last, totals, d, c, m, kappa, gaps, s, y, is_far, edge_starts)
         fill_tails(edges, y, density, signed, below, room)
-        areas = fill_areas(first, last, counts, signed, below, area, weight)
+        areas = fill_areas(first, last, counts, totals, signed, below, area, weight, area_starts)
         fill_logarithms(areas, area, log_area, room, more_room)
-        add_values(first, last, areas, weight, log_area, is_far, value)
+        add_values(first, last, area_starts, weight, log_area, is_far, value)
         if is_sloped:
             for j in range(areas):
                 weight[j] /= area[j]
             add_gradients(
-                first, last, d, c, m, kappa, gaps, s, density, weight, is_far,
-                by_d, by_c, by_m, by_kappa, by_gaps, by_s,
+                first, last, totals, edge_starts, area_starts, d, c, m, kappa, gaps, s, density,
+                weight, is_far, by_d, by_c, by_m, by_kappa, by_gaps, by_s,
             )  # fmt: skip
         for i in range(first, last):
             if is_far[i - first]:
@@ -147,9 +151,22 @@ def evaluate_in_model(
 
 
 @compiled
+def fill_totals(first: int, last: int, counts: Counts, totals: Floats) -> None:
+    """Trials of each cell of a block by stimulus and response."""
+    for i in range(first, last):
+        for stimulus in range(2):
+            for response in range(2):
+                total = 0.0
+                for k in range(counts.shape[3]):
+                    total += counts[i, stimulus, response, k]
+                totals[i - first, stimulus, response] = total
+
+
+@compiled
 def fill_edges(
     first: int,
     last: int,
+    totals: Floats,
     d: Floats,
     c: Floats,
     m: Floats,
@@ -158,15 +175,25 @@ def fill_edges(
     s: Floats,
     y: Floats,
     is_far: Flags,
+    edge_starts: Integers,
 ) -> int:
-    """Standardised edges of a block, outward; their number. Flags cells for the exact way."""
+    """Standardised edges of a block, outward; their number. Flags cells for the exact way.
+
+    `edge_starts` says where those of each cell begin.
+    """
     j = 0
     for i in range(first, last):
+        edge_starts[i - first] = j
         is_near = True
         for stimulus in range(2):
             sign = 2.0 * stimulus - 1.0
             scale = s[i] if stimulus == 1 else 1.0
+            trials = totals[i - first, stimulus]
+            if trials[0] + trials[1] == 0:
+                continue
             for response in range(2):
+                if trials[response] == 0:
+                    continue
                 side = 2.0 * response - 1.0
                 y[j] = scale * side * (kappa[i, response] - sign * m[i, response] / 2)
                 is_near &= abs(y[j]) <= FAR
@@ -188,36 +215,46 @@ def fill_areas(
     first: int,
     last: int,
     counts: Counts,
+    totals: Floats,
     signed: Floats,
     below: Floats,
     area: Floats,
     weight: Floats,
+    area_starts: Integers,
 ) -> int:
-    """Areas of a block and what their logarithms are multiplied by in ℓ; their number."""
+    """Areas of a block and what their logarithms are multiplied by in ℓ; their number.
+
+    `area_starts` says where those of each cell begin, and where the last one's end.
+    """
     outermost = counts.shape[3] - 1
     j = a = 0
     for i in range(first, last):
+        area_starts[i - first] = a
         for stimulus in range(2):
+            trials = totals[i - first, stimulus]
+            if trials[0] + trials[1] == 0:
+                continue
             for response in range(2):
-                total = 0.0
+                if trials[response] == 0:
+                    continue
                 area[a + outermost + 1] = signed[j] + below[j]
                 for k in range(outermost):
                     area[a] = (signed[j] - signed[j + 1]) + (below[j] - below[j + 1])
                     weight[a] = counts[i, stimulus, response, k]
-                    total += weight[a]
                     a += 1
                     j += 1
                 area[a] = signed[j] + below[j]
                 weight[a] = counts[i, stimulus, response, outermost]
-                weight[a + 1] = -(total + weight[a])
+                weight[a + 1] = -trials[response]
                 a += 2
                 j += 1
             area[a] = signed[j] + below[j]
             area[a + 1] = (1 - below[j]) - signed[j]
-            weight[a] = -weight[a - outermost - 3]
-            weight[a + 1] = -weight[a - 1]
+            weight[a] = trials[0]
+            weight[a + 1] = trials[1]
             a += 2
             j += 1
+    area_starts[last - first] = a
     return a
 
 
@@ -225,18 +262,16 @@ def fill_areas(
 def add_values(
     first: int,
     last: int,
-    areas: int,
+    area_starts: Integers,
     weight: Floats,
     log_area: Floats,
     is_far: Flags,
     value: Floats,
 ) -> None:
     """ℓ of each cell of a block: its areas' logarithms, weighted."""
-    per_cell = areas // (last - first)
     for i in range(first, last):
         if not is_far[i - first]:
-            start = (i - first) * per_cell
-            for a in range(start, start + per_cell):
+            for a in range(area_starts[i - first], area_starts[i - first + 1]):
                 value[i] += weight[a] * log_area[a]
 
 
@@ -244,6 +279,9 @@ def add_values(
 def add_gradients(
     first: int,
     last: int,
+    totals: Floats,
+    edge_starts: Integers,
+    area_starts: Integers,
     d: Floats,
     c: Floats,
     m: Floats,
@@ -265,16 +303,19 @@ def add_gradients(
     Moving an edge outward takes φ(edge) from the area outside and gives it to the one inside.
     """
     inner = gaps.shape[2]
-    per_edge, per_area = 2 * inner + 3, 2 * inner + 6
     for i in range(first, last):
         if is_far[i - first]:
             continue
+        j, a = edge_starts[i - first], area_starts[i - first]
         for stimulus in range(2):
             sign = 2.0 * stimulus - 1.0
             scale = s[i] if stimulus == 1 else 1.0
-            j = (2 * (i - first) + stimulus) * per_edge
-            a = (2 * (i - first) + stimulus) * per_area
+            trials = totals[i - first, stimulus]
+            if trials[0] + trials[1] == 0:
+                continue
             for response in range(2):
+                if trials[response] == 0:
+                    continue
                 side = 2.0 * response - 1.0
                 # A gap moves its own upper edge, and all that lie beyond it.
                 shift = by_scale = 0.0
@@ -295,3 +336,5 @@ def add_gradients(
             by_c[i] -= by_z * scale
             if stimulus == 1:
                 by_s[i] += by_z * (d[i] / 2 - c[i])
+            j += 1
+            a += 2

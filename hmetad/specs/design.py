@@ -323,7 +323,8 @@ def refuse_unseen_correlation(block: Block, argument: str) -> None:
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Name of the group that each cell belongs to."""
-    return [":".join(map(str, row)) for row in cells[list(columns)].itertuples(index=False)]
+    texts = [[str(value) for value in cells[name].tolist()] for name in columns]
+    return [":".join(row) for row in zip(*texts, strict=True)]
 
 
 def unique_in_order(labels: Sequence[str]) -> list[str]:

@@ -32,7 +32,8 @@ def identification_notices(
     Returns
     -------
     list of Notice
-        ``"not-identified"``, an error, for each such parameter.
+        ``"not-identified"``, for each such parameter, and for each factor whose effects on d′ and c
+        cannot be told apart.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
     needed = max(p.levels_needed for p in spec.record.parameters)
@@ -55,7 +56,26 @@ def identification_notices(
                     needed=parameter.levels_needed,
                 )
             )
-    return said
+    factors = one_stimulus_factors(counts, designs)
+    return said + [notice_of("not-identified.stimulus", factor=factor) for factor in factors]
+
+
+def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[str]:
+    """Factors with effects on d′ and on c whose groups were each shown one stimulus alone.
+
+    The likelihood has d′/2 - c of stimulus S2 and d′/2 + c of S1, and nothing else of the two.
+    """
+    if not {"dprime", "c"} <= set(designs):
+        return []
+    shown = counts.sum(["response", "rating"]).transpose("cell", "stimulus").values
+    both = {block.factor for block in designs["c"].blocks}
+    found = []
+    for block in designs["dprime"].blocks:
+        by_group = np.zeros((len(block.groups), shown.shape[1]))
+        np.add.at(by_group, block.index, shown)
+        if block.factor in both and not (by_group > 0).all(axis=1).any():
+            found.append(block.factor)
+    return found
 
 
 def most_levels(cells: int, spec: ModelSpec, designs: Mapping[str, Design]) -> int:

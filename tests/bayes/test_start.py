@@ -7,14 +7,16 @@ from pymc.initial_point import make_initial_point_fns_per_chain
 
 from hmetad.bayes.compiled_sampling import initial_points
 from hmetad.bayes.density import log_density
+from hmetad.bayes.mixed import fit_mixed
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program_writer import write_program
-from hmetad.bayes.start import fit_mixed
+from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
 from hmetad.specs.loading import load_model
+from hmetad.specs.spec import with_changes
 
 
 @pytest.mark.integration
@@ -123,3 +125,25 @@ def test_people_whose_ratings_say_nothing_do_not_carry_the_population_away():
         value, gradient = density(begin(seed))
         assert value > -1e6
         assert np.isfinite(gradient).all()
+
+
+def test_cells_of_one_trial_start_at_the_estimates_of_their_groups():
+    """30 observers crossed with 40 items, one trial each: their own d′ within its error."""
+    rng = np.random.default_rng(2)
+    d = 1.5 + 0.4 * np.repeat(rng.standard_normal(30), 40)
+    coords = {
+        "subject": np.repeat([f"{i:02d}" for i in range(30)], 40),
+        "item": np.tile([f"{i:02d}" for i in range(40)], 30),
+    }
+    counts = simulate_counts(d, m_ratio=0.8, trials=2, coords=coords, seed=2)
+    spec = with_changes(load_model("crossed_items"), formula={"c": "1 + (1|subject)"})
+    start = build_problem(counts, spec).start
+    (block,) = [b for b in start.parametrisations["dprime"].blocks if b.block.factor == "subject"]
+    pooled = counts.groupby("subject").sum()
+    alone = sdt(pooled.rename(subject="cell"), correction="loglinear")
+    # Within the error of 80 trials, and with about the precision that a signal detection fit has.
+    error = alone["dprime_se"].values
+    assert np.abs(block.estimates[:, 0] - alone["dprime"].values).max() < 2 * error.max()
+    assert np.corrcoef(block.estimates[:, 0], alone["dprime"].values)[0, 1] > 0.9
+    ratio = block.information[:, 0] * error**2
+    assert 0.4 < np.median(ratio) < 2.5

@@ -145,3 +145,20 @@ def test_the_fast_and_the_exact_way_meet_where_one_takes_over(edge, gap):
         results.append(log_likelihood_and_gradient(np.ones((1, 2, 2, 3)), **p))
     for inside, outside in zip(*results, strict=True):
         np.testing.assert_allclose(inside, outside, rtol=1e-5, atol=1e-6)
+
+
+def test_cells_of_one_trial_have_its_log_probability_and_the_gradient_of_mpmath():
+    """Stimuli and responses without counts are left out of the work, and out of nothing else."""
+    _, p = random_cells(np.random.default_rng(3), 32, 4, 1)
+    counts = np.zeros((32, 16))
+    counts[np.arange(32), np.random.default_rng(4).integers(0, 16, 32)] = 1
+    counts = counts.reshape(32, 2, 2, 4)
+    found = log_likelihood_and_gradient(counts, **p)
+    log_p = theory.log_joint_probabilities(*(p[name] for name in NAMES))
+    np.testing.assert_allclose(found.value, log_p[counts > 0], rtol=1e-12)
+    for cell in (0, 17, 31):
+        own = {name: p[name][cell] for name in NAMES}
+        for name, index in (("d", ()), ("c", ()), ("m", (0,)), ("gaps", (1, 1)), ("s", ())):
+            expected = float(mp_gradient(counts[cell], own, name, index))
+            value = getattr(found, name)[(cell, *index)]
+            assert value == pytest.approx(expected, rel=1e-10, abs=1e-12)

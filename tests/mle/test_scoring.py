@@ -135,3 +135,12 @@ def test_estimates_without_penalty_stay_where_a_normal_can_say_something():
         moved = modes.without_penalty[p.name][0] - modes.values[p.name]
         # Three standard deviations of the prior; before, an estimate could be a hundred away.
         assert abs(moved).max() <= 3 * p.prior.parameters["sigma"] + 1e-9
+
+
+def test_cells_that_are_alike_have_the_modes_of_one():
+    likelihood = LIKELIHOODS["meta-d"]
+    kinds = np.array([A, A[::-1, ::-1], A * 2])
+    order = np.array([0, 1, 2, 1, 0, 0, 2, 1, 1])
+    many = penalised_modes(kinds[order], likelihood)
+    for name, values in penalised_modes(kinds, likelihood).values.items():
+        np.testing.assert_allclose(many.values[name], values[order], rtol=1e-9)

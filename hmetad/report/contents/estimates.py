@@ -9,7 +9,10 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
 from hmetad.bayes.convergence import check_variable, sampled_variables
+from hmetad.bayes.kept_cells import columns_of_levels, has_cells
+from hmetad.bayes.predict import predict
 from hmetad.errors import InputError
+from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_record", "estimate_table"]
@@ -37,10 +40,11 @@ def estimate_table(
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
         the same name and _lower and _upper; NaN where a draw is undefined. Where each response has
-        an M of its own there is a row for each. Of predictions the same of all variables that have
-        a number a cell. Of measures a column per number: ``auroc2``; where
-        a variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
-        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        an M of its own there is a row for each. Where a fit does not keep its cells, the rows are
+        levels of the factors with few groups, at an average of the others. Of predictions the same
+        of all variables that have a number a cell. Of measures a column per number: ``auroc2``;
+        where a variable has dims of its own, one for each place, such as
+        ``auroc2_by_response_S1``; of an interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
@@ -64,11 +68,22 @@ def estimate_table(
 
 
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
-    """Posterior means and intervals of a fit, one row per cell."""
-    sampled = fit["posterior"].to_dataset()
+    """Posterior means and intervals of a fit, one row per cell or level."""
+    sampled = shown_draws(fit)
     record = spec_of(fit).record
     wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
     return summary_table(sampled[[name for name in wanted if name in sampled]], ci_prob)
+
+
+def shown_draws(fit: xr.DataTree) -> xr.Dataset:
+    """Draws of the cells of a fit; where they are not kept, of the levels that stand for them."""
+    if has_cells(fit):
+        return fit["posterior"].to_dataset()
+    names = columns_of_levels(fit)
+    if not names:
+        return predict(fit)
+    levels = cell_table(fit["posterior"].to_dataset())[names].drop_duplicates()
+    return predict(fit, levels, group_terms=True)
 
 
 def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
@@ -143,7 +158,7 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     """
     likelihood = spec_of(fit).record
     sampled, stats = sampled_variables(fit), fit["sample_stats"].to_dataset()
-    plotted = fit["posterior"].to_dataset()[likelihood.plotted]
+    plotted = shown_draws(fit)[likelihood.plotted]
     worth = np.inf
     if "by_chains" in stats:
         chains = stats["by_chains"].values

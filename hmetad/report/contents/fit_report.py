@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
+from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
@@ -153,7 +154,7 @@ def fit_blocks(
 ) -> list[Block]:
     """Blocks of one fit, after the decisions."""
     spec = spec_of(fit)
-    predicted = predicted_counts(fit)
+    predicted = predicted_counts(fit, by=() if has_cells(fit) else columns_of_levels(fit))
     return [
         *population_blocks(fit, labels),
         *notice_block(with_notices(predicted, said)),

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.predictive import MANY_OUTSIDE
+from hmetad.counts.clusters import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
@@ -39,6 +41,11 @@ SAMPLING = {
     "importance": "each cell were made by importance sampling (seed {seed}) and checked by the "
     "Pareto k of their weights (Vehtari et al., 2024){again}",
 }
+INTERVALS = "Posterior means with 95 % equal-tailed intervals."
+AT_AVERAGE = (
+    " There are too many cells for a table: what is shown is at an average level of the factors "
+    "that are not named."
+)
 CHECKED = (
     "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
     "leave the bands, the evidence is not as the model has it, and {symbol} means less."
@@ -46,8 +53,11 @@ CHECKED = (
 
 
 def data_blocks(fit: xr.DataTree) -> list[Block]:
-    """Trials, accuracy and empty ratings of every cell."""
+    """Trials, accuracy and empty ratings of every cell, or level that stands for cells."""
     counts = fit["observed_data"].to_dataset()["counts"]
+    by = [] if has_cells(fit) else columns_of_levels(fit)
+    if by:
+        counts, _ = counts_together(counts, by)
     # Cells are named by their label alone: a grouping column may be called like a measure.
     measured = measure(counts.reset_coords(drop=True))
     empty = (counts.sum(["stimulus", "response"]) == 0).sum("rating")
@@ -83,7 +93,7 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
-        Prose("Estimates", ("Posterior means with 95 % equal-tailed intervals.",)),
+        Prose("Estimates", (INTERVALS if has_cells(fit) else INTERVALS + AT_AVERAGE,)),
         replace(
             table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
             is_folded=is_folded(fit),

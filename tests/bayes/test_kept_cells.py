@@ -1,0 +1,164 @@
+"""Fits that do not keep the quantities of their cells, and say so."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import hmetad
+from hmetad.bayes import kept_cells
+from hmetad.bayes.compiled_sampling import expected_seconds
+from hmetad.bayes.density import log_density
+from hmetad.bayes.duration import told_duration
+from hmetad.bayes.fit import fit
+from hmetad.bayes.kept_cells import columns_of_levels, keeps_cells
+from hmetad.bayes.predict import predict
+from hmetad.bayes.predictive import predicted_counts
+from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program import free_values
+from hmetad.bayes.program_writer import write_program
+from hmetad.compare.contrasts import contrast
+from hmetad.errors import InputError
+from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.contents.fit_report import fit_report
+from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.loading import load_model
+
+pytestmark = pytest.mark.integration
+
+SUBJECTS, ITEMS = 4, 7
+QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 200, "chains": 2}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    coords = {
+        "subject": np.repeat([f"s{i}" for i in range(SUBJECTS)], ITEMS),
+        "item": np.tile([f"i{i}" for i in range(ITEMS)], SUBJECTS),
+    }
+    d = 1.5 + 0.3 * rng.standard_normal(SUBJECTS * ITEMS)
+    return simulate_counts(d, m_ratio=0.8, trials=200, coords=coords, seed=1)
+
+
+@pytest.fixture(scope="module")
+def whole(counts):
+    return fit(counts, "crossed_items", keep_cells=True, **QUIET)
+
+
+@pytest.fixture(scope="module")
+def without(counts):
+    return fit(counts, "crossed_items", keep_cells=False, **QUIET)
+
+
+def test_what_is_left_out_follows_from_the_rest(whole, without):
+    kept, all_of_it = without["posterior"].to_dataset(), whole["posterior"].to_dataset()
+    assert not set(load_model("crossed_items").record.results) & {*kept}
+    for name, values in kept.items():
+        np.testing.assert_array_equal(values, all_of_it[name])
+    cells, expected = (predict(one, group_terms=True) for one in (without, whole))
+    for name, values in expected.items():
+        np.testing.assert_allclose(cells[name].values, values.values, rtol=1e-12)
+
+
+def test_single_cells_are_predicted_by_their_labels(whole, without):
+    one = predict(without, ["s1 | i2"], group_terms=True)["log_m"]
+    np.testing.assert_allclose(one, whole["posterior"]["log_m"].sel(cell=["s1 | i2"]), rtol=1e-12)
+
+
+def test_observers_without_an_item_are_at_an_average_item(whole):
+    posterior = whole["posterior"].to_dataset()
+    found = predict(whole, {"subject": ["s0", "s2"]}, group_terms=True)["log_m"]
+    effects = posterior["log_m_1|subject"].sel(subject__factor_dim=["s0", "s2"])
+    expected = posterior["log_m_Intercept"] + effects
+    np.testing.assert_allclose(found.values, expected.transpose("chain", "draw", ...).values)
+
+
+def test_it_is_saved_and_read_as_it_is(without, tmp_path):
+    again = hmetad.load_fit(hmetad.save_fit(without, tmp_path / "fit.nc"))
+    xr.testing.assert_equal(again["posterior"].to_dataset(), without["posterior"].to_dataset())
+
+
+def test_the_notice_says_what_to_do_and_is_no_trouble(whole, without):
+    (said,) = [one for one in hmetad.notices(without) if one.code == "cells-not-kept"]
+    assert said.severity == "info"
+    assert "28 cells" in said.message
+    assert "cells-not-kept" not in {one.code for one in hmetad.notices(whole)}
+
+
+def test_cross_validation_computes_what_it_needs(whole, without):
+    # The relative efficiency of the draws is estimated from other variables.
+    assert hmetad.loo(without).elpd == pytest.approx(hmetad.loo(whole).elpd, abs=0.5)
+
+
+def test_tables_and_reports_have_observers_in_the_place_of_cells(without):
+    assert columns_of_levels(without) == ["subject", "item"]
+    assert len(estimate_table(without)) == SUBJECTS * ITEMS
+    page = fit_report(without).html()
+    assert "average level" in page
+
+
+def test_levels_are_those_of_the_factor_with_few_groups(without, monkeypatch):
+    monkeypatch.setattr(kept_cells, "MOST_LEVELS", 5)
+    assert columns_of_levels(without) == ["subject"]
+    table = estimate_table(without)
+    assert table["cell"].tolist() == ["s0", "s1", "s2", "s3"]
+    subjects = predict(without, {"subject": table["cell"].tolist()}, group_terms=True)
+    means = subjects["log_m"].mean(["chain", "draw"]).values
+    np.testing.assert_allclose(table["log_m"], means)
+
+
+def test_cells_that_are_put_together_have_the_sum_of_their_counts(whole, counts):
+    alone = predicted_counts(whole, draws=100)
+    together = predicted_counts(whole, by=["subject"], draws=100)
+    own = counts.groupby("subject").sum()
+    np.testing.assert_array_equal(together["counts"].values, own.values)
+    summed = alone["mean"].values.reshape(SUBJECTS, ITEMS, 2, 2, -1).sum(axis=1)
+    np.testing.assert_allclose(together["mean"].values, summed, rtol=1e-12)
+
+
+def test_the_sum_is_the_same_in_pieces(whole, monkeypatch):
+    at_once = predicted_counts(whole, by=["subject"], draws=100)
+    monkeypatch.setattr("hmetad.bayes.predictive.MOST_AT_ONCE", 1000)
+    in_pieces = predicted_counts(whole, by=["subject"], draws=100)
+    xr.testing.assert_allclose(at_once["mean"], in_pieces["mean"])
+
+
+def test_a_column_that_cells_lack_is_refused(whole):
+    with pytest.raises(InputError, match="by: got 'subjet'"):
+        predicted_counts(whole, by=["subjet"])
+
+
+def test_a_contrast_of_cells_that_are_not_kept_says_how_to_get_them(without):
+    with pytest.raises(InputError, match="predict"):
+        contrast(without, var="log_m", over="subject")
+    subjects = predict(without, {"subject": ["s0", "s1"]}, group_terms=True)
+    assert contrast(subjects, var="log_m", over="subject").sizes["pair"] == 1
+
+
+def test_cells_that_stand_for_themselves_are_always_kept(counts):
+    spec = load_model("individual")
+    assert keeps_cells(None, counts, spec, 10**9, 4)
+    with pytest.raises(InputError, match="keep_cells: got False"):
+        fit(counts, "individual", keep_cells=False, **QUIET)
+
+
+def test_cells_are_left_out_by_default_beyond_two_gigabytes(counts):
+    spec = load_model("crossed_items")
+    # 12 numbers of 8 bytes for each of 28 cells.
+    most = 2 * 10**9 // (28 * 12 * 8 * 4)
+    assert keeps_cells(None, counts, spec, most, 4)
+    assert not keeps_cells(None, counts, spec, most + 1, 4)
+    assert keeps_cells(True, counts, spec, most + 1, 4)
+
+
+def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypatch):
+    problem = build_problem(counts, load_model("crossed_items"))
+    program = write_program(problem)
+    clock = iter(np.arange(0, 100, 0.25))
+    monkeypatch.setattr("hmetad.bayes.duration.time.perf_counter", lambda: next(clock))
+    place = free_values(program, problem.start.values)
+    assert np.isfinite(log_density(program)(place)[0])
+    options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
+    least, most = expected_seconds(program, place, options)
+    assert (least, most) == (200 * 15 * 0.25, 200 * 31 * 0.25)
+    assert "12 to 26 minutes" in told_duration((least, most), 28, options)
