@@ -110,13 +110,14 @@ def fitted_by_designs(
     problem: CellLikelihood, designs: Mapping[str, Design], estimates: Floats, variances: Floats
 ) -> Floats:
     """Values that linear mixed models of the estimates give every cell, (cells, parameters)."""
-    found = np.empty_like(estimates)
-    places = problem.split(np.arange(estimates.shape[1])[None])
+    found, start = np.empty_like(estimates), 0
     for parameter in problem.likelihood.parameters:
         plain = parametrise(designs[parameter.name])
-        for j in places[parameter.variable].ravel():
+        stop = start + int(np.prod(problem.shapes[parameter.variable], dtype=int))
+        for j in range(start, stop):
             fit = fit_mixed(
                 plain, estimates[:, j], variances[:, j], between=BETWEEN, rounds=EM_ROUNDS
             )
             found[:, j] = predicted_by(plain, fit)
+        start = stop
     return found
