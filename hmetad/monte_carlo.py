@@ -5,6 +5,9 @@ drift within a chain shows as well as a difference between chains.
 Source: Vehtari et al. (2021); Geyer (1992).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
@@ -12,8 +15,10 @@ from scipy.special import betaincinv, ndtri
 
 __all__ = [
     "FEWEST_DRAWS",
+    "INDEPENDENT",
     "check_chains",
     "effective_draws",
+    "has_chains",
     "quantile_error",
     "rank_rhat",
     "row_quantile",
@@ -23,24 +28,42 @@ __all__ = [
 type Floats = NDArray[np.float64]
 
 FEWEST_DRAWS = 4
+# Attr of draws that are independent by construction, and so have no chains to check.
+INDEPENDENT = {"sampling": "independent"}
 # Central 68 % of a normal: what ± one standard error covers.
 ONE_SE = (0.1586553, 0.8413447)
 # Quantiles whose effective draws are those of the tails.
 TAILS = (0.05, 0.95)
 
 
-def effective_draws(rows: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
+def has_chains(attrs: Mapping[Any, Any]) -> bool:
+    """Whether draws with these attrs may be of chains: those that do not say that they are not.
+
+    Examples
+    --------
+    >>> has_chains({}), has_chains(INDEPENDENT)
+    (True, False)
+    """
+    return any(str(attrs.get(name)) != said for name, said in INDEPENDENT.items())
+
+
+def effective_draws(
+    rows: NDArray[np.float64] | NDArray[np.bool_], *, are_chains: bool = True
+) -> Floats:
     r"""Effective sample size of each row's mean.
 
     Parameters
     ----------
     rows : array, shape (n, chain, draw)
         Finite values, or an indicator such as ``values <= quantile``.
+    are_chains : bool, optional
+        Whether draws may depend on those before them.
 
     Returns
     -------
     array, shape (n,)
-        NaN for fewer than four draws a chain; all draws where a row is constant.
+        NaN for fewer than four draws a chain; all draws where a row is constant, or draws are
+        independent.
 
     Notes
     -----
@@ -55,6 +78,8 @@ def effective_draws(rows: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
     """
     if rows.shape[2] < FEWEST_DRAWS:
         return np.full(len(rows), np.nan)
+    if not are_chains:
+        return np.full(len(rows), float(rows.shape[1] * rows.shape[2]))
     return effective_of_split(split_chains(np.asarray(rows, dtype=float)))
 
 
@@ -139,7 +164,9 @@ def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
     return rhat, effective_of_split(scores), np.minimum(*tails)
 
 
-def quantile_error(rows: Floats, ordered: Floats, prob: Floats) -> tuple[Floats, Floats]:
+def quantile_error(
+    rows: Floats, ordered: Floats, prob: Floats, *, are_chains: bool = True
+) -> tuple[Floats, Floats]:
     """Monte Carlo standard error of a quantile of each row, and its effective draws.
 
     Parameters
@@ -149,6 +176,8 @@ def quantile_error(rows: Floats, ordered: Floats, prob: Floats) -> tuple[Floats,
         The same values, sorted within each row.
     prob : array, shape (n,)
         Probability of the quantile.
+    are_chains : bool, optional
+        As of `effective_draws`.
 
     Returns
     -------
@@ -169,7 +198,7 @@ def quantile_error(rows: Floats, ordered: Floats, prob: Floats) -> tuple[Floats,
     np.True_
     """
     quantile = row_quantile(ordered, prob)
-    effective = effective_draws(rows <= quantile[:, None, None])
+    effective = effective_draws(rows <= quantile[:, None, None], are_chains=are_chains)
     size, number = ordered.shape[1], np.arange(len(ordered))
     a, b = effective * prob + 1, effective * (1 - prob) + 1
     below, above = (betaincinv(a, b, end) * size - 1 for end in ONE_SE)

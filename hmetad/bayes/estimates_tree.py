@@ -18,6 +18,7 @@ from hmetad.bayes.dims import FACTOR_DIM, choose_dim, effect_labels
 from hmetad.bayes.estimates_data import LINKS, Estimates
 from hmetad.bayes.normal_model import NormalModel
 from hmetad.bayes.normal_sampling import NormalDraws
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.specs.design import Block
@@ -68,7 +69,7 @@ def estimates_tree(
     refuse_same_names(per_cell, [*values, *coords])
     p_fit = fit_probability(data, found)
     notices = [*data.found, *own_notices(found, p_fit)]
-    attrs = notice_attrs(notices)
+    attrs = notice_attrs(notices) | INDEPENDENT
     factors = ", ".join(block.factor for block in model.design.blocks)
     pooled = {"pooled_over": factors} if factors else {}
     variables = {

@@ -33,6 +33,7 @@ from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import (
     CARRIED_ATTRS,
     Notice,
@@ -162,6 +163,7 @@ def fit(
     attrs["method"] = chosen_method(method, problem, options, is_compiled and store is None)
     if attrs["method"] == "importance":
         tree = sample_cells(problem, options, may_use_chains=method == "auto")
+        attrs |= {} if bool(tree["sample_stats"]["by_chains"].any()) else INDEPENDENT
     elif is_compiled and store is not None:
         program = write_program(problem)
         sampled = nutpie_model(problem, program, with_deviations=True)

@@ -19,6 +19,7 @@ from hmetad.bayes.estimates_data import LINKS
 from hmetad.bayes.predict import cell_coords, joined_labels, new_cells
 from hmetad.counts.draws import seed_entropy
 from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.specs.design import Block, cell_table, parse_design
 from hmetad.specs.formula import formula_columns
 
@@ -112,7 +113,7 @@ def predict_estimates(
     plain = table.drop(columns=fresh)
     refuse_same_names(plain.columns, [name, parameter])
     coords = {**sampled, **cell_coords(plain, labels)}
-    attrs = {key: x for key, x in posterior.attrs.items() if key == "notices"}
+    attrs = {key: x for key, x in posterior.attrs.items() if key in ("notices", *INDEPENDENT)}
     values = {parameter: total.values, name: LINKS[link].inverse(total.values)}
     dims = ("chain", "draw", "cell")
     return xr.Dataset({key: (dims, x, attrs) for key, x in values.items()}, coords, attrs)

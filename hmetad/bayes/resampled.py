@@ -12,6 +12,7 @@ from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.store import checked_fit, load_fit
 from hmetad.errors import InputError
 from hmetad.files import write_together
+from hmetad.monte_carlo import INDEPENDENT
 
 __all__ = ["load_draws", "load_source", "save_draws"]
 
@@ -129,8 +130,9 @@ def load_source(path: str | Path) -> xr.DataTree:
     if tree is None or GROUP not in tree.children:
         return load_fit(path) if tree is None else checked_fit(tree, path)
     draws = draws_in(tree, path)
-    found = xr.DataTree.from_dict({"/posterior": draws.expand_dims(chain=[0])})
-    found.attrs = draws.attrs
+    posterior = draws.expand_dims(chain=[0]).assign_attrs(INDEPENDENT)
+    found = xr.DataTree.from_dict({"/posterior": posterior})
+    found.attrs = posterior.attrs
     return found
 
 

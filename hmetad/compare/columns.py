@@ -48,7 +48,7 @@ COLUMNS = (
     Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
     Column("p_direction", "probability of the more likely sign", "P(dir.)", "P(dir.)"),
     Column("in_rope", "share of the posterior in the ROPE", "in ROPE", "In ROPE"),
-    Column("rhat", "rank-normalised R̂ of the draws judged"),
+    Column("rhat", "rank-normalised R̂ of the draws judged; independent draws have none"),
     Column("ess_tail", "effective draws of the worse bound"),
     Column(
         "statistical",

@@ -32,6 +32,7 @@ from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import FEWEST_IN_TAIL, answers, unsettled_answers, with_withheld
 from hmetad.compare.wording import correction_words, pool_words
 from hmetad.errors import InputError, one_line
+from hmetad.monte_carlo import has_chains
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 
@@ -161,7 +162,9 @@ def decide(
     ----------
     draws : DataArray
         Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
-        levels of a coefficient. Draws of resampling have no chains.
+        levels of a coefficient. Draws without a dim or coordinate chain, as of resampling, are
+        taken to be independent; so are those with the attr sampling "independent", as of
+        `bayes.fit_estimates`.
     rope : tuple of float
         Region of practical equivalence, on the scale of the draws. There is no default: what
         is negligible is for the analyst to decide.
@@ -179,9 +182,10 @@ def decide(
     Decisions
         With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
         those of `contrast` or of the fit, ``"undefined"``, ``"constant"``, ``"rhat"`` (above 1.01,
-        of the contrast itself) or ``"few-draws"`` (fewer than four a chain). Where the draws are
-        good but not enough of them, `unsettled` names the answers that 2 Monte Carlo errors could
-        change; verdict and full_verdict are then "unreliable"; more draws help.
+        of the contrast itself; independent draws have none) or ``"few-draws"`` (fewer than four a
+        chain). Where the draws are good but not enough of them, `unsettled` names the answers that
+        2 Monte Carlo errors could change; verdict and full_verdict are then "unreliable"; more
+        draws help.
         `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
         for intervals of this probability, with the number that would do.
 
@@ -218,7 +222,14 @@ def decide(
     check_not_empty(draws)
     rows = draws.transpose(dim, *SAMPLE_DIMS).values
     level = 1 - (1 - ci_prob) / comparisons
-    found = summarise(rows, level=level, is_hdi=ci_kind == "hdi", null=null, rope=rope)
+    found = summarise(
+        rows,
+        level=level,
+        is_hdi=ci_kind == "hdi",
+        null=null,
+        rope=rope,
+        are_chains=has_chains(draws.attrs),
+    )
     withheld = reasons(draws, found)
     values = {**found, **judge(found, rope, null, withheld != "")}
     coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}

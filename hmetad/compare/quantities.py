@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_attrs, notices
 from hmetad.notice_registry import about_m_alone
 from hmetad.results import about
@@ -132,21 +133,26 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
 
 
 def in_chains(draws: xr.DataArray) -> xr.DataArray:
-    """Draws with dims chain and draw; those of resampling, which have no chains, are one.
+    """Draws with dims chain and draw; those that no chain made say that they are independent.
+
+    A chain that was selected from others stays one.
 
     Examples
     --------
-    >>> in_chains(xr.DataArray(np.zeros((2, 5)), dims=("cell", "draw"))).sizes["chain"]
-    1
+    >>> drawn = in_chains(xr.DataArray(np.zeros((2, 5)), dims=("cell", "draw")))
+    >>> drawn.sizes["chain"], drawn.attrs
+    (1, {'sampling': 'independent'})
     """
-    if "draw" in draws.dims and "chain" not in draws.dims:
-        return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0])
-    return draws
+    if "draw" not in draws.dims or "chain" in draws.dims:
+        return draws
+    own = {} if "chain" in draws.coords else INDEPENDENT
+    return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0]).assign_attrs(own)
 
 
 def carried(draws: Draws) -> dict[Any, Any]:
-    """Attrs that draws keep: notices, and the level that coefficients are differences from."""
-    return {name: x for name, x in draws.attrs.items() if name in ("notices", "reference")}
+    """Attrs that draws keep: notices, how they came, and the level of reference."""
+    kept = ("notices", "reference", *INDEPENDENT)
+    return {name: x for name, x in draws.attrs.items() if name in kept}
 
 
 def check_not_empty(draws: xr.DataArray) -> None:

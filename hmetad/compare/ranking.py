@@ -26,6 +26,7 @@ from hmetad.errors import InputError
 from hmetad.monte_carlo import (
     FEWEST_DRAWS,
     effective_draws,
+    has_chains,
     rank_rhat,
     share_interval,
 )
@@ -121,16 +122,17 @@ def rank(
     places = np.arange(numbers.shape[-1])
     rows = np.moveaxis(moved_apart(numbers, places) if independent else numbers, -1, 0)
     others, column = np.unique(design[over].to_numpy(), return_inverse=True)
+    are_chains = has_chains(values.attrs)
     result = nothing_known(len(rows), max(map(len, strata)), len(others))
     reasons = np.full(len(rows), "", dtype=object)
     codes, flags = error_flags(values)
     for stratum in strata:
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
-        reasons[stratum] = both_codes([said], [untrusted(rows[stratum])])[0]
+        reasons[stratum] = both_codes([said], [untrusted(rows[stratum], are_chains)])[0]
         if np.isfinite(rows[stratum]).all():
             fill(
                 result,
-                rank_stratum(rows[stratum], largest_first, ci_prob),
+                rank_stratum(rows[stratum], largest_first, ci_prob, are_chains),
                 stratum,
                 column[stratum],
             )
@@ -178,7 +180,7 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     return frame.loc[order, columns].reset_index(drop=True)
 
 
-def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float) -> Columns:
+def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float, are_chains: bool) -> Columns:
     """Ranks of the levels of one stratum, (level, chain, draw) → arrays that start with level."""
     levels, sampled = len(rows), rows.shape[1:]
     flat = rows.reshape(levels, -1)
@@ -190,7 +192,7 @@ def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float) -> Columns:
     tails = (1 - ci_prob) / 2 - 1e-12, (1 + ci_prob) / 2 - 1e-12
     lower, upper = ((below >= tail).argmax(axis=1) + 1 for tail in tails)
     is_best = np.where(first == 1, 1 / last, 0.0).reshape(levels, *sampled)
-    effective = best_draws(is_best, rows - rows.mean(axis=0))
+    effective = best_draws(is_best, rows - rows.mean(axis=0), are_chains)
     p_best = shares[:, 0]
     ends = share_interval(p_best, effective)
     words = [best_words(p, ci_prob) for p in (p_best, *ends)]
@@ -226,10 +228,11 @@ def superiority(flat: Floats) -> Floats:
     return above + (1 - above - above.T) / 2
 
 
-def best_draws(is_best: Floats, rows: Floats) -> Floats:
+def best_draws(is_best: Floats, rows: Floats, are_chains: bool) -> Floats:
     """Effective draws of being the best; where it never changes, of the distances from the mean."""
     never_changes = np.ptp(is_best, axis=(1, 2)) == 0
-    return np.where(never_changes, effective_draws(rows), effective_draws(is_best))
+    of_rows, of_best = (effective_draws(x, are_chains=are_chains) for x in (rows, is_best))
+    return np.where(never_changes, of_rows, of_best)
 
 
 def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
@@ -237,7 +240,7 @@ def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
     return np.select([p_best >= ci_prob, p_best <= 1 - ci_prob], ["best", "not best"], "undecided")
 
 
-def untrusted(rows: Floats) -> str:
+def untrusted(rows: Floats, are_chains: bool) -> str:
     """Why the draws of a stratum, (level, chain, draw), leave its ranks without a verdict.
 
     Chains are judged by each level's distance from the mean of all, since ranks depend on it.
@@ -250,6 +253,8 @@ def untrusted(rows: Floats) -> str:
         return "few-draws"
     if (np.ptp(rows, axis=(1, 2)) == 0).all():
         return "constant"
+    if not are_chains:
+        return ""
     with np.errstate(invalid="ignore"):
         return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > limit("rhat")).any() else ""
 

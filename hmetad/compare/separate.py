@@ -20,6 +20,7 @@ from hmetad.compare.quantities import (
 )
 from hmetad.compare.strata import per_cell_coordinates
 from hmetad.errors import InputError
+from hmetad.monte_carlo import INDEPENDENT, has_chains
 from hmetad.notice import Notice, notice_attrs, notices
 
 __all__ = ["separate_cells", "shared_groups"]
@@ -65,8 +66,9 @@ def separate_cells(
         found += [replace(notice, cells=notice.cells or cells) for notice in notices(values)]
         dropped = [name for name in values.coords if name not in {*shared, "cell"}]
         kept.append(values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()}))
+    sampling = {} if any(has_chains(values.attrs) for values in parts.values()) else INDEPENDENT
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
-    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found))
+    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found), **sampling)
 
 
 def one_fit(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.DataArray:

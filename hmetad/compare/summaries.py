@@ -27,7 +27,13 @@ CHUNK = 2**18
 
 
 def summarise(
-    rows: Floats, *, level: float, is_hdi: bool, null: float, rope: tuple[float, float]
+    rows: Floats,
+    *,
+    level: float,
+    is_hdi: bool,
+    null: float,
+    rope: tuple[float, float],
+    are_chains: bool = True,
 ) -> Columns:
     """Summaries of each row, and their Monte Carlo errors.
 
@@ -40,6 +46,8 @@ def summarise(
     is_hdi : bool
         Highest-density interval; else equal-tailed.
     null, rope : float, tuple of float
+    are_chains : bool, optional
+        Whether draws may depend on those before them; others have no R̂.
 
     Returns
     -------
@@ -64,13 +72,13 @@ def summarise(
         found = {
             "mean": values.mean(axis=(1, 2)),
             "sd": values.std(axis=(1, 2), ddof=1),
-            **bounds(values, ordered, level, is_hdi),
+            **bounds(values, ordered, level, is_hdi, are_chains),
             "p_direction": np.maximum(
                 (values > null).mean(axis=(1, 2)), (values < null).mean(axis=(1, 2))
             ),
-            "rhat": rank_rhat(values),
+            "rhat": rank_rhat(values) if are_chains else np.full(len(values), np.nan),
         }
-        found |= share_inside(values, rope, found["ess_tail"])
+        found |= share_inside(values, rope, found["ess_tail"], are_chains)
         found = {name: np.where(is_undefined, np.nan, x) for name, x in found.items()}
         constant = (ordered[:, 0] == ordered[:, -1]) & ~is_undefined
         return {**found, "undefined": is_undefined * 1.0, "constant": constant * 1.0}
@@ -91,7 +99,9 @@ def parts_of(rows: Floats) -> Iterator[Floats]:
         yield np.ascontiguousarray(rows[start : start + step], dtype=float)
 
 
-def bounds(values: Floats, ordered: Floats, level: float, is_hdi: bool) -> Columns:
+def bounds(
+    values: Floats, ordered: Floats, level: float, is_hdi: bool, are_chains: bool
+) -> Columns:
     """Interval of each row, and the Monte Carlo errors of its bounds, as the quantiles they are."""
     outside = np.full(len(values), (1 - level) / 2)
     below, above = outside, outside
@@ -102,8 +112,8 @@ def bounds(values: Floats, ordered: Floats, level: float, is_hdi: bool) -> Colum
         above = (ordered > upper[:, None]).mean(axis=1)
     else:
         lower, upper = row_quantile(ordered, below), row_quantile(ordered, 1 - above)
-    mcse_lower, ess_lower = quantile_error(values, ordered, below)
-    mcse_upper, ess_upper = quantile_error(values, ordered, 1 - above)
+    mcse_lower, ess_lower = quantile_error(values, ordered, below, are_chains=are_chains)
+    mcse_upper, ess_upper = quantile_error(values, ordered, 1 - above, are_chains=are_chains)
     return {
         "lower": lower,
         "upper": upper,
@@ -115,10 +125,12 @@ def bounds(values: Floats, ordered: Floats, level: float, is_hdi: bool) -> Colum
     }
 
 
-def share_inside(values: Floats, rope: tuple[float, float], ess_tail: Floats) -> Columns:
+def share_inside(
+    values: Floats, rope: tuple[float, float], ess_tail: Floats, are_chains: bool
+) -> Columns:
     """Share of the draws in the ROPE, and its 95 % Monte Carlo interval."""
     inside = (values >= rope[0]) & (values <= rope[1])
-    share, effective = inside.mean(axis=(1, 2)), effective_draws(inside)
+    share, effective = inside.mean(axis=(1, 2)), effective_draws(inside, are_chains=are_chains)
     # Where no draw or every draw is inside, its correlation in time shows in the tails alone.
     is_pure = (share == 0) | (share == 1)
     least, most = share_interval(share, np.where(is_pure, ess_tail, effective))

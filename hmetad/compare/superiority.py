@@ -10,7 +10,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.errors import InputError
-from hmetad.monte_carlo import effective_draws
+from hmetad.monte_carlo import effective_draws, has_chains
 
 __all__ = ["superiority_table"]
 
@@ -59,7 +59,7 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     share = rows.mean(axis=(1, 2))
     varies = (share > 0) & (share < 1)
     effective = np.full(len(rows), np.nan)
-    effective[varies] = effective_draws(rows[varies])
+    effective[varies] = effective_draws(rows[varies], are_chains=has_chains(draws.attrs))
     refuse_same_names(draws.coords, ["label", "p_superior", "mcse"])
     coords = {str(k): v.values for k, v in draws.coords.items() if v.dims == ("pair",)}
     return pd.DataFrame(

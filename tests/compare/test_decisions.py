@@ -273,6 +273,31 @@ def test_chains_that_drift_apart_withhold_the_verdict():
     assert decide(drift, rope=ROPE).table()["withheld"].tolist() == ["rhat"]
 
 
+def test_independent_draws_are_not_asked_whether_their_chains_mixed():
+    """Sorted draws are the slowest of chains; as draws that no chain made they are as good."""
+    values = np.sort(np.random.default_rng(1).normal(0.3, 0.02, 300))
+    drawn = xr.DataArray(values[:, None], dims=("draw", "pair"), coords={"pair": ["p"]}, name="x")
+    [row] = decide(drawn, rope=ROPE).table().to_dict("records")
+    assert (row["verdict"], row["withheld"], row["unsettled"]) == ("different", "", "")
+    assert np.isnan(row["rhat"])
+    chain = drawn.expand_dims(chain=[0])
+    for from_chain in (chain, chain.isel(chain=0)):
+        [row] = decide(from_chain, rope=ROPE).table().to_dict("records")
+        assert (row["verdict"], row["withheld"]) == ("unreliable", "rhat")
+    [row] = decide(chain.assign_attrs(sampling="independent"), rope=ROPE).table().to_dict("records")
+    assert row["verdict"] == "different"
+
+
+def test_independent_draws_are_worth_as_many_as_they_are():
+    drawn = normal_draws(*[0.05] * 50).isel(chain=0)
+    row = decide(drawn, rope=ROPE).results
+    assert set(row["ess_tail"].values.tolist()) == {1000}
+    # Their bounds are no more sure than those of so many draws: five must lie beyond.
+    few = decide(drawn.isel(draw=slice(150)) + 0.3, rope=ROPE).table()
+    assert set(few["verdict"]) == {"unreliable"}
+    assert set(few["withheld"]) == {""}
+
+
 def test_bounds_within_two_monte_carlo_errors_of_a_limit_settle_nothing():
     base, limits = normal_draws(0.0), {"rope": ROPE, "ci_prob": 0.9}
     found = decide(base, **limits).results

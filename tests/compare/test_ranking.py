@@ -152,6 +152,21 @@ def test_a_drift_that_all_levels_share_leaves_their_ranks_alone():
     assert rank(draws_of(values), over="model")["verdict"].values.tolist() == ["not best", "best"]
 
 
+def test_independent_draws_are_ranked_without_chains():
+    values = np.sort(np.random.default_rng(1).normal([0, 1], 0.1, (1, 300, 2)), axis=1)
+    values[..., 1] = values[:, ::-1, 1]
+    chain = draws_of(values)
+    assert rank(chain, over="model")["withheld"].values.tolist() == ["rhat"] * 2
+    drawn = chain.isel(chain=0)
+    assert rank(drawn, over="model")["verdict"].values.tolist() == ["not best", "best"]
+    apart = {name: drawn.isel(cell=[place]) for place, name in enumerate("ab")}
+    found = rank(apart, over="model", independent=True)
+    assert found["verdict"].values.tolist() == ["not best", "best"]
+    one_chain = {**apart, "a": chain.isel(cell=[0])}
+    found = rank(one_chain, over="model", independent=True)
+    assert found["verdict"].values.tolist() == ["unreliable"] * 2
+
+
 def test_a_level_alone_is_no_best():
     values = np.random.default_rng(1).normal([0, 1, 2], 0.1, (4, 200, 3))
     found = rank(draws_of(values, [*"aba"], [*"AAB"]), over="model", within="task")

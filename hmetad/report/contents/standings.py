@@ -12,7 +12,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.compare.ranking import rank
-from hmetad.monte_carlo import share_interval
 from hmetad.report.contents.tables import codes_in_words
 
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
@@ -212,20 +211,15 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     drawn = xr.DataArray(rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name)
     ranks = rank(drawn, over="level", largest_first=measure.more_is_better, ci_prob=ci_prob)
     p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
-    # Draws of resampling are independent: there are no chains to mix.
-    codes = str(ranks["withheld"].to_numpy()[0]).split(", ")
-    withheld = codes_in_words(", ".join(code for code in codes if code != "rhat"))
+    withheld = codes_in_words(str(ranks["withheld"].to_numpy()[0]))
     if withheld:
         return Standing(measure, stratum, {}, left_out=left_out, reason=withheld)
-    shares = np.array(list(p_best.values()))
-    ends = np.vstack([shares, *share_interval(shares, np.full(len(shares), rows.shape[1]))])
-    # A probability that Monte Carlo error could move over the level settles nothing.
-    is_best, is_out = (ends >= ci_prob).all(axis=0), (ends <= 1 - ci_prob).all(axis=0)
-    best = next((level for level, holds in zip(levels, is_best, strict=True) if holds), "")
+    verdicts = dict(zip(levels, ranks["verdict"].to_numpy().tolist(), strict=True))
+    best = next((level for level, word in verdicts.items() if word == "best"), "")
     if best in at_chance:
         reason = f"{best}, the first, is at chance"
         return Standing(measure, stratum, p_best, left_out=left_out, reason=reason)
-    open_ones = [level for level, holds in zip(levels, is_out, strict=True) if not holds]
+    open_ones = [level for level, word in verdicts.items() if word != "not best"]
     rivals = () if best else tuple(sorted(open_ones, key=lambda level: -p_best[level]))
     return Standing(measure, stratum, p_best, best, rivals, left_out)
 
