@@ -29,6 +29,7 @@ from hmetad.commands.compared import (
     decisions_answer,
     superiorities,
     with_fits,
+    with_new,
     with_others,
     with_outcome,
     with_ranks,
@@ -60,6 +61,7 @@ EXAMPLES = """
 hmetad compare fit.nc --over model --within task --rope=-0.05,0.05 -o page.html
 hmetad compare fit.nc --over model --within task --reference GPT-5 \\
   --rope=-0.05,0.05 --rank
+hmetad compare sets.nc --new set --over model --rope=-0.02,0.02
 hmetad compare fit.nc --over model --within task --matrix weights.csv \\
   --rope=-0.05,0.05 --format markdown
 hmetad compare draws.nc --var auroc2 --over model --pool set --weights trials \
@@ -107,6 +109,14 @@ def compare(
             "--population", help="Compare conditions of the population instead of the cells."
         ),
     ] = False,
+    new: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Predict for a new level of these columns, such as a set of items that nobody has "
+            "answered; of fits of hmetad estimates.",
+        ),
+    ] = None,
     within: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Columns that are equal in both cells of a pair."),
@@ -182,6 +192,9 @@ def compare(
     needs_over(over, kind, within=within, pool=pool, against=against, matrix=matrix, rank=rank)
     if weights != "equal" and not pool:
         raise InputError("--weights", f"{weights} without --pool", "a pool", "Add --pool COLUMN.")
+    if population and new:
+        step = "--population is about average groups, --new about a single one."
+        raise InputError("--population", "it beside --new", "one of the two", step)
     limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
@@ -206,6 +219,7 @@ def compare(
         split(pool),
         weights,
         population,
+        split(new),
     )
     gate = None if fail_if is None else parse_gate(fail_if, asked.var)
     if gate is not None and (limits is None or asked.over is None):
@@ -227,13 +241,13 @@ def compare(
     if sensitivity and decisions is not None:
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
-    answer = with_fits(answer, fits, paths)
+    answer = with_new(with_fits(answer, fits, paths), asked.new)
     outcome = None
     if gate is not None and decisions is not None:
         outcome = judge_gate(gate, decisions)
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
-        write(path, answer, fits, decisions, others)
+        write(path, answer, fits, decisions, others, asked)
     give(answer, chosen, [] if path is None else [path])
     if outcome is not None:
         say(f"{outcome.word}: {outcome.sentence}")
@@ -283,6 +297,7 @@ def write(
     fits: Fits,
     decisions: "Decisions | None",
     others: "Mapping[str, Decisions]",
+    asked: Question,
 ) -> None:
     """Write the rows, or a page about the decisions, by the suffix of the path."""
     if decisions is None or path.suffix in DATA_FILES:
@@ -290,14 +305,23 @@ def write(
         return
     again = command_line()
     if any(are_resampled(fit) for fit in fits.values()):
+        method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
         page = hmetad.report.decisions_report(
-            decisions, next(iter(fits.values())), method=method_of(fits), command=again
+            decisions, next(iter(fits.values())), method=method, command=again
         )
     else:
         page = hmetad.report.fit_report(
             one_or_all(fits), decisions, sensitivity=others, command=again
         )
     page.save(path)
+
+
+def predicted_words(asked: Question) -> str:
+    """Sentence on what is predicted, where it is not what was estimated."""
+    if asked.new:
+        names = " and ".join(asked.new)
+        return f"They are predictions for a new {names}, with effects drawn from its population."
+    return "They are of the population: of groups as they are on average." * asked.is_population
 
 
 def estimates_method(fit: "xr.DataTree") -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "decisions_answer",
     "superiorities",
     "with_fits",
+    "with_new",
     "with_others",
     "with_outcome",
     "with_ranks",
@@ -93,6 +94,15 @@ def with_others(answer: Answer, others: "Mapping[str, Decisions]") -> Answer:
 def with_fits(answer: Answer, fits: Fits, paths: Mapping[str, Path]) -> Answer:
     """Answer with the names of its fits."""
     return replace(answer, more={**answer.more, **about_fits(fits, paths)})
+
+
+def with_new(answer: Answer, new: Sequence[str]) -> Answer:
+    """Answer that says for new levels of which columns it is, where it is for such."""
+    if not new:
+        return answer
+    named = f"; for a new {' and '.join(new)}"
+    listings = tuple(replace(one, title=one.title + named) for one in answer.listings)
+    return replace(answer, listings=listings, more={**answer.more, "new": list(new)})
 
 
 def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import parse_level, sampling_options
+from hmetad.commands.arguments import as_seed, parse_level, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind, PoolWeights
@@ -58,6 +58,8 @@ class Question:
         What a pooled level weighs.
     is_population : bool
         Whether conditions of the population are compared, in the place of cells.
+    new : list of str
+        Columns with a level that nobody has seen yet, for which a fit of estimates predicts.
     """
 
     var: str
@@ -69,6 +71,7 @@ class Question:
     pool: list[str] = field(default_factory=list)
     pool_weights: PoolWeights = "equal"
     is_population: bool = False
+    new: list[str] = field(default_factory=list)
 
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
@@ -106,16 +109,31 @@ def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
 def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
     if are_resampled(fit):
-        if asked.is_population and "formula" in fit.attrs:
-            return hmetad.bayes.predict_estimates(fit)
+        if "formula" in fit.attrs:
+            is_predicted = asked.is_population or bool(asked.new)
+            return predicted_estimates(fit, asked.new) if is_predicted else fit
+        if asked.new:
+            step = "Model them first: hmetad estimates draws.nc --formula …"
+            raise InputError("--new", "draws without a model", "a fit of estimates", step)
         if asked.is_population:
             raise InputError("--population", "draws without a model", "a fit")
         return fit
+    if asked.new:
+        step = "Conditions of its population are compared by --population."
+        raise InputError("--new", "a fit of counts", "a fit of estimates", step)
     is_own = asked.var in fit["posterior"]
     is_measure = not is_own and is_predictable(asked.var)
     if is_measure:
         return hmetad.bayes.predict_measures(fit, asked.var, group_terms=not asked.is_population)
     return hmetad.predict(fit) if asked.is_population else fit
+
+
+def predicted_estimates(fit: "xr.DataTree", new: list[str]) -> Any:
+    """What a fit of estimates says of its population, or of new groups, each time the same."""
+    # Another seed than that of the fit: its draws have used those numbers.
+    used = as_seed(fit.attrs["seed"])
+    seed = None if used is None else used + 1
+    return hmetad.bayes.predict_estimates(fit, new=new, seed=seed)
 
 
 def is_predictable(var: str) -> bool:

@@ -6,7 +6,9 @@ Text such as "new worse than old" and decisions → outcome, its sentence and an
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import hmetad
 from hmetad.errors import InputError, nearest
+from hmetad.notice_registry import short_words
 from hmetad.text.directions import LESS_IS_BETTER, MORE_IS_BETTER
 
 if TYPE_CHECKING:
@@ -98,8 +100,19 @@ def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
     if len(broken):
         return Outcome("failed", f"{said}: shown for {'; '.join(broken['label'])}.")
     if len(open_rows):
-        return Outcome("not judged", f"{said}: no verdict on {'; '.join(open_rows['label'])}.")
+        named = "; ".join(open_rows["label"])
+        return Outcome("not judged", f"{said}: no verdict on {named}{why(open_rows, decisions)}.")
     return Outcome("passed", f"{said}: not shown in {len(rows)} contrast(s).")
+
+
+def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:
+    """Why rows have no verdict, and how many draws would do where there are too few."""
+    codes = [code for text in rows["withheld"] for code in str(text).split(", ") if code]
+    is_open = bool((rows["withheld"] == "").any())
+    words = dict.fromkeys(map(short_words, [*codes, *(["unsettled"] if is_open else [])]))
+    found = hmetad.notices(decisions.results) if is_open else []
+    few = [one.message.rstrip(".") for one in found if one.code == "draws-for-level"]
+    return f" ({'; '.join([*words, *few])})"
 
 
 def contrasts_of(table: "pd.DataFrame", gate: Gate) -> "pd.DataFrame":

@@ -136,14 +136,15 @@ class Decisions:
     def __repr__(self) -> str:
         shown = short_table(self)
         text = shown.to_string(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
-        return f"{headline(self)}\n{text}"
+        return "\n".join([headline(self), text, *draws_needed(self)])
 
     def _repr_html_(self) -> str:
         shown = short_table(self)
         # A label that is cut short may be that of another.
         with pd.option_context("display.max_colwidth", None):
             table = shown.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
-        return f"<p>{escape(headline(self))}</p>\n{table}"
+        below = [f"<p>{escape(line)}</p>" for line in draws_needed(self)]
+        return "\n".join([f"<p>{escape(headline(self))}</p>", table, *below])
 
 
 @check_inputs(skip=("rope",))
@@ -248,7 +249,7 @@ def draws_notice(rows: Floats, level: float) -> list[Notice]:
     if draws * outside >= FEWEST_IN_TAIL:
         return []
     # Twice as many leave room for draws that are less than independent.
-    needed = 1000 * math.ceil(2 * FEWEST_IN_TAIL / outside / 1000)
+    needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
     return [
         notice_of("draws-for-level", level=f"{100 * level:.4g}", draws=draws, needed=f"{needed:,}")
     ]
@@ -282,6 +283,12 @@ def headline(decisions: Decisions) -> str:
         pool_words(decisions.attrs),
     )
     return f"Decisions: {'; '.join(filter(None, parts))}"
+
+
+def draws_needed(decisions: Decisions) -> list[str]:
+    """How many draws the intervals need, in a sentence, where there are too few."""
+    found = notices(decisions.results)
+    return [notice.message for notice in found if notice.code == "draws-for-level"]
 
 
 def check_arguments(

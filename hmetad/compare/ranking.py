@@ -5,6 +5,7 @@ one, so that the ranks contain what levels share and the uncertainty of each.
 Source: Goldstein & Spiegelhalter (1996).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ from hmetad.monte_carlo import (
     rank_rhat,
     share_interval,
 )
-from hmetad.notice import notice_attrs, notices
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in
 
@@ -77,7 +78,8 @@ def rank(
         stratum; NaN where the stratum lacks it. The coordinate withheld names why a stratum is
         not judged, as in `decide`: one level of it that cannot be trusted leaves no rank of the
         others to trust; ``"alone"`` is a level without others. Where draws are undefined, results
-        are NaN.
+        are NaN. `notices` reads the notices, with ``"draws-for-level"`` where draws are too few for
+        any level to be called the best, and how many would do.
 
     Raises
     ------
@@ -139,7 +141,9 @@ def rank(
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    attrs |= notice_attrs([*notices(values), *related]) | pool_attrs(pooling)
+    attrs |= notice_attrs([*notices(values), *related, *draws_notice(rows, ci_prob)]) | pool_attrs(
+        pooling
+    )
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
@@ -233,6 +237,18 @@ def best_draws(is_best: Floats, rows: Floats, are_chains: bool) -> Floats:
     never_changes = np.ptp(is_best, axis=(1, 2)) == 0
     of_rows, of_best = (effective_draws(x, are_chains=are_chains) for x in (rows, is_best))
     return np.where(never_changes, of_rows, of_best)
+
+
+def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:
+    """Notice where no level could be called the best, even by all draws, and how many would do."""
+    draws = rows.shape[1] * rows.shape[2]
+    least, _ = share_interval(np.ones(1), np.full(1, float(draws)))
+    if least[0] >= ci_prob:
+        return []
+    # All of n draws leave 1 − .025^(1/(n + 1)) open; twice as many have room for exceptions.
+    needed = 1000 * math.ceil(2 * math.log(0.025) / math.log(ci_prob) / 1000)
+    said = {"level": f"{100 * ci_prob:.4g}", "draws": draws, "needed": f"{needed:,}"}
+    return [notice_of("draws-for-level.rank", **said)]
 
 
 def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:

@@ -58,6 +58,19 @@ def test_a_gate_stands_on_pooled_contrasts(folder):
     run(folder, f"{line} --fail-if 'a worse than b'", status=1)
 
 
+def test_a_gate_without_a_verdict_says_how_many_draws_would_do(folder):
+    line = "compare draws.nc --over model --pool set --rope=-0.02,0.02 --ci-prob 0.9999 --rank"
+    done = run(folder, f"{line} --fail-if 'a worse than b' --json", status=3)
+    because = done.answer["gate"]["because"]
+    assert "some 200,000 would do" in because
+    assert "Monte Carlo error" in because
+    assert "MC error" in run(folder, line).stdout
+    codes = [notice["code"] for notice in done.answer["notices"]]
+    assert codes.count("draws-for-level") == 2
+    run(folder, f"{line[:-7]} -o page.md")
+    assert "some 200,000 would do" in (folder / "page.md").read_text(encoding="utf-8")
+
+
 def test_estimates_are_modelled_and_compared(folder):
     asked = "estimates draws.nc --formula 'auroc2 ~ 0 + model + (1 | set)' --link logit"
     done = run(folder, f"{asked} --seed 1 -o fit.nc --json")
@@ -71,6 +84,23 @@ def test_estimates_are_modelled_and_compared(folder):
     assert "hierarchical normal model" in (folder / "fit.md").read_text(encoding="utf-8")
     population = run(folder, "compare fit.nc --population --over model --rope=-0.02,0.02 --json")
     assert len(population.answer["rows"]) == 1
+
+
+def test_a_set_that_nobody_has_answered_is_predicted(folder):
+    formula = "auroc2 ~ 0 + model + (1 | set) + (1 | model:set)"
+    run(folder, f"estimates draws.nc --formula '{formula}' --seed 1 -o sets.nc")
+    line = "sets.nc --over model --rope=-0.02,0.02 --rank --json"
+    average = run(folder, f"compare --population {line}").answer["rows"][0]
+    done = run(folder, f"compare --new set {line} -o new.md")
+    [another] = done.answer["rows"]
+    assert another["sd"] > 1.2 * average["sd"]
+    assert done.answer["new"] == ["set"]
+    assert run(folder, f"compare --new set {line}").answer["rows"] == [another]
+    fit = hmetad.load_fit(folder / "sets.nc")
+    drawn = hmetad.bayes.predict_estimates(fit, new="set", seed=2)
+    assert another["mean"] == float(hmetad.contrast(drawn, var="auroc2", over="model").mean())
+    assert "for a new set" in run(folder, f"compare --new set {line[:-7]}").stdout
+    assert "predictions for a new set" in (folder / "new.md").read_text(encoding="utf-8")
 
 
 def test_a_table_of_estimates_is_modelled(folder):
@@ -89,6 +119,10 @@ def test_a_table_of_estimates_is_modelled(folder):
         ("compare draws.nc --over model --pool no --rope=-1,1", "coordinate"),
         ("estimates draws.nc --formula auroc2", "formula"),
         ("estimates answers.csv --formula confidence~1", "se"),
+        ("compare draws.nc --new set --over model --rope=-1,1", "hmetad estimates"),
+        ("compare fit.nc --new set --population --over model --rope=-1,1", "--population"),
+        ("compare fit.nc --new model --over model --rope=-1,1", "a factor of groups"),
+        ("compare fit.nc --new sat --over model --rope=-1,1", "set"),
         ("report draws.nc -o page.html", "hmetad compare"),
         ("estimates none.csv --formula y~1", "none.csv"),
     ],

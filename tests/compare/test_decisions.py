@@ -439,7 +439,13 @@ def test_a_correction_that_asks_for_more_draws_says_how_many():
         name="auroc2",
     )
     assert notices(decide(draws, rope=(-0.1, 0.1)).results) == []
-    (found,) = notices(decide(draws, rope=(-0.1, 0.1), comparisons=91).results)
+    decisions = decide(draws, rope=(-0.1, 0.1), comparisons=91)
+    (found,) = notices(decisions.results)
     assert found.code == "draws-for-level"
     # Ten draws beyond each end of an interval of 1 − .05/91 are 36,400.
     assert "37,000" in found.message
+    assert found.message in repr(decisions)
+    assert found.message in decisions._repr_html_()
+    assert json.loads(json.dumps(decisions_record(decisions)))["notices"][0]["message"] == (
+        found.message
+    )

@@ -167,6 +167,21 @@ def test_independent_draws_are_ranked_without_chains():
     assert found["verdict"].values.tolist() == ["unreliable"] * 2
 
 
+def test_ranks_that_ask_for_more_draws_say_how_many():
+    """All of 60 draws leave 1 − .025^(1/61) = .059 open; 73 leave less than .05."""
+    values = np.random.default_rng(1).normal([0, 5], 0.1, (1, 80, 2))
+    few = rank(draws_of(values[:, :60]).isel(chain=0), over="model")
+    (found,) = notices(few)
+    assert (found.code, few["verdict"].values.tolist()) == ("draws-for-level", ["unreliable"] * 2)
+    assert "60 draws tell: some 1,000 would do" in found.message
+    enough = rank(draws_of(values).isel(chain=0), over="model")
+    assert (notices(enough), enough["verdict"].values.tolist()) == ([], ["not best", "best"])
+    assert (
+        "some 74,000 would do"
+        in notices(rank(draws_of(values), over="model", ci_prob=0.9999))[0].message
+    )
+
+
 def test_a_level_alone_is_no_best():
     values = np.random.default_rng(1).normal([0, 1, 2], 0.1, (4, 200, 3))
     found = rank(draws_of(values, [*"aba"], [*"AAB"]), over="model", within="task")
