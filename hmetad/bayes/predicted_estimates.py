@@ -57,7 +57,7 @@ def predict_estimates(
         answered yet. Its effects, and those of its combinations with other columns, are drawn from
         the population of groups.
     seed : int, optional
-        Seed of the effects that are drawn.
+        Seed of the effects that are drawn; by default the number after the seed of the fit.
 
     Returns
     -------
@@ -104,7 +104,9 @@ def predict_estimates(
         total = total + weighted_sum(
             term.columns, posterior[f"{parameter}_{term.name}"], KNOWN_DIMS
         )
-    rng = np.random.default_rng(seed_entropy(seed))
+    used = str(fit.attrs["seed"])
+    after = int(used) + 1 if used.isdigit() else None
+    rng = np.random.default_rng(seed_entropy(after if seed is None else seed))
     for block in design.blocks:
         if set(block.factor.split(":")) <= set(table.columns):
             total = total + block_part(posterior, parameter, block, table, own, rng)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import as_seed, parse_level, sampling_options
+from hmetad.commands.arguments import parse_level, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind, PoolWeights
@@ -111,7 +111,7 @@ def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     if are_resampled(fit):
         if "formula" in fit.attrs:
             is_predicted = asked.is_population or bool(asked.new)
-            return predicted_estimates(fit, asked.new) if is_predicted else fit
+            return hmetad.bayes.predict_estimates(fit, new=asked.new) if is_predicted else fit
         if asked.new:
             step = "Model them first: hmetad estimates draws.nc --formula …"
             raise InputError("--new", "draws without a model", "a fit of estimates", step)
@@ -126,14 +126,6 @@ def source_of(fit: "xr.DataTree", asked: Question) -> Any:
     if is_measure:
         return hmetad.bayes.predict_measures(fit, asked.var, group_terms=not asked.is_population)
     return hmetad.predict(fit) if asked.is_population else fit
-
-
-def predicted_estimates(fit: "xr.DataTree", new: list[str]) -> Any:
-    """What a fit of estimates says of its population, or of new groups, each time the same."""
-    # Another seed than that of the fit: its draws have used those numbers.
-    used = as_seed(fit.attrs["seed"])
-    seed = None if used is None else used + 1
-    return hmetad.bayes.predict_estimates(fit, new=new, seed=seed)
 
 
 def is_predictable(var: str) -> bool:

@@ -65,7 +65,7 @@ def report(
     labels = parse_pairs("--label", label) or {}
     fits = read_fits(paths)
     for name, fit in fits.items():
-        if are_resampled(fit):
+        if are_resampled(fit) and "formula" not in fit.attrs:
             step = "Decisions on it have a report: hmetad compare … -o page.html."
             raise InputError(
                 str(paths[name]), "draws without a model card", "a fit of counts", step
@@ -108,7 +108,7 @@ def whole(
     population = [
         {"fit": name, **row}
         for name, fit in fits.items()
-        if hmetad.bayes.spec_of(fit).formula
+        if are_resampled(fit) or hmetad.bayes.spec_of(fit).formula
         for row in rows_of(hmetad.report.population_table(fit, labels=labels))
     ]
     more = {**about_fits(fits, paths), "population": population, "report": page.to_dict()}

@@ -4,7 +4,7 @@ Data frame or decisions → matplotlib Axes, or words.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,15 @@ from matplotlib.axes import Axes
 from hmetad.arguments import check_inputs
 from hmetad.plots.frames import number_rows, require_column
 from hmetad.plots.marks import backdrop, intervals, limit_across, name_rows, row_texts
-from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw
+from hmetad.plots.style import INK, SOFT, drawable, name_axes, new_axes, nothing_to_draw, put_legend
 from hmetad.text.cells import format_cell
 from hmetad.text.escape import shorten
 from hmetad.text.names import axis_name, in_percent, interval_kind, judged_name
 
 __all__ = ["IntervalDecisions", "decisions", "describe_intervals", "forest"]
 
+# Distance of a second interval from the first, in rows.
+BELOW = 0.27
 # Marker and face per verdict: told apart without colour.
 VERDICT_MARKERS = {
     "different": ("o", INK),
@@ -73,6 +75,8 @@ def forest(
     reference: float | None = None,
     rope: tuple[float, float] | None = None,
     xlabel: str = "",
+    beside: tuple[str, str, str] | None = None,
+    names: tuple[str, str] = ("", ""),
 ) -> Axes:
     """Interval estimates, one row each, under a heading per group.
 
@@ -92,6 +96,11 @@ def forest(
         Range marked by a band.
     xlabel : str, optional
         What is estimated, with its unit.
+    beside : tuple of str, optional
+        Columns of a second estimate of each row, its lower and upper end: an open square and a
+        thin line below the first, such as the estimate before shrinkage.
+    names : tuple of str, optional
+        Of the first and of the second estimates, for a legend.
 
     Returns
     -------
@@ -110,13 +119,18 @@ def forest(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['A']
     """
-    require_column(table, label, estimate, lower, upper, *([group] if group else []))
+    asked = [*([group] if group else []), *(beside or ())]
+    require_column(table, label, estimate, lower, upper, *asked)
     rows = list(forest_rows(table, label, (estimate, lower, upper), group))
     headings = [values is None for _, values in rows]
     written = ["" if values is None else in_figures(values) for _, values in rows]
     values = np.array([values or (np.nan,) * 3 for _, values in rows]).reshape(-1, 3).T
     ax = ax if ax is not None else new_row_axes(len(rows))
-    draw_rows(ax, values, [("o", INK)] * len(rows), reference, rope)
+    others = [] if beside is None else list(forest_rows(table, label, beside, group))
+    second = np.array([values or (np.nan,) * 3 for _, values in others]).reshape(-1, 3).T
+    draw_rows(ax, values, [("o", INK)] * len(rows), reference, rope, second)
+    if beside is not None:
+        second_intervals(ax, second, names)
     row_texts(ax, written, [False] * len(rows))
     name_rows(ax, [name for name, _ in rows], headings)
     name_axes(ax, xlabel, share=0.6)
@@ -208,14 +222,29 @@ def draw_rows(
     markers: Sequence[tuple[str, str]],
     reference: float | None,
     rope: tuple[float, float] | None,
+    others: np.ndarray | None = None,
 ) -> None:
-    """Intervals in rows before their references, on an axis that holds both."""
+    """Intervals in rows before their references, on an axis that holds both and others."""
     references = [] if reference is None else [reference]
-    limit_across(ax, [*values.ravel(), *references, *(rope or ())])
+    more = () if others is None else others.ravel()
+    limit_across(ax, [*values.ravel(), *references, *(rope or ()), *more])
     backdrop(ax, reference, rope)
     intervals(ax, values, markers)
     if not len(markers):
         nothing_to_draw(ax)
+
+
+def second_intervals(ax: Axes, values: np.ndarray, names: tuple[str, str]) -> None:
+    """Thin intervals with open squares below those of the rows, and a legend of both."""
+    places = np.arange(values.shape[1]) + BELOW
+    estimate, lower, upper = values
+    ends = np.clip([lower, upper], *ax.get_xlim())
+    ax.hlines(places, *ends, color=SOFT, linewidth=0.9, zorder=1.5)
+    look: dict[str, Any] = {"markerfacecolor": "white", "linestyle": "none"}
+    ax.plot([], [], "o", color=INK, label=names[0], linestyle="none", markersize=5.5)
+    ax.plot(estimate, places, "s", color=SOFT, label=names[1], markersize=4, zorder=2, **look)
+    if all(names):
+        put_legend(ax)
 
 
 def forest_rows(

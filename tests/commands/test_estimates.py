@@ -103,6 +103,15 @@ def test_a_set_that_nobody_has_answered_is_predicted(folder):
     assert "predictions for a new set" in (folder / "new.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("suffix", [".html", ".md", ".tex", ".docx", ".json"])
+def test_a_fit_of_estimates_has_a_report_in_every_format(folder, suffix):
+    run(folder, "estimates draws.nc --formula 'auroc2 ~ 1 + (1 | set)' --seed 1 -o own.nc")
+    done = run(folder, f"report own.nc -o own{suffix} --json")
+    assert (folder / f"own{suffix}").stat().st_size > 1000
+    assert [row["cell"] for row in done.answer["rows"]][:2] == ["a | x", "a | y"]
+    assert done.answer["population"][0]["kind"] == "population"
+
+
 def test_a_table_of_estimates_is_modelled(folder):
     studies = pd.DataFrame({"study": list("abcde"), "effect": [1, 2, 1.5, 0.5, 2], "error": 0.5})
     studies.to_csv(folder / "studies.csv", index=False)

@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
+from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.predict import predict
@@ -29,8 +30,8 @@ def estimate_table(
     Parameters
     ----------
     results : DataTree, Dataset or DataArray
-        What `hmetad.fit` or `hmetad.predict` returned; or what `measure`, `auroc2`, `fit_mle`,
-        `resample_interval` and the like returned, with dim cell.
+        What `hmetad.fit`, `bayes.fit_estimates` or `hmetad.predict` returned; or what `measure`,
+        `auroc2`, `fit_mle`, `resample_interval` and the like returned, with dim cell.
     ci_prob : float, optional
         Probability of the equal-tailed intervals of a fit or prediction.
 
@@ -69,6 +70,8 @@ def estimate_table(
 
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     """Posterior means and intervals of a fit, one row per cell or level."""
+    if has_estimates(fit):
+        return summary_table(fit["posterior"].to_dataset()[[fit.attrs["quantity"]]], ci_prob)
     sampled = shown_draws(fit)
     record = spec_of(fit).record
     wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))

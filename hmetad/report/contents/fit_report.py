@@ -12,12 +12,14 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
+from hmetad.bayes.check_estimates import check_estimates, has_estimates
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
+from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
 from hmetad.report.contents.pairwise import is_many
 from hmetad.report.contents.paragraph import results_paragraph
@@ -67,8 +69,8 @@ def fit_report(
     Parameters
     ----------
     fits : DataTree or mapping of str to DataTree
-        What `hmetad.fit` or `hmetad.load_fit` returned; or several, by name, as given to
-        `contrast`: then each has its own report after the decisions between them.
+        What `hmetad.fit`, `bayes.fit_estimates` or `hmetad.load_fit` returned; or several, by name,
+        as given to `contrast`: then each has its own report after the decisions between them.
     decisions : Decisions or sequence of Decisions, optional
         What `decide` returned for contrasts of the cells; they come first. More than 40, of all
         pairs of four levels or more, are shown as a ranking and a matrix of verdicts for each
@@ -89,7 +91,9 @@ def fit_report(
     Returns
     -------
     Report
-        Of a model with formulas, the population comes before the cells.
+        Of a model with formulas, the population comes before the cells. Of a fit of estimates:
+        the population and a new group, notices, estimates before and after shrinkage, whether
+        errors explain the rest, and method.
 
     Raises
     ------
@@ -102,11 +106,10 @@ def fit_report(
     # Of many, levels are looked up among the cells.
     told = [one if is_many(one) else with_words(one, labels) for one in made]
     first = next(iter(by_name.values()))
-    spec = spec_of(first)
     is_one = len(by_name) == 1
-    heading = f"Comparison of {symbol(made[0].quantity)}" if made else spec.title or spec.name
+    heading = f"Comparison of {symbol(made[0].quantity)}" if made else title_of(first)
     judged_fits = first if is_one else by_name
-    asked = question or (question_of(made[0]) if made else spec.question)
+    asked = question or (question_of(made[0]) if made else question_of_fit(first))
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
         *(b for one in told for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
@@ -117,7 +120,9 @@ def fit_report(
     said = [notice for one in made for notice in notices(one.results)]
     if is_one:
         blocks += fit_blocks(first, said, models, command, labels or {})
-        blocks.append(Prose("For a manuscript", (results_paragraph(first, made, labels=labels),)))
+        if not has_estimates(first):
+            paragraph = results_paragraph(first, made, labels=labels)
+            blocks.append(Prose("For a manuscript", (paragraph,)))
         return Report(title or heading, tuple(blocks), meta=about(first))
     each = combine_reports(
         "", {name: fit_report(one, labels=labels) for name, one in by_name.items()}
@@ -137,12 +142,26 @@ def named_fits(fits: Any) -> dict[str, xr.DataTree]:
     is_one = isinstance(fits, xr.DataTree) or not isinstance(fits, Mapping)
     by_name: dict[str, xr.DataTree] = {"": fits} if is_one else dict(fits)
     for one in by_name.values():
-        if not isinstance(one, xr.DataTree) or "spec" not in one.attrs:
+        if has_estimates(one):
+            check_estimates(one, "fits")
+        elif not isinstance(one, xr.DataTree) or "spec" not in one.attrs:
             step = "Give the fit first, then the decisions about it."
             raise InputError("fits", type(one).__name__, "what hmetad.fit returned", step)
     if not by_name:
         raise InputError("fits", "none", "a fit, or several by name")
     return by_name
+
+
+def title_of(fit: xr.DataTree) -> str:
+    """Heading of the page of a fit."""
+    if has_estimates(fit):
+        return f"{symbol(fit.attrs['quantity'])}: a model of estimates"
+    return spec_of(fit).title or spec_of(fit).name
+
+
+def question_of_fit(fit: xr.DataTree) -> str:
+    """Question that a fit answers."""
+    return estimates_question(fit) if has_estimates(fit) else spec_of(fit).question
 
 
 def fit_blocks(
@@ -153,6 +172,9 @@ def fit_blocks(
     labels: Mapping[str, str],
 ) -> list[Block]:
     """Blocks of one fit, after the decisions."""
+    if has_estimates(fit):
+        told = notice_block(with_notices(fit, said))
+        return [*estimates_blocks(fit, told, labels, command), *compared_models(models)]
     spec = spec_of(fit)
     predicted = predicted_counts(fit, by=() if has_cells(fit) else columns_of_levels(fit))
     return [
@@ -206,9 +228,13 @@ def headed_by(name: str, block: Block) -> Block:
 def about(fit: xr.DataTree) -> tuple[tuple[str, str], ...]:
     """Data, model, seed and versions, for the head of the page."""
     versions, sampler = read_attr(fit.attrs, "versions"), fit.attrs["sampler"]
+    if has_estimates(fit):
+        data = ("Formula", fit.attrs["formula"])
+    else:
+        data = ("Trials", f"{int(fit['observed_data']['counts'].sum()):,}")
     return (
         ("Model", fit.attrs["model"]),
-        ("Trials", f"{int(fit['observed_data']['counts'].sum()):,}"),
+        data,
         ("Seed", fit.attrs["seed"]),
         *((x, versions[x]) for x in dict.fromkeys(("hmetad", sampler)) if x in versions),
     )

@@ -11,9 +11,12 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, with_posterior
+from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.predict import predict
 from hmetad.errors import InputError
+from hmetad.monte_carlo import has_chains
+from hmetad.report.contents.estimates_rows import estimates_rows
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import designs_of, reference_level
 from hmetad.specs.formula import formula_columns
@@ -43,7 +46,7 @@ def population_table(
     Parameters
     ----------
     fit : DataTree
-        What `hmetad.fit` returned.
+        What `hmetad.fit` or `bayes.fit_estimates` returned.
     labels : mapping of str to str, optional
         Words in place of names of columns and of their levels: ``{"group": "Diagnosis", "a":
         "Controls"}``.
@@ -58,7 +61,8 @@ def population_table(
         parameter; ``"sd"``, standard deviations between the members of a group;
         ``"correlation"``, of their effects. quantity and term in words; mean, sd, lower and upper
         of the posterior; rhat, ess_bulk and ess_tail (NaN where draws do not vary); variable of
-        the posterior. Criteria of confidence are left out.
+        the posterior. Criteria of confidence are left out. Draws of estimates are independent, and
+        have no rhat and ESS.
 
     Raises
     ------
@@ -78,18 +82,30 @@ def population_table(
     >>> table.query("kind == 'sd'")["quantity"].tolist()
     ['SD of log M-ratio by subject', 'SD of d′ by subject', 'SD of c by subject']
     """
-    spec = spec_of(fit)
-    if not spec.formula:
-        step = "hmetad.report.estimate_table has the estimates of its cells."
-        raise InputError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
-    rows = [*population_rows(fit, spec, labels or {}), *variable_rows(fit, spec, labels or {})]
+    if has_estimates(fit):
+        rows = [*estimates_rows(fit, labels or {})]
+    else:
+        rows = [*rows_of_counts(fit, labels or {})]
     outside = (1 - ci_prob) / 2
     return pd.DataFrame([{**row, **summary(draws, outside)} for row, draws in rows])[list(COLUMNS)]
 
 
+def rows_of_counts(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]:
+    """Rows of a fit of counts by formulas."""
+    spec = spec_of(fit)
+    if not spec.formula:
+        step = "hmetad.report.estimate_table has the estimates of its cells."
+        raise InputError("fit", f"a fit of {spec.name!r}", "a model with formulas", step)
+    yield from population_rows(fit, spec, labels)
+    yield from variable_rows(fit, spec, labels)
+
+
 def summary(draws: xr.DataArray, outside: float) -> dict[str, float]:
     """Numbers of the draws (chain, draw) of one quantity."""
-    rhat, bulk, tail = (x.item() for x in check_variable(draws.expand_dims("place")))
+    checked = (np.nan,) * 3
+    if has_chains(draws.attrs):
+        checked = tuple(x.item() for x in check_variable(draws.expand_dims("place")))
+    rhat, bulk, tail = checked
     lower, upper = np.quantile(draws.values, [outside, 1 - outside])
     is_constant = bool(np.ptp(draws.values) == 0)
     found = {"mean": draws.values.mean(), "sd": draws.values.std(ddof=1)}
