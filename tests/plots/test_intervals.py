@@ -50,14 +50,14 @@ def test_forest_has_a_heading_per_group_and_rows_from_the_top(estimates):
 def test_a_second_interval_is_drawn_below_the_first_and_named(estimates):
     second = estimates.assign(given=[1.5] * len(estimates), least=0.1, most=2.9)
     names = ("after shrinkage", "given")
-    ax = plots.forest(second, beside=("given", "least", "most"), names=names)
+    ax = plots.forest(second, label="model", beside=("given", "least", "most"), names=names)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [*names]
     low, high = ax.get_xlim()
     assert low <= 0.1 < 2.9 <= high
     drawn = next(line for line in ax.lines if line.get_label() == "given")
     np.testing.assert_allclose(drawn.get_xdata(), 1.5)
     np.testing.assert_allclose(drawn.get_ydata() % 1, 0.27)
-    alone = plots.forest(estimates)
+    alone = plots.forest(estimates, label="model")
     assert alone.get_legend() is None
 
 
