@@ -27,6 +27,7 @@ __all__ = [
     "seed_or_none",
     "whole",
     "with_posterior",
+    "with_submit",
     "with_variables",
 ]
 
@@ -191,6 +192,21 @@ def with_posterior(argument: str, value: Any) -> None:
         raise InputError(
             argument, describe_value(value), allowed, "Pass what fit or load_fit returns."
         )
+
+
+def with_submit(argument: str, value: object) -> None:
+    """Refuse what cannot be given work; None stands for nothing given.
+
+    Examples
+    --------
+    >>> with_submit("client", "localhost")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: client: got 'localhost', allowed is an executor of \
+concurrent.futures, a distributed.Client, or something else with submit.
+    """
+    if value is not None and not callable(getattr(value, "submit", None)):
+        allowed = "an executor of concurrent.futures, a distributed.Client, or something else"
+        raise InputError(argument, describe_value(value), f"{allowed} with submit")
 
 
 def with_variables(*names: str, dim: str, made_by: str) -> Check:

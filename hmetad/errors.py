@@ -37,6 +37,9 @@ class InputError(ValueError):
         sentence = f"{one_line(argument)}: got {one_line(got)}, allowed is {allowed}."
         super().__init__(one_line(f"{sentence} {next_step}", None).rstrip())
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, str, str]]:
+        return type(self), (self.argument, self.got, self.allowed, self.next_step)
+
 
 def one_line(text: str, most: int | None = LONGEST) -> str:
     """Text on one line and not endless: what came may be a whole table, or the name of a file."""

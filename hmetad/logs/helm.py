@@ -5,16 +5,17 @@ Source: the output of crfm-helm 0.5 (its types ScenarioState and PerInstanceStat
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.logs.helm_files import Run, open_run, run_paths
 from hmetad.logs.helm_samples import Choices, helm_trial
 from hmetad.logs.lm_eval_filters import of_task
+from hmetad.logs.parts import Part, joined_parts, of_each
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import compile_pattern, stated_wording
 from hmetad.logs.trials import TrialCollector, check_threshold, choice_notices, safe_text
@@ -23,7 +24,7 @@ from hmetad.rows.limits import Limits, as_limits
 __all__ = ["read_helm"]
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_helm(
     path: str | Path,
     *,
@@ -36,6 +37,7 @@ def read_helm(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Trials of runs of HELM, one row per instance and trial.
 
@@ -60,6 +62,9 @@ def read_helm(
     limits : Limits or mapping of str to int, optional
         How much a file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"values": 20_000_000}``.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -113,22 +118,29 @@ def read_helm(
     is_stated = any(option is not None for option in (field, pattern, words, scale))
     answer = compile_pattern(answer_pattern, "answer_pattern")
     choices = Choices(None, threshold, wording if is_stated else None, answer)
-    trials = TrialCollector()
-    files, tasks = [], set()
-    for file in run_paths(Path(path)):
-        run = open_run(file, within)
-        tasks.add(run.task)
-        if task is None or task == run.task:
-            files.append(safe_text(file))
-            read_run(run, choices._replace(metric=of_task(metric, run.task)), trials)
-    if not files:
-        raise InputError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
+    read = partial(part_of, task, metric, choices, within)
+    parts = of_each(read, run_paths(Path(path)), executor)
+    trials, files = joined_parts(parts, Path(path), task)
     trials.notices += choice_notices(trials)
-    return trials.frame(scale=scale, files=files)
+    return trials.frame(scale=scale, files=[*files])
 
 
-def read_run(run: Run, choices: Choices, trials: TrialCollector) -> None:
-    """Collect the instances of a run; copies are counted."""
+def part_of(
+    task: str | None,
+    metric: str | Mapping[str, str] | None,
+    choices: Choices,
+    limits: Limits,
+    file: Path,
+) -> Part:
+    """Trials of a run, if it is of the task."""
+    run = open_run(file, limits)
+    own = choices._replace(metric=of_task(metric, run.task))
+    return Part(file, run.task, run_trials(run, own) if task in (None, run.task) else None)
+
+
+def run_trials(run: Run, choices: Choices) -> TrialCollector:
+    """Trials of the instances of a run; copies are counted."""
+    trials = TrialCollector()
     for (name, perturbation, trial), requests in run.instances.items():
         scores: dict[str, Any] = dict(run.scores.get((name, perturbation, trial), {}))
         identity = {
@@ -142,3 +154,4 @@ def read_run(run: Run, choices: Choices, trials: TrialCollector) -> None:
         }
         trials.add(identity, helm_trial(run.method, requests, scores, choices))
     trials.duplicates += run.duplicates
+    return trials

@@ -5,15 +5,17 @@ Source: version 2 of the log format of Inspect.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
-from hmetad.errors import InputError, nearest
+from hmetad.arguments import check_inputs, with_submit
+from hmetad.errors import InputError
 from hmetad.logs.inspect_files import Log, log_paths, open_log
 from hmetad.logs.inspect_samples import Choices, Source, inspect_trial
+from hmetad.logs.parts import Part, joined_parts, of_each
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import stated_wording
 from hmetad.logs.trials import (
@@ -28,7 +30,7 @@ from hmetad.rows.limits import Limits, as_limits
 __all__ = ["read_inspect"]
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_inspect(
     path: str | Path,
     *,
@@ -42,6 +44,7 @@ def read_inspect(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Trials of logs of Inspect, one row per sample and epoch.
 
@@ -68,6 +71,9 @@ def read_inspect(
     limits : Limits or mapping of str to int, optional
         How much the log may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"values": 20_000_000}``.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -114,21 +120,13 @@ def read_inspect(
     choices = check_choices(
         Choices(scorer, grades or {}, threshold, chosen_source(source, is_stated), wording)
     )
-    trials = TrialCollector()
-    files, unfinished, tasks = [], [], set()
-    for file in log_paths(Path(path)):
-        log = open_log(file, within)
-        tasks.add(log.task)
-        if task is not None and log.task != task:
-            continue
-        files.append(safe_text(file))
-        unfinished += [safe_text(file)] if log.status != "success" else []
-        read_samples(file, log, choices, trials)
-    if not files:
-        raise InputError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
+    read = partial(part_of, task, choices, within)
+    parts = of_each(read, log_paths(Path(path)), executor)
+    trials, statuses = joined_parts(parts, Path(path), task)
+    unfinished = [file for file, status in statuses.items() if status != "success"]
     if choices.source == "logprobs":
         trials.notices += choice_notices(trials)
-    return trials.frame(scale=scale, files=files, unfinished=unfinished)
+    return trials.frame(scale=scale, files=[*statuses], unfinished=unfinished)
 
 
 def chosen_source(source: Source | None, is_stated: bool) -> Source:
@@ -152,8 +150,17 @@ def check_choices(choices: Choices) -> Choices:
     return choices
 
 
-def read_samples(file: Path, log: Log, choices: Choices, trials: TrialCollector) -> None:
-    """Collect the samples of a log; copies are counted."""
+def part_of(task: str | None, choices: Choices, limits: Limits, file: Path) -> Part:
+    """Trials of a log, if it is of the task; kept is its status."""
+    log = open_log(file, limits)
+    is_asked = task is None or task == log.task
+    trials = log_trials(file, log, choices) if is_asked else None
+    return Part(file, log.task, trials, log.status)
+
+
+def log_trials(file: Path, log: Log, choices: Choices) -> TrialCollector:
+    """Trials of the samples of a log; copies are counted."""
+    trials = TrialCollector()
     seen: set[tuple[int | str, int]] = set()
     for place, sample in log.samples:
         key = sample_key(sample, place)
@@ -171,6 +178,7 @@ def read_samples(file: Path, log: Log, choices: Choices, trials: TrialCollector)
             "item": safe_text(name),
         }
         trials.add(identity, inspect_trial(sample, place, choices))
+    return trials
 
 
 def sample_key(sample: dict[str, Any], place: str) -> tuple[int | str, int]:

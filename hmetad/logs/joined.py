@@ -4,12 +4,15 @@ Paths of tables with the same columns → one DataFrame, and what separates thei
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from hmetad.errors import InputError
 from hmetad.logs.delimiters import DELIMITERS, sniffed_delimiter
+from hmetad.logs.parts import of_each
 from hmetad.logs.trials import safe_text
 from hmetad.rows.limits import Limits, as_limits, check_size
 from hmetad.rows.tables import read_table
@@ -20,7 +23,10 @@ FILE = "file"
 
 
 def joined_tables(
-    files: Sequence[Path], delimiter: str | None, limits: Limits | Mapping[str, int] | None
+    files: Sequence[Path],
+    delimiter: str | None,
+    limits: Limits | Mapping[str, int] | None,
+    executor: Any = None,
 ) -> tuple[pd.DataFrame, str]:
     """Tables below each other, and the delimiters that are not those of the suffixes.
 
@@ -32,6 +38,8 @@ def joined_tables(
         As in `sniffed_delimiter`.
     limits : Limits, mapping of str to int, or None
         Of each table, and of the cells of all.
+    executor : object, optional
+        What reads them, as in `of_each`.
 
     Returns
     -------
@@ -48,10 +56,9 @@ def joined_tables(
     tables: list[pd.DataFrame] = []
     signs: set[str] = set()
     cells = 0
-    for file in files:
-        sign = sniffed_delimiter(file, delimiter)
+    read = partial(one_table, delimiter, as_limits(limits))
+    for file, (table, sign) in zip(files, of_each(read, files, executor), strict=True):
         signs |= set() if sign is None else {sign}
-        table = read_table(file, delimiter=sign, limits=limits)
         cells += table.size
         check_size(file, 0, cells, as_limits(limits))
         if tables and list(table.columns) != list(tables[0].columns):
@@ -69,3 +76,9 @@ def joined_tables(
         raise InputError(str(files[0]), got, "no column of that name", "Rename it.")
     named = [t.assign(**{FILE: safe_text(f)}) for t, f in zip(tables, files, strict=True)]
     return pd.concat(named, ignore_index=True), said
+
+
+def one_table(delimiter: str | None, limits: Limits, file: Path) -> tuple[pd.DataFrame, str | None]:
+    """A table, and its delimiter where it is not that of the suffix."""
+    sign = sniffed_delimiter(file, delimiter)
+    return read_table(file, delimiter=sign, limits=limits), sign

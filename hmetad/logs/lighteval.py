@@ -7,18 +7,20 @@ Source: the details of lighteval 0.6 to 0.13, as --save-details writes them.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.lighteval_samples import Choices, Sample, lighteval_trial, sample_of
 from hmetad.logs.lm_eval_files import Runs
 from hmetad.logs.lm_eval_filters import of_task
 from hmetad.logs.lm_eval_samples import Normalise
+from hmetad.logs.parts import Part, joined_parts, of_each
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import compile_pattern, stated_wording
 from hmetad.logs.trials import TrialCollector, check_threshold, choice_notices, safe_text
@@ -41,7 +43,7 @@ class Details(NamedTuple):
     run: str
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_lighteval(
     path: str | Path,
     *,
@@ -56,6 +58,7 @@ def read_lighteval(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Trials of the details of lighteval, one row per sample.
 
@@ -83,6 +86,9 @@ def read_lighteval(
     limits : Limits or mapping of str to int, optional
         How much a file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"cells": 10**9}``.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -128,14 +134,11 @@ def read_lighteval(
     wording = stated_wording(field=field, pattern=pattern, words=words)
     answer = compile_pattern(answer_pattern, "answer_pattern")
     choices = Choices(None, normalise, threshold, wording if is_stated else None, answer)
-    trials = TrialCollector()
-    files = chosen_details(Path(path), task, runs)
-    for file in files:
-        own = choices._replace(metric=of_task(metric, file.task))
-        read_details(file, samples_of(file, within), own, trials)
+    read = partial(part_of, metric, choices, within)
+    parts = of_each(read, chosen_details(Path(path), task, runs), executor)
+    trials, files = joined_parts(parts, Path(path), task)
     trials.notices += choice_notices(trials)
-    names = [safe_text(file.path) for file in files]
-    return trials.frame(scale=scale, files=names, normalise=normalise)
+    return trials.frame(scale=scale, files=[*files], normalise=normalise)
 
 
 def chosen_details(path: Path, task: str | None, runs: Runs | None) -> list[Details]:
@@ -181,11 +184,13 @@ def samples_of(file: Details, limits: Limits) -> Iterable[Sample]:
         yield sample_of(row, number, f"{file.path}, row {number + 1}")
 
 
-def read_details(
-    file: Details, samples: Iterable[Sample], choices: Choices, trials: TrialCollector
-) -> None:
-    """Collect the samples of a file."""
-    for sample in samples:
+def part_of(
+    metric: str | Mapping[str, str] | None, choices: Choices, limits: Limits, file: Details
+) -> Part:
+    """Trials of a file."""
+    own = choices._replace(metric=of_task(metric, file.task))
+    trials = TrialCollector()
+    for sample in samples_of(file, limits):
         identity = {
             "task": file.task,
             "model": file.model,
@@ -193,4 +198,5 @@ def read_details(
             "id": sample.name,
             "item": sample.item,
         }
-        trials.add(identity, lighteval_trial(sample, choices))
+        trials.add(identity, lighteval_trial(sample, own))
+    return Part(file.path, file.task, trials)

@@ -7,16 +7,18 @@ Source: the layout of lm-evaluation-harness 0.4.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
 from hmetad.logs.lm_eval_files import Runs, SampleFile, sample_files
 from hmetad.logs.lm_eval_filters import chosen_filter, filter_notices, filter_samples, of_task
 from hmetad.logs.lm_eval_samples import Choices, Normalise, sample_trial
+from hmetad.logs.parts import Part, joined_parts, of_each
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import compile_pattern, stated_wording
 from hmetad.logs.trials import (
@@ -32,7 +34,7 @@ from hmetad.rows.lines import Line
 __all__ = ["read_lm_eval"]
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_lm_eval(
     path: str | Path,
     *,
@@ -48,6 +50,7 @@ def read_lm_eval(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Trials of a sample log of lm-evaluation-harness, read line by line.
 
@@ -81,6 +84,9 @@ def read_lm_eval(
     limits : Limits or mapping of str to int, optional
         How much the log may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"values": 20_000_000}``.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -136,20 +142,15 @@ def read_lm_eval(
     files = sample_files(Path(path), task, runs, within)
     check_tasks("answer_filter", answer_filter, files)
     check_tasks("metric", metric, files)
-    trials = TrialCollector()
+    read = partial(part_of, answer_filter, metric, choices, within, len(files) == 1)
+    trials, remarks = joined_parts(of_each(read, files, executor), Path(path), task)
     filters: dict[str, dict[str, None]] = {}
-    for file in files:
-        used = chosen_filter(file, answer_filter, within, alone=len(files) == 1)
-        names = filters.setdefault(file.task, {used: None})
-        own = choices._replace(metric=of_task(metric, file.task))
-        read_file(file, filter_samples(file, used, names, within), own, trials)
+    for name, names in remarks.values():
+        filters.setdefault(name, names).update(names)
     trials.notices += filter_notices({t: [*names] for t, names in filters.items()}, answer_filter)
     trials.notices += choice_notices(trials)
-    names_of_files = [safe_text(file.path) for file in files]
-    used_filters = {task: safe_text(next(iter(names))) for task, names in filters.items()}
-    return trials.frame(
-        scale=scale, files=names_of_files, filters=used_filters, normalise=normalise
-    )
+    used = {name: safe_text(next(iter(names))) for name, names in filters.items()}
+    return trials.frame(scale=scale, files=[*remarks], filters=used, normalise=normalise)
 
 
 def check_tasks(
@@ -162,10 +163,25 @@ def check_tasks(
             raise InputError(argument, repr(task), "a task that is read", nearest(task, tasks))
 
 
-def read_file(
-    file: SampleFile, samples: Iterable[Line], choices: Choices, trials: TrialCollector
-) -> None:
-    """Collect the samples of a file; copies are counted."""
+def part_of(
+    answer_filter: str | Mapping[str, str] | None,
+    metric: str | Mapping[str, str] | None,
+    choices: Choices,
+    limits: Limits,
+    alone: bool,
+    file: SampleFile,
+) -> Part:
+    """Trials of a file under its filter; kept are its task and its filters, the used one first."""
+    used = chosen_filter(file, answer_filter, limits, alone=alone)
+    names: dict[str, None] = {used: None}
+    own = choices._replace(metric=of_task(metric, file.task))
+    trials = file_trials(file, filter_samples(file, used, names, limits), own)
+    return Part(file.path, file.task, trials, (file.task, names))
+
+
+def file_trials(file: SampleFile, samples: Iterable[Line], choices: Choices) -> TrialCollector:
+    """Trials of the samples of a file; copies are counted."""
+    trials = TrialCollector()
     seen: dict[int | str, tuple[str, list[bytes]]] = {}
     for line in samples:
         sample, place = line.record, line.place
@@ -189,6 +205,7 @@ def read_file(
             "item": item,
         }
         trials.add(identity, sample_trial(sample, place, file, choices))
+    return trials
 
 
 def document(sample: dict[str, Any], place: str) -> tuple[int | str, str]:

@@ -5,6 +5,7 @@ of counts become as many trials as they count. Nothing in a file is run.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
+from hmetad.logs.parts import of_each
 from hmetad.rows.limits import Limits, as_limits, beyond
 
 __all__ = ["read_matlab"]
@@ -35,12 +37,13 @@ ALLOWED = "nR_S1 and nR_S2, or vectors stimID, response and rating"
 type Place = tuple[tuple[str, int], ...]
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_matlab(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Read trials or counts from Matlab's files.
 
@@ -54,6 +57,9 @@ def read_matlab(
         "direction", "confidence": "slider"}``.
     limits : Limits or mapping of str to int, optional
         How much is read: ``unpacked`` bytes of the variables of a file.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -86,11 +92,12 @@ def read_matlab(
     3
     """
     place, own = Path(path), as_limits(limits)
+    read = partial(found_in, dict(columns or {}), own)
     if not place.is_dir():
-        return finished([*found_in(place, columns or {}, own)], place, own)
-    parts = []
-    for file in sorted(place.rglob("*.mat")):
-        parts += [part.assign(subject=file.stem) for part in found_in(file, columns or {}, own)]
+        return finished(read(place), place, own)
+    files = sorted(place.rglob("*.mat"))
+    found = zip(files, of_each(read, files, executor), strict=True)
+    parts = [part.assign(subject=file.stem) for file, some in found for part in some]
     return finished(parts, place, own)
 
 
@@ -114,7 +121,7 @@ def contents(path: Path) -> str:
     return ", ".join(seen[:SHOWN]) + more or "no variables"
 
 
-def found_in(path: Path, columns: Mapping[str, str], limits: Limits) -> Iterator[pd.DataFrame]:
+def found_in(columns: Mapping[str, str], limits: Limits, path: Path) -> list[pd.DataFrame]:
     """Tables of trials in a file, one for each person and task."""
     unknown = [name for name in columns if name not in NAMES]
     if unknown:
@@ -122,7 +129,7 @@ def found_in(path: Path, columns: Mapping[str, str], limits: Limits) -> Iterator
         raise InputError("columns", repr(unknown[0]), ", ".join(NAMES), step)
     wanted = {name: (columns[name].lower(),) if name in columns else known
               for name, known in NAMES.items()}  # fmt: skip
-    yield from tables_in(read_variables(path, limits), wanted, (), str(path))
+    return [*tables_in(read_variables(path, limits), wanted, (), str(path))]
 
 
 def read_variables(path: Path, limits: Limits) -> dict[str, Any]:

@@ -9,14 +9,16 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
 from hmetad.logs.kinds import files_of_kind
+from hmetad.logs.parts import Part, joined_parts, of_each
 from hmetad.logs.stated import Scale
 from hmetad.logs.statements import Wording, as_number, read_statement, stated_wording
 from hmetad.logs.trials import (
@@ -54,7 +56,7 @@ class Choices(NamedTuple):
     wording: Wording
 
 
-@check_inputs()
+@check_inputs(executor=with_submit)
 def read_promptfoo(
     path: str | Path,
     *,
@@ -67,6 +69,7 @@ def read_promptfoo(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Trials of the results of promptfoo, one row per prompt, provider and test.
 
@@ -89,6 +92,9 @@ def read_promptfoo(
     limits : Limits or mapping of str to int, optional
         How much a file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"values": 20_000_000}``.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -129,17 +135,10 @@ def read_promptfoo(
     wording = stated_wording(field=field, pattern=pattern, words=words)
     is_stated = any(option is not None for option in (field, pattern, words, scale))
     choices = Choices(metric, threshold, chosen_source(source, is_stated), wording)
-    trials = TrialCollector()
-    files, tasks = [], set()
-    for file in files_of_kind(Path(path), "promptfoo", ALLOWED):
-        found, results = open_results(file, within)
-        tasks.add(found)
-        if task is None or task == found:
-            files.append(safe_text(file))
-            read_results(file, found, results, choices, trials)
-    if not files:
-        raise InputError("task", repr(task), f"a task in {path}", nearest(str(task), tasks))
-    return trials.frame(scale=scale, files=files)
+    read = partial(part_of, task, choices, within)
+    parts = of_each(read, files_of_kind(Path(path), "promptfoo", ALLOWED), executor)
+    trials, files = joined_parts(parts, Path(path), task)
+    return trials.frame(scale=scale, files=[*files])
 
 
 def chosen_source(source: PromptfooSource | None, is_stated: bool) -> PromptfooSource:
@@ -168,10 +167,18 @@ def open_results(path: Path, limits: Limits) -> tuple[str, Sequence[Any]]:
     return safe_text(description if named else path.stem), results
 
 
-def read_results(
-    path: Path, task: str, results: Sequence[Any], choices: Choices, trials: TrialCollector
-) -> None:
-    """Collect the results of a file."""
+def part_of(task: str | None, choices: Choices, limits: Limits, file: Path) -> Part:
+    """Trials of a file, if it is of the task."""
+    found, results = open_results(file, limits)
+    is_asked = task is None or task == found
+    return Part(file, found, result_trials(file, found, results, choices) if is_asked else None)
+
+
+def result_trials(
+    path: Path, task: str, results: Sequence[Any], choices: Choices
+) -> TrialCollector:
+    """Trials of the results of a file."""
+    trials = TrialCollector()
     seen: Counter[tuple[str, str, str]] = Counter()
     for place, result in numbered(path, results):
         item = item_of(result)
@@ -187,6 +194,7 @@ def read_results(
             "item": item,
         }
         trials.add(identity, promptfoo_trial(result, place, choices))
+    return trials
 
 
 def numbered(path: Path, results: Sequence[Any]) -> Iterator[tuple[str, dict[str, Any]]]:

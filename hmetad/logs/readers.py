@@ -28,8 +28,10 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
         File or folder.
     **options
         Those of the kind: see the function of each, such as `read_lm_eval` and `read_trials`. All
-        have ``limits`` for how much a file may hold, and all but Matlab's ``field``, ``pattern``,
-        ``words`` and ``scale`` for confidence as stated.
+        have ``limits`` for how much a file may hold, and ``executor`` for what reads the files of a
+        folder: an executor of `concurrent.futures` or a `distributed.Client`, whose processes see
+        the files under the same path. All but Matlab's have ``field``, ``pattern``, ``words`` and
+        ``scale`` for confidence as stated.
 
     Returns
     -------

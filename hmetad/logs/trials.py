@@ -227,6 +227,25 @@ class TrialCollector:
             self._rejected.update(trial.reasons)
         self._rows += 1
 
+    def extend(self, others: "TrialCollector") -> None:
+        """Append the trials of another collector, such as that of the next file.
+
+        Parameters
+        ----------
+        others : TrialCollector
+            Its rows have the same columns; not changed.
+        """
+        if not self._rows:
+            self._columns = {name: [] for name in others._columns}
+        assert not others._rows or self._columns.keys() == others._columns.keys()
+        for name, values in others._columns.items():
+            self._columns[name] += values
+        self._statements |= {self._rows + row: one for row, one in others._statements.items()}
+        self._rejected.update(others._rejected)
+        self._rows += others._rows
+        self.duplicates += others.duplicates
+        self.notices += others.notices
+
     def values(self, name: str) -> Sequence[Any]:
         """Values of a column so far.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, with_submit
 from hmetad.errors import InputError, nearest
 from hmetad.logs.delimiters import table_paths
 from hmetad.logs.grades import graded
@@ -23,7 +23,7 @@ from hmetad.rows.limits import Limits
 __all__ = ["long_table", "read_trials"]
 
 
-@check_inputs(skip=("columns",))
+@check_inputs(skip=("columns",), executor=with_submit)
 def read_trials(
     path: str | Path,
     *,
@@ -38,6 +38,7 @@ def read_trials(
     words: Mapping[str, float] | None = None,
     scale: Scale | None = None,
     limits: Limits | Mapping[str, int] | None = None,
+    executor: Any = None,
 ) -> pd.DataFrame:
     r"""Trials of a plain table, renamed, made long, and with confidence as a probability.
 
@@ -67,6 +68,9 @@ def read_trials(
         column stays as it is.
     limits : Limits or mapping of str to int, optional
         How much the table may hold, as in `read_table`.
+    executor : Executor or Client, optional
+        What reads the files of a folder side by side: an executor of `concurrent.futures`, a
+        `distributed.Client`, or something else with ``submit``.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def read_trials(
     """
     check_threshold(threshold)
     files = table_paths(Path(path))
-    table, delimiters = joined_tables(files, delimiter, limits)
+    table, delimiters = joined_tables(files, delimiter, limits, executor)
     trials = rename_columns(table, columns or {})
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))

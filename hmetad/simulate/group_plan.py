@@ -23,10 +23,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from hmetad.arguments import (
     arrays_of_numbers,
     check_inputs,
-    describe_value,
     seed_or_none,
     whole,
     with_posterior,
+    with_submit,
 )
 from hmetad.compare.decisions import check_arguments
 from hmetad.compare.verdicts import interval_words
@@ -66,7 +66,7 @@ def pilot_or_none(argument: str, value: Any) -> None:
 
 
 @check_inputs(
-    skip=("client",),
+    client=with_submit,
     gaps=arrays_of_numbers,
     pilot=pilot_or_none,
     cores=whole(1),
@@ -215,7 +215,6 @@ def plan_groups(
     population = population_of(question, guesses, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
     processes = usable_cpus() if cores is None else cores
-    refuse_client(client)
     number, levels = studies * len(people) * len(sizes), len(population.gaps[0]) + 1
     refuse_large(QUESTIONS[question], people, number, levels, sampling, processes)
     place = None if folder is None else Path(folder)
@@ -245,13 +244,6 @@ def chosen_seed(seed: int | None, folder: Path | None) -> int:
     if seed is None and folder is not None:
         seed = seed_of_folder(folder)
     return secrets.randbelow(2**31) if seed is None else int(seed)
-
-
-def refuse_client(client: Any) -> None:
-    """Refuse what cannot be given work."""
-    if client is not None and not callable(getattr(client, "submit", None)):
-        allowed = "a distributed.Client, or something else with submit"
-        raise InputError("client", describe_value(client), allowed)
 
 
 def run_all(

@@ -14,13 +14,15 @@ from hmetad.rows.tables import SUFFIXES
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "llm.md"
 
-EVERYWHERE = {"field", "pattern", "words", "scale", "limits"}
+EVERYWHERE = {"field", "pattern", "words", "scale", "limits", "executor"}
 
 
 def test_every_reader_takes_a_path_limits_and_how_confidence_is_stated():
     for kind, reader in READERS.items():
         # Matlab's files hold numbers: nothing is stated in words.
-        assert set(reader.options) >= ({"limits"} if kind == "matlab" else EVERYWHERE), kind
+        assert set(reader.options) >= (
+            {"limits", "executor"} if kind == "matlab" else EVERYWHERE
+        ), kind
         assert "path" not in reader.options
         assert reader.title
         assert reader.files or reader.opening
