@@ -5,6 +5,7 @@ interrupt in 130, termination in 143.
 """
 
 import atexit
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,6 +39,8 @@ from hmetad.report.terminal import say
 __all__ = ["app", "main", "outcome"]
 
 INTERRUPTED = 130
+# An argument of a function that a message names without a value: "Choose with metric=."
+ARGUMENT = re.compile(r"\b([a-z_]+)=(?=[ ,.;)]|$)")
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),
@@ -126,5 +129,11 @@ def as_typed(error: InputError, arguments: Sequence[str]) -> str:
     commands = getattr(get_command(app), "commands", {})
     command = commands.get(next((word for word in arguments if word in commands), ""))
     known = {text for parameter in command.params for text in parameter.opts} if command else set()
-    option = f"--{error.argument.replace('_', '-')}"
-    return str(error).replace(error.argument, option, 1) if option in known else str(error)
+
+    def typed(name: str, otherwise: str) -> str:
+        option = f"--{name.replace('_', '-')}"
+        return option if option in known else otherwise
+
+    named = typed(error.argument, error.argument)
+    step = ARGUMENT.sub(lambda found: typed(found[1], found[0]), error.next_step)
+    return str(InputError(named, error.got, error.allowed, step))

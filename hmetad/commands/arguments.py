@@ -6,7 +6,8 @@ Text of options → values, or an error that names the option.
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "as_seed",
     "columns_of",
     "given_options",
+    "options_named",
     "parse_by",
     "parse_choices",
     "parse_correction",
@@ -40,6 +42,18 @@ __all__ = [
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
+
+
+@contextmanager
+def options_named(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors name what was typed, where the argument at fault is called otherwise."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument not in names:
+            raise
+        named = names[error.argument]
+        raise InputError(named, error.got, error.allowed, error.next_step) from error
 
 
 def given_options(**options: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
 from hmetad.commands.arguments import (
     given_options,
+    options_named,
     parse_choices,
     parse_grades,
     parse_pairs,
@@ -49,8 +50,9 @@ hmetad import dataset michael2026 -o trials.csv
 """
 KINDS = (*READERS, "dataset")
 REMARKS = ("filters", "delimiter", "rejected", "duplicates", "unfinished", "examples")
-# Options of `read_log` that are typed by another name, since PATH is the command's source.
-TYPED = {"source": "--confidence-from", "limits": "--limit"}
+# Arguments that are typed by another name, since PATH is the command's source.
+TYPED = {"source": "--confidence-from", "limits": "--limit", "confidence": "--columns"}
+TYPED |= {"name": "PATH", "kind": "KIND"}
 # A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
@@ -220,7 +222,7 @@ def kind_and_path(log: list[str]) -> tuple[str, Path]:
     if kind == "auto":
         return recognise_kind(Path(path)), Path(path)
     if kind not in KINDS:
-        raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}", nearest(kind, KINDS))
+        raise InputError("KIND", repr(kind), f"one of {', '.join(KINDS)}", nearest(kind, KINDS))
     return kind, Path(path)
 
 
@@ -230,24 +232,15 @@ def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.Data
     for name in (name for name in options if name not in own):
         allowed = ", ".join(map(flag, own)) or "no option for a data set"
         raise InputError(flag(name), f"an option that {kind} does not have", allowed)
-    if kind == "dataset":
-        return hmetad.datasets.load_trials(str(source))
-    return read_named(kind, source, options)
+    with options_named(TYPED):
+        if kind == "dataset":
+            return hmetad.datasets.load_trials(str(source))
+        return hmetad.logs.read_log(kind, source, **options)
 
 
 def flag(name: str) -> str:
     """Option of `read_log` as it is typed."""
     return TYPED.get(name, f"--{name.replace('_', '-')}")
-
-
-def read_named(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
-    """Trials of a log; an error names the option as it was typed."""
-    try:
-        return hmetad.logs.read_log(kind, source, **options)
-    except InputError as error:
-        if error.argument not in TYPED:
-            raise
-        raise InputError(flag(error.argument), error.got, error.allowed, error.next_step) from error
 
 
 def confidence_of(trials: "pd.DataFrame") -> "pd.Series":

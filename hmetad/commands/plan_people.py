@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.arguments import (
     given_options,
+    options_named,
     parse_numbers,
     sampling_options,
     writable_folder,
@@ -51,7 +52,7 @@ def plan_people(question: AskedQuestion, given: Mapping[str, Any], **options: An
     -------
     Dataset
     """
-    try:
+    with options_named({"folder": "--resume"}):
         return hmetad.simulate.plan_groups(
             question,
             pilot=None if given["pilot"] is None else hmetad.load_fit(given["pilot"]),
@@ -60,10 +61,6 @@ def plan_people(question: AskedQuestion, given: Mapping[str, Any], **options: An
             **guesses_of(question, given, options.pop("effect", None)),
             **options,
         )
-    except InputError as error:
-        if error.argument != "folder":
-            raise
-        raise InputError("--resume", error.got, error.allowed, error.next_step) from error
 
 
 def guesses_of(

@@ -6,6 +6,7 @@ Trials of a log → pairs of options, or one row per item with the agreement of 
 from typing import TYPE_CHECKING, Literal
 
 import hmetad
+from hmetad.commands.arguments import options_named
 from hmetad.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ __all__ = ["Judged", "Orders", "reshaped_trials"]
 # Columns that tell apart whose answers to which questions they are.
 GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "repeat", "epoch")
 
-# What arguments are called on the command line.
-TYPED = {"answer": "--agreement", "trials": "--agreement"}
+# Arguments of either that are columns of the trials, and what asks for them.
+COLUMNS = ("answer", "trials", "target", "item", "by")
 
 CHOICE = "confidence-of-the-choice"
 
@@ -35,16 +36,14 @@ def reshaped_trials(
         got = "--option-pairs beside it"
         raise InputError("--agreement", got, "one of the two")
     before = dict(trials.attrs)
-    try:
-        if option_pairs is not None:
+    if option_pairs is not None:
+        with options_named(dict.fromkeys(COLUMNS, "--option-pairs")):
             made = made_pairs(trials, option_pairs)
-        elif agreement is not None:
+    elif agreement is not None:
+        with options_named(dict.fromkeys(COLUMNS, "--agreement")):
             made = hmetad.logs.agreement(trials, of=agreement)
-        else:
-            return trials, hmetad.logs.frame_notices(trials)
-    except InputError as error:
-        name = TYPED.get(error.argument, error.argument)
-        raise InputError(name, error.got, error.allowed, error.next_step) from error
+    else:
+        return trials, hmetad.logs.frame_notices(trials)
     counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
     # Agreement is no confidence of the choice, and pairs say themselves that they have it.
     kept = [one for one in hmetad.logs.frame_notices(trials) if one.code != CHOICE]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, run
+from scipy.io import savemat
 
 from hmetad.commands.import_log import trials_csv
 from hmetad.logs.kinds import READERS
@@ -51,7 +52,7 @@ def test_a_table_is_parsed_and_what_cannot_be_is_counted(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("import csv raw.csv -o out.csv", "kind: got 'csv'"),
+        ("import csv raw.csv -o out.csv", "KIND: got 'csv'"),
         ("import table none.csv -o out.csv", "no such file"),
         ("import table raw.csv -o out.json", "a name that ends in .csv"),
         ("import table raw.csv --words sure -o out.csv", "--words"),
@@ -210,13 +211,58 @@ def test_agreement_over_epochs_is_confidence(tmp_path):
         ("--agreement mean", "--agreement"),
         ("--option-pairs both", "--option-pairs: got no probabilities of options"),
         ("--agreement modal", "--agreement: got at most one answer to each of 2 items"),
-        ("--delimiter slash", "delimiter: got 'slash'"),
+        ("--delimiter slash", "--delimiter: got 'slash'"),
         ("--grades yes=perhaps", "--grades: got yes=perhaps"),
     ],
 )
 def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
     (tmp_path / "t.csv").write_text("item,answer,correct\n1,a,1\n2,b,0\n")
     assert says in refused(tmp_path, f"import table t.csv {options} -o out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("lm-eval lm_eval --task x", "--task: got 'x'"),
+        ("lm-eval lm_eval --runs x", "--runs: got 'x'"),
+        ("lm-eval lm_eval --answer-filter x=first", "--answer-filter: got 'x'"),
+        ("lm-eval lm_eval --metric x", "--metric: got 'x'"),
+        ("lm-eval lm_eval --normalise x", "--normalise: got 'x'"),
+        ("lm-eval lm_eval --answer-pattern a", "--answer-pattern: got 'a' with 0 groups"),
+        ("lm-eval lm_eval --threshold inf", "--threshold: got inf"),
+        ("lm-eval lm_eval --field ' '", "--field: got ' '"),
+        ("lm-eval lm_eval --pattern a", "--pattern: got 'a' with 0 groups"),
+        ("lm-eval lm_eval --words sure=7", "--words: got 'sure': 7.0"),
+        ("lm-eval lm_eval --scale 7,1", "--scale: got (7.0, 1.0)"),
+        ("lm-eval lm_eval --limit x=1", "--limit: got 'x'"),
+        ("lm-eval lm_eval --ratings 1", "--ratings: got 1"),
+        ("inspect inspect --scorer x", "--scorer: got 'x'"),
+        ("inspect inspect --confidence-from x", "--confidence-from: got 'x'"),
+        ("promptfoo promptfoo --confidence-from x", "--confidence-from: got 'x'"),
+        ("table t.csv --columns correct=x", "--columns: got 'correct': 'x'"),
+        ("table t.csv --wide x=y", "--wide: got 'x': 'y'"),
+        ("table t.csv --keep x --wide y={model}", "--keep: got 'x'"),
+        ("table t.csv --delimiter x", "--delimiter: got 'x'"),
+        ("table t.csv --scale percent", "--columns: got no such column"),
+        ("table t.csv --scale percent", "Name it with --columns or --wide."),
+        ("table t.csv --grades yes=true", "--grades: got no column 'correct'"),
+        ("table t.csv --grades yes=true", "Name it with --columns or --wide."),
+        ("table t.csv --agreement modal", "--agreement: got none, for columns"),
+        ("table t.csv --option-pairs both", "--option-pairs: got 'target'"),
+        ("table far.csv --option-pairs both", "--option-pairs: got 'a day'"),
+        ("matlab m.mat --columns x=y", "--columns: got 'x'"),
+        ("dataset x", "PATH: got 'x'"),
+        ("x t.csv", "KIND: got 'x'"),
+    ],
+)
+def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
+    for name in ("lm_eval", "inspect", "promptfoo"):
+        (tmp_path / name).symlink_to(LOGS / name)
+    (tmp_path / "t.csv").write_text('item,option_probabilities\n1,"[0.2, 0.8]"\n')
+    (tmp_path / "far.csv").write_text('item,target,option_probabilities\n1,a day,"[0.2, 0.8]"\n')
+    savemat(tmp_path / "m.mat", {"nR_S1": [3, 2, 1, 0], "nR_S2": [0, 1, 2, 4]})
+    assert says in run(tmp_path, f"import {line} -o out.csv", status=2).stderr.splitlines()[-1]
     assert not (tmp_path / "out.csv").exists()
 
 
