@@ -3,8 +3,12 @@
 Log, table or name of a data set → trials.csv.
 """
 
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +56,7 @@ KINDS = (*READERS, "dataset")
 REMARKS = ("filters", "delimiter", "rejected", "duplicates", "unfinished", "examples")
 # Arguments that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit", "confidence": "--columns"}
-TYPED |= {"name": "PATH", "kind": "KIND"}
+TYPED |= {"name": "PATH", "kind": "KIND", "executor": "--workers"}
 # A table that has neither may be the log of another tool.
 JUDGED = ("correct", "confidence")
 COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
@@ -67,7 +71,10 @@ def import_log(
             "tables, or a data set's name. Without KIND the name of the file says it.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv, .parquet or .jsonl."),
+    ],
     ratings: Annotated[
         int | None,
         typer.Option(metavar="K", help="Add a column rating: K quantiles of confidence."),
@@ -161,13 +168,17 @@ def import_log(
             metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Processes that read the files of a folder."),
+    ] = 1,
     limit: Limit = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
     """Read an evaluation log or a public data set as trials."""
     chosen = chosen_format(print_as, as_json)
-    path = writable_file(output, ".csv")
+    path = writable_file(output, *WRITERS)
     kind, source = kind_and_path(log)
     refuse_inputs(path, source)
     options = given_options(
@@ -191,7 +202,8 @@ def import_log(
         scale=parse_scale(scale),
         limits=chosen_limits(limit),
     )
-    read = read_trials(kind, source, options)
+    with reading_processes(workers) as executor:
+        read = read_trials(kind, source, options | given_options(executor=executor))
     trials, notices = reshaped_trials(read, option_pairs, agreement)
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
@@ -204,7 +216,7 @@ def import_log(
             f"or give the kind of the log. {known_kinds()}"
         )
         remarks["absent"] = list(JUDGED)
-    write_together({path: trials_csv(trials)})
+    write_together({path: WRITERS[path.suffix](trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}
     give(Answer((listing,), notices, more=more), chosen, [path])
@@ -224,6 +236,17 @@ def kind_and_path(log: list[str]) -> tuple[str, Path]:
     if kind not in KINDS:
         raise InputError("KIND", repr(kind), f"one of {', '.join(KINDS)}", nearest(kind, KINDS))
     return kind, Path(path)
+
+
+@contextmanager
+def reading_processes(number: int) -> Iterator[ProcessPoolExecutor | None]:
+    """Executor of some processes; None where this one alone reads."""
+    if number == 1:
+        yield None
+        return
+    # A process that has threads must not be forked.
+    with ProcessPoolExecutor(number, mp_context=get_context("spawn")) as executor:
+        yield executor
 
 
 def read_trials(kind: str, source: Path, options: Mapping[str, Any]) -> "pd.DataFrame":
@@ -270,6 +293,44 @@ def trials_csv(trials: "pd.DataFrame") -> str:
     return csv_frame(trials.assign(**plain))
 
 
+def trials_parquet(trials: "pd.DataFrame") -> memoryview:
+    """Trials as Parquet, lists as they are; text where a column holds values of several types."""
+    trials = trials.copy(deep=False)
+    # Notices and the record of the log are no part of a file of trials.
+    trials.attrs = {}
+    file = io.BytesIO()
+    try:
+        trials.to_parquet(file, index=False)
+    except (TypeError, ValueError):
+        # Arrow has one type for a column.
+        columns = ((str(name), column) for name, column in trials.items())
+        mixed = {name: plain_text(column) for name, column in columns if column.dtype == object}
+        file = io.BytesIO()
+        trials.assign(**mixed).to_parquet(file, index=False)
+    return file.getbuffer()
+
+
+def plain_text(column: "pd.Series") -> "pd.Series":
+    """Column of objects as text or JSON, unless all its values are lists."""
+    known = column.dropna()
+    if known.map(is_nested).all():
+        return column
+    return column.map(lambda one: nested_json(one) if is_nested(one) else str(one), "ignore")
+
+
+def trials_jsonl(trials: "pd.DataFrame") -> str:
+    """Trials as JSON Lines, lists as they are, numbers in full precision."""
+    columns = {
+        str(name): [
+            None if is_lost else value
+            for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
+        ]
+        for name, column in trials.items()
+    }
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return "".join(f"{nested_json(row)}\n" for row in rows)
+
+
 def is_nested(value: Any) -> bool:
     """Whether a value of a column holds others: a list or object of JSON or Parquet."""
     return isinstance(value, list | tuple | dict) or getattr(value, "ndim", 0) > 0
@@ -278,3 +339,11 @@ def is_nested(value: Any) -> bool:
 def nested_json(value: Any) -> str:
     """JSON of a value; arrays are lists, and what JSON does not know is text."""
     return json.dumps(value, default=lambda one: getattr(one, "tolist", one.__str__)())
+
+
+# Formats of trials, by suffix.
+WRITERS: dict[str, Callable[["pd.DataFrame"], str | memoryview]] = {
+    ".csv": trials_csv,
+    ".parquet": trials_parquet,
+    ".jsonl": trials_jsonl,
+}

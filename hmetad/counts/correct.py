@@ -24,6 +24,7 @@ from hmetad.counts.checks import (
     refuse_falling_ratings,
     refuse_impossible_counts,
 )
+from hmetad.counts.choices import trial_notices
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import label_frequencies
 from hmetad.counts.names import column_names, named_rows, text_columns
@@ -144,7 +145,8 @@ def count_correct(
     }
     counts = type2_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
-    return with_notices(counts, [*dropped, *type2_notices(counts), *alike])
+    of_rows = [*trial_notices(trials), *dropped]
+    return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
 
 
 @check_inputs(skip=("counts",))

@@ -34,7 +34,8 @@ class Reader(NamedTuple):
     has_folders : bool, optional
         Whether a folder of such files is read too.
     opening : str, optional
-        Regular expression of what a file .json begins with whose name does not say its kind.
+        Regular expression of what a file .json or .jsonl begins with whose name does not say which
+        tool wrote it.
     """
 
     title: str
@@ -56,8 +57,9 @@ class Reader(NamedTuple):
 
 
 DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
-# How much of a .json is read to see what it begins with.
+# How much of a file is read to see what it begins with, and which files are.
 OPENING = 2000
+OPENED = (".json", ".jsonl")
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -83,10 +85,13 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             ("scenario_state.json",),
         ),
         "promptfoo": Reader(
-            "results of promptfoo (promptfoo eval -o out.json)",
+            "results of promptfoo (promptfoo eval -o out.json, or out.jsonl)",
             "read_promptfoo",
             (),
-            opening=r'\s*\{\s*("evalId"\s*:\s*(null|"[^"]*")\s*,\s*)?"results"\s*:\s*\{\s*"version"',
+            # The whole, then three orders of the fields of a result.
+            opening=r'\s*\{\s*(("evalId"\s*:\s*(null|"[^"]*")\s*,\s*)?"results"\s*:\s*\{\s*"version"'
+            r'|("cost"\s*:\s*[0-9.eE+-]+\s*,\s*)?"gradingResult"\s*:'
+            r'|"provider"\s*:\s*\{\s*"id"\s*:|"id"\s*:\s*"[^"]*"\s*,\s*"evalId"\s*:)',
         ),
         "matlab": Reader("Matlab files of HMeta-d, .mat", "read_matlab", ("*.mat",)),
         "table": Reader(
@@ -194,17 +199,17 @@ def files_of_kind(path: Path, kind: str, allowed: str) -> list[Path]:
 
 
 def kind_of_file(path: Path) -> str | None:
-    """Kind of a file by its name, or of a .json by what it begins with; else None."""
+    """Kind of a file by its name, or of JSON of any name by what it begins with; else None."""
     kind = kind_of_name(path.name)
-    if kind is not None or path.suffix.lower() != ".json":
+    if kind not in (None, "table") or path.suffix.lower() not in OPENED:
         return kind
     try:
         with path.open("rb") as file:
             opening = file.read(OPENING).decode("utf-8-sig", "replace")
     except OSError:
-        return None
+        return kind
     openings = ((name, reader.opening) for name, reader in READERS.items() if reader.opening)
-    return next((name for name, pattern in openings if re.match(pattern, opening)), None)
+    return next((name for name, pattern in openings if re.match(pattern, opening)), kind)
 
 
 def kind_of_name(name: str) -> str | None:

@@ -18,9 +18,9 @@ from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles
 from hmetad.counts.labels import as_text
 from hmetad.counts.names import column_names, named_rows
+from hmetad.counts.noticed import add_notices
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
-from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
@@ -35,7 +35,7 @@ type Ints = NDArray[np.int64]
 POSITIONS = ("A", "B")
 # Rows times options, which are held as numbers all at once.
 MOST_OPTIONS = 200_000_000
-SHARED = ("paired-options", "confidence-of-the-choice")
+SHARED = ("paired-options", "confidence-of-the-choice", "mixed-items")
 OWN = ("item", "stimulus", "response", "confidence")
 
 
@@ -182,12 +182,11 @@ def count_pairs(
     """
     check_roles(rows_of(pairs).columns, [("pairs", "item")])
     counts = count_trials(pairs, by=by, covariates=covariates, ratings=ratings, labels=POSITIONS)
-    before = [one for one in frame_notices(pairs) if one.code not in SHARED]
     # What items of unequal difficulty do to pairs is said by "paired-options", with its own remedy.
-    found = [notice for notice in notices(counts) if notice.code != "mixed-items"]
+    found = [notice for notice in notices(counts) if notice.code not in SHARED]
     bare = counts.assign_attrs(notices="[]")
     shared = dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))
-    return with_notices(bare, [*found, *before, *shared])
+    return with_notices(bare, [*found, *shared])
 
 
 def dependence(number: int, items: int) -> list[Notice]:

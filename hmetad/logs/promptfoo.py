@@ -1,6 +1,6 @@
 """Results of promptfoo.
 
-Path of the JSON of `promptfoo eval -o out.json`, or of a folder of them → DataFrame of trials.
+Path of what `promptfoo eval -o` writes, .json or .jsonl, or of a folder → DataFrame of trials.
 Source: versions 2 and 3 of the results of promptfoo (its type EvaluateResult).
 """
 
@@ -31,14 +31,14 @@ from hmetad.logs.trials import (
     verdict,
 )
 from hmetad.rows.limits import Limits, as_limits
-from hmetad.rows.lines import parse_line
+from hmetad.rows.lines import json_lines, parse_line
 from hmetad.rows.packed import whole_file
 
 __all__ = ["PromptfooSource", "read_promptfoo"]
 
 PromptfooSource = Literal["output", "scores", "metadata", "vars", "logprobs"]
 
-ALLOWED = "results of promptfoo, as promptfoo eval -o out.json writes them"
+ALLOWED = "results of promptfoo, as promptfoo eval -o out.json (or out.jsonl) writes them"
 LONGEST_ANSWER = 1000
 # Assertions whose value is the right answer.
 EXACT = ("equals", "iequals", "contains", "icontains", "starts-with", "similar")
@@ -76,7 +76,8 @@ def read_promptfoo(
     Parameters
     ----------
     path : str or Path
-        The JSON of ``promptfoo eval -o out.json``, or a folder with such files at any depth.
+        What ``promptfoo eval -o out.json`` writes, or ``-o out.jsonl``, which has a result on each
+        line and no description; or a folder with such files at any depth.
     task : str, optional
         The one task (description of the configuration) to read. By default all of them.
     metric : str, optional
@@ -155,16 +156,26 @@ def chosen_source(source: PromptfooSource | None, is_stated: bool) -> PromptfooS
 
 
 def open_results(path: Path, limits: Limits) -> tuple[str, Sequence[Any]]:
-    """Task of a file, and its results."""
+    """Task of a file, and its results: those of one JSON, or of lines."""
+    if path.suffix.lower() == ".jsonl":
+        return safe_text(path.stem), listed_results(
+            path, [x.record for x in json_lines(path, limits)]
+        )
     content = parse_line(str(path), whole_file(path, ALLOWED, limits), limits)
     results = as_dict(content.get("results")).get("results")
     if not isinstance(results, list):
         raise InputError(str(path), "an object without results.results", ALLOWED)
-    if not results:
-        raise InputError(str(path), "no results", "at least one")
     description = as_dict(content.get("config")).get("description")
     named = isinstance(description, str) and description.strip()
-    return safe_text(description if named else path.stem), results
+    task = safe_text(description if named else path.stem)
+    return task, listed_results(path, results)
+
+
+def listed_results(path: Path, results: list[Any]) -> list[Any]:
+    """Results of a file, if there are any."""
+    if not results:
+        raise InputError(str(path), "no results", "at least one")
+    return results
 
 
 def part_of(task: str | None, choices: Choices, limits: Limits, file: Path) -> Part:

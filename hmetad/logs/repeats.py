@@ -16,8 +16,8 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.checks import check_roles
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import as_text
+from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError
-from hmetad.logs.noticed import add_notices
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.notice import notice_of
 from hmetad.rows.lines import json_value

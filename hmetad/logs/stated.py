@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
+from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError
-from hmetad.logs.noticed import add_notices
 from hmetad.logs.statements import Statement, as_number, read_statement, stated_wording
 from hmetad.notice import Notice, notice_of
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from hmetad.counts.correctness import as_correct
+from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError
-from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
 from hmetad.notice import Notice, notice_of

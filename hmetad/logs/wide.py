@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
+from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.logs.delimiters import table_paths
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
-from hmetad.logs.noticed import add_notices, frame_notices
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.rows.limits import Limits

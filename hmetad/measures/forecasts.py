@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import check_roles, plain_array
+from hmetad.counts.choices import trial_notices
 from hmetad.counts.correct import right_trials
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
@@ -118,6 +119,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     (array([1, 0]), array([0.9, 0.4]))
     """
     refuse_ratings_table(trials)
+    carried = trial_notices(trials)
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     by = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
@@ -129,7 +131,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
     kind, kinds, n = row_kinds(used)
     is_complete = ~kinds.isna().to_numpy().any(axis=1)
-    kinds, n, found = complete_rows(kinds, n)
+    kinds, n, dropped = complete_rows(kinds, n)
     is_right, labels = right_trials(kinds, n, roles["correct"])
     index, cells = cells_of(kinds, by, [])
     kept = is_complete[kind]
@@ -142,7 +144,9 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
             "rows_dropped": int((~kept).sum()),
         }
     )
-    return Judged(index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, found)
+    return Judged(
+        index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, [*carried, *dropped]
+    )
 
 
 def count_forecasts(judged: Judged) -> Forecasts:

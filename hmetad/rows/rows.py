@@ -47,12 +47,15 @@ class Rows:
         What a DataFrame of distinct rows still needs, such as numbers in the place of their text.
     names : mapping of str to str, optional
         Columns that are called otherwise here: {name here: name in the table}.
+    head : callable, optional
+        As `over`, of the first piece alone, where `over` works on all of them at once.
     """
 
     columns: tuple[Any, ...]
     over: Over
     finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    head: Over | None = None
 
     def rename(self, names: Mapping[str, str]) -> "Rows":
         """The same rows, columns renamed: {old: new}."""
@@ -72,9 +75,10 @@ class Rows:
         named = partial(of_renamed, function, renamed) if renamed else function
         return self.over(named, [self.names.get(name, name) for name in wanted])
 
-    def first_rows(self, columns: Sequence[str]) -> pd.DataFrame:
-        """Rows of the first piece, finished."""
-        first = next(iter(self.each(partial(in_memory, columns), columns)), None)
+    def first_rows(self, columns: Sequence[str], most: int | None = None) -> pd.DataFrame:
+        """Rows of the first piece, finished: all, or not more than some."""
+        first_ones = replace(self, over=self.over if self.head is None else self.head)
+        first = next(iter(first_ones.each(partial(in_memory, columns, most), columns)), None)
         if first is None:
             raise no_rows()
         return first if self.finish is None else self.finish(first)
@@ -84,12 +88,12 @@ class Rows:
     ) -> "Rows":
         """Rows with new columns: what `change` adds to a piece that has the columns it needs."""
         over = partial(over_changed, self, change, tuple(needs), frozenset(adds))
-        return replace(self, columns=(*self.columns, *adds), over=over, names={})
+        return replace(self, columns=(*self.columns, *adds), over=over, names={}, head=None)
 
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""
         wanted = list(self.columns if columns is None else dict.fromkeys(columns))
-        pieces = list(self.each(partial(in_memory, wanted), wanted))
+        pieces = list(self.each(partial(in_memory, wanted, None), wanted))
         if not pieces:
             raise no_rows()
         together = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
@@ -165,8 +169,9 @@ def of_changed(
     return function(change(piece))
 
 
-def in_memory(columns: Sequence[Any], piece: Piece) -> pd.DataFrame:
-    """DataFrame of some columns of a piece."""
+def in_memory(columns: Sequence[Any], most: int | None, piece: Piece) -> pd.DataFrame:
+    """DataFrame of some columns of a piece, or of its first rows."""
+    piece = piece[:most]
     frame = piece if isinstance(piece, pd.DataFrame) else frame_of(piece)
     return frame[list(columns)]
 

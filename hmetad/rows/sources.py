@@ -73,7 +73,8 @@ def rows_of(
     if isinstance(trials, pd.DataFrame):
         return rows_of_frame(trials)
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
-        return checked(tuple(trials.columns), partial(over_partitions, trials))
+        head = partial(over_partitions, trials.partitions[:1])
+        return checked(tuple(trials.columns), partial(over_partitions, trials), head)
     found = batches_of(trials)
     if found is None:
         raise InputError("trials", type(trials).__name__, KINDS)
@@ -81,12 +82,12 @@ def rows_of(
     return checked(columns, partial(over_batches, batches))
 
 
-def checked(columns: tuple[Any, ...], over: Any) -> Rows:
+def checked(columns: tuple[Any, ...], over: Any, head: Any = None) -> Rows:
     """Rows, once it is sure that their columns have different names."""
     twice = sorted({str(name) for name in columns if columns.count(name) > 1})
     if twice:
         raise InputError("trials", f"columns {twice} more than once", "unique column names")
-    return Rows(columns, over)
+    return Rows(columns, over, head=head)
 
 
 def rows_of_frame(trials: pd.DataFrame) -> Rows:

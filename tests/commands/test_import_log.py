@@ -10,8 +10,9 @@ import pytest
 from command_line import refused, run
 from scipy.io import savemat
 
-from hmetad.commands.import_log import trials_csv
+from hmetad.commands.import_log import trials_csv, trials_parquet
 from hmetad.logs.kinds import READERS
+from hmetad.rows.tables import read_table
 
 LOGS = Path(__file__).parents[1] / "logs" / "data"
 
@@ -54,7 +55,7 @@ def test_a_table_is_parsed_and_what_cannot_be_is_counted(tmp_path):
     [
         ("import csv raw.csv -o out.csv", "KIND: got 'csv'"),
         ("import table none.csv -o out.csv", "no such file"),
-        ("import table raw.csv -o out.json", "a name that ends in .csv"),
+        ("import table raw.csv -o out.json", "a name that ends in .csv, .parquet, .jsonl"),
         ("import table raw.csv --words sure -o out.csv", "--words"),
         ("import table raw.csv --columns correct -o out.csv", "--columns"),
         ("import inspect raw.csv --grades P=maybe -o out.csv", "true or false"),
@@ -290,3 +291,40 @@ def test_values_that_hold_others_are_written_as_json():
     expected = [{"a": ["b"]}, [1, None], [0.5, 2], [1.0, 2.5], {"a": [1]}]
     assert parsed == [*expected, {"at": "2026-01-31 00:00:00"}]
     assert written[5] == "x"
+
+
+@pytest.mark.parametrize("log", ["lm_eval --runs all", "helm", "promptfoo --field confidence"])
+def test_trials_are_written_as_parquet_and_lines_with_the_values_of_the_csv(tmp_path, log):
+    kind = log.split()[0].replace("_", "-")
+    for suffix in ("csv", "parquet", "jsonl"):
+        run(tmp_path, f"import {kind} {LOGS}/{log} -o trials.{suffix}")
+    written = pd.read_csv(tmp_path / "trials.csv")
+    for suffix in ("parquet", "jsonl"):
+        found = read_table(tmp_path / f"trials.{suffix}")
+        assert list(found) == list(written)
+        np.testing.assert_allclose(found["confidence"].astype(float), written["confidence"], 1e-12)
+        assert found["correct"].isna().tolist() == written["correct"].isna().tolist()
+        assert found["correct"].dropna().tolist() == written["correct"].dropna().tolist()
+        for name in {"option_probabilities"} & {*found}:
+            lists = [list(one) for one in found[name].dropna()]
+            assert lists == [json.loads(one) for one in written[name].dropna()]
+        judged = "--correct correct --by model,task --json"
+        run(tmp_path, f"measures trials.{suffix} {judged}")
+
+
+def test_columns_of_several_types_are_text_in_parquet():
+    frame = pd.DataFrame({"chosen": [1, "a", None], "lists": [[0.5], None, [1.0, 2.0]]})
+    found = pd.read_parquet(io.BytesIO(trials_parquet(frame)))
+    assert found["chosen"].tolist()[:2] == ["1", "a"]
+    assert found["chosen"].isna().tolist() == [False, False, True]
+    assert [*found["lists"][2]] == [1.0, 2.0]
+
+
+def test_other_processes_read_the_files_where_workers_are_asked_for(tmp_path):
+    line = f"import lm-eval {LOGS}/lm_eval --field confidence"
+    run(tmp_path, f"{line} -o one.csv")
+    run(tmp_path, f"{line} -o two.csv --workers 2")
+    assert (tmp_path / "two.csv").read_text() == (tmp_path / "one.csv").read_text()
+    assert "--workers" in refused(tmp_path, f"{line} -o none.csv --workers 0")
+    allowed = "--workers: got an option that dataset does not have"
+    assert allowed in refused(tmp_path, "import dataset michael2026 -o n.csv --workers 2")

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
 from hmetad.logs.kinds import recognise_kind
 from hmetad.logs.lighteval import read_lighteval
-from hmetad.logs.noticed import frame_notices
 from hmetad.logs.readers import read_log
 
 LOGS = Path(__file__).parent / "data" / "lighteval"

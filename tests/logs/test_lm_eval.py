@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
 from hmetad.logs.lm_eval import read_lm_eval
-from hmetad.logs.noticed import frame_notices
 
 NAME = "samples_colours_2026-01-31T10-00-00.123456.jsonl"
 STATED = '{"answer": "green", "confidence": "80%"}'

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hmetad.errors import InputError
@@ -145,3 +146,41 @@ def test_other_files_are_refused(tmp_path, content, message):
 def test_unusable_options_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         read_promptfoo(LOGS, **options)
+
+
+# --- a result on each line ------------------------------------------------------------------
+
+# The fields of a line in the orders in which promptfoo's versions write them: as in the .json that
+# 0.121.20 wrote, as its evaluator makes a row, and as a stored result is read again.
+ORDERS = [(), ("provider", "prompt", "vars"), ("id", "evalId")]
+
+
+@pytest.mark.parametrize("first", ORDERS)
+def test_lines_are_read_as_the_results_of_one_json(first, tmp_path):
+    results = json.loads((LOGS / "colours.json").read_text())["results"]["results"]
+    rows = [one | {"evalId": "eval-XNc"} if "evalId" in first else one for one in results]
+    lines = [json.dumps({name: one[name] for name in first} | one) for one in rows]
+    (tmp_path / "colours.jsonl").write_text("\n".join(lines) + "\n")
+    assert recognise_kind(tmp_path / "colours.jsonl") == "promptfoo"
+    assert recognise_kind(tmp_path) == "promptfoo"
+    found = read_log("auto", tmp_path, field="confidence")
+    whole = read_promptfoo(LOGS / "colours.json", field="confidence")
+    named = whole.assign(task="colours", log="colours.jsonl")
+    pd.testing.assert_frame_equal(found, named)
+    assert found.attrs["rejected"] == whole.attrs["rejected"]
+
+
+def test_a_table_of_lines_stays_a_table(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"id": "a", "correct": 1, "confidence": 0.7}\n')
+    assert recognise_kind(tmp_path / "t.jsonl") == "table"
+
+
+def test_lines_without_results_are_refused(tmp_path):
+    for name, content, says in [
+        ("empty", "", "no results"),
+        ("other", '{"id": 1}', "an object without 'success'"),
+        ("cut", '{"provider": {"id"', "cut.jsonl, line 1"),
+    ]:
+        (tmp_path / f"{name}.jsonl").write_text(content)
+        with pytest.raises(InputError, match=says):
+            read_promptfoo(tmp_path / f"{name}.jsonl")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
+from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
-from hmetad.logs.noticed import frame_notices
 from hmetad.logs.readers import read_log
 from hmetad.logs.repeats import agreement
 

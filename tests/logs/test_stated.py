@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
-from hmetad.logs.noticed import frame_notices
 from hmetad.logs.stated import parse_confidence
 from hmetad.logs.statements import read_statement, stated_wording
 

@@ -1,0 +1,155 @@
+"""Confidence of a choice between two options is said of M, wherever the trials come from."""
+
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from command_line import run
+
+from hmetad.counts.binning import bin_confidence
+from hmetad.counts.correct import count_correct
+from hmetad.counts.noticed import add_notices
+from hmetad.counts.table import count_trials
+from hmetad.measures.of_trials import measure_trials, resample_trials
+from hmetad.notice import notice_of, notices
+from hmetad.rows import scans
+
+CODE = "confidence-of-the-choice"
+
+
+@pytest.fixture
+def trials():
+    """Choices between two options, as a reader of logs returns them."""
+    rng = np.random.default_rng(1)
+    target = np.repeat([0, 1], 100)
+    odds = np.clip(rng.normal(0.6 * (2 * target - 1), 1), -3, 3)
+    p = 1 / (1 + np.exp(-odds))
+    frame = pd.DataFrame({"target": target, "chosen": (p > 0.5).astype(int)})
+    frame["correct"] = frame["target"] == frame["chosen"]
+    frame["confidence"] = np.maximum(p, 1 - p)
+    frame["option_probabilities"] = [[1 - x, x] for x in p.tolist()]
+    frame["rating"] = bin_confidence(frame["confidence"], 4)
+    frame.attrs = add_notices({}, [notice_of(CODE)])
+    return frame
+
+
+def counted(table, **options):
+    given = {"stimulus": "target", "response": "chosen", "quantiles": 4, **options}
+    return count_trials(table, **given)
+
+
+def codes(result):
+    return [notice.code for notice in notices(result)]
+
+
+def as_text(trials):
+    """Lists as JSON text, as a CSV has them."""
+    return trials.assign(option_probabilities=trials["option_probabilities"].map(str))
+
+
+def bare(trials):
+    """The trials, which say nothing of themselves."""
+    copy = trials.copy()
+    copy.attrs = {}
+    return copy
+
+
+def files(trials, folder):
+    as_text(trials).to_csv(folder / "t.csv", index=False)
+    as_text(trials).to_csv(folder / "t.tsv", index=False, sep="\t")
+    bare(trials).to_parquet(folder / "t.parquet")
+    trials.to_json(folder / "t.jsonl", orient="records", lines=True)
+    return [folder / f"t.{suffix}" for suffix in ("csv", "tsv", "parquet", "jsonl")]
+
+
+TABLES = {
+    "attrs": lambda trials: trials.drop(columns="option_probabilities"),
+    "lists": bare,
+    "text": lambda trials: as_text(bare(trials)),
+    "polars": lambda trials: pl.from_pandas(bare(trials)),
+    "lazy": lambda trials: pl.from_pandas(bare(trials)).lazy(),
+    "arrow": lambda trials: pa.Table.from_pandas(bare(trials)),
+    "dask": lambda trials: dd.from_pandas(as_text(bare(trials)), npartitions=3),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_any_table_of_choices_says_so_of_counts_with_a_stimulus(trials, kind):
+    table = TABLES[kind](trials)
+    assert codes(counted(table)).count(CODE) == 1
+    assert codes(counted(table, confidence="rating", quantiles=None)).count(CODE) == 1
+    assert CODE not in codes(count_correct(table, quantiles=4))
+    assert CODE not in codes(measure_trials(table))
+    assert CODE not in codes(resample_trials(table, n=5, seed=1))
+
+
+def test_a_relation_of_choices_says_so(trials):
+    table = pa.Table.from_pandas(bare(trials))
+    with duckdb.connect() as connection:
+        assert CODE in codes(counted(connection.from_arrow(table)))
+
+
+@pytest.mark.parametrize("small", [0, scans.SMALL])
+def test_any_file_of_choices_says_so(trials, tmp_path, monkeypatch, small):
+    monkeypatch.setattr(scans, "SMALL", small)
+    for path in files(trials, tmp_path):
+        assert codes(counted(path)).count(CODE) == 1, path
+        assert CODE in codes(counted(path, confidence="rating", quantiles=None)), path
+        assert CODE not in codes(count_correct(path, quantiles=4)), path
+
+
+def test_confidence_from_elsewhere_says_nothing(trials, tmp_path):
+    rng = np.random.default_rng(2)
+    stated = trials.assign(confidence=rng.uniform(0.5, 1, len(trials)))
+    assert CODE not in codes(counted(stated))
+    own = trials.assign(own=rng.integers(1, 5, len(trials)))
+    assert CODE not in codes(counted(own, confidence="own", quantiles=None))
+    three = trials.assign(option_probabilities=[[0.2, 0.3, 0.5]] * len(trials))
+    assert CODE not in codes(counted(three))
+    for odd in ("[0.2", "none", None, 3, ["a", "b"]):
+        none = bare(trials).assign(option_probabilities=[odd] * len(trials))
+        assert CODE not in codes(counted(none)), odd
+    stated.to_csv(tmp_path / "t.csv", index=False)
+    assert CODE not in codes(counted(tmp_path / "t.csv"))
+
+
+def test_a_few_rows_of_the_first_partition_are_looked_at(trials):
+    seen = []
+
+    def looked(part):
+        seen.append(len(part))
+        return part
+
+    table = dd.from_pandas(as_text(bare(trials)), npartitions=4)
+    counted(table.map_partitions(looked, meta=table._meta))
+    # Two passes over four partitions, and one look.
+    assert len(seen) == 9
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_commands_say_it_of_files(trials, tmp_path, suffix):
+    files(trials, tmp_path)
+    asked = "--stimulus target --response chosen --json"
+    done = run(tmp_path, f"measures t.{suffix} {asked} --quantiles 4")
+    assert CODE in [notice["code"] for notice in done.answer["notices"]]
+    done = run(tmp_path, f"measures t.{suffix} {asked} --confidence rating --ratings 4")
+    assert CODE in [notice["code"] for notice in done.answer["notices"]]
+    done = run(tmp_path, f"measures t.{suffix} --correct correct --json")
+    assert CODE not in [notice["code"] for notice in done.answer["notices"]]
+
+
+def test_a_fit_of_a_file_says_it(trials, tmp_path):
+    files(trials, tmp_path)
+    asked = "--stimulus target --response chosen --confidence rating --seed 1 --json"
+    done = run(tmp_path, f"fit t.csv {asked} -o fit.nc")
+    assert CODE in [notice["code"] for notice in done.answer["notices"]]
+
+
+def test_other_notices_of_trials_reach_every_count(trials):
+    told = trials.drop(columns="option_probabilities")
+    told.attrs = add_notices({}, [notice_of("filter-chosen", tasks="sums: a, not b")])
+    for result in (counted(told), count_correct(told, quantiles=4), measure_trials(told)):
+        assert "filter-chosen" in codes(result)
