@@ -1,4 +1,4 @@
-"""Sampling cells that share nothing: by importance, and by chains where its weights are bad.
+"""Sampling cells that share nothing: by importance, by chains where its weights are bad, or all so.
 
 Problem and options → DataTree as a sampler of chains gives it.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.compiled_sampling import sample_values, tree_of
@@ -17,7 +18,10 @@ from hmetad.bayes.importance import fill_cells
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program_writer import write_program
 
-__all__ = ["sample_cells"]
+__all__ = ["sample_cells", "sample_cells_by_chains"]
+
+type Floats = NDArray[np.float64]
+type Flags = NDArray[np.bool_]
 
 # Cells that need chains have long tails, in which larger steps diverge. Each takes a moment: a bar
 # would only flicker.
@@ -54,13 +58,9 @@ def sample_cells(
     again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
     for cell in again:
-        # By itself: its step size is its own, and so are its divergences.
-        part = problem.of_cells(np.array([cell]))
-        theirs = write_program(part)
-        seed = seeds[cell].spawn(1)[0].generate_state(1)[0] >> 1
-        values, drawn = sample_values(part, theirs, {**options, **OF_CHAINS, "random_seed": seed})
-        x[..., own[cell]] = values[..., np.argsort(theirs.owners, kind="stable")]
-        diverging[cell] = drawn["diverging"].values
+        x[..., own[cell]], diverging[cell] = chains_of_cell(
+            problem, cell, seeds[cell], {**options, **OF_CHAINS}
+        )
     statistics = xr.Dataset(
         {
             "diverging": (("chain", "draw"), diverging.any(axis=0)),
@@ -77,3 +77,63 @@ def sample_cells(
     )
     said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
     return tree_of(problem, posterior_of(problem, program, x), statistics, said)
+
+
+def sample_cells_by_chains(problem: Problem, options: Mapping[str, Any]) -> xr.DataTree:
+    """Draw from the posterior of every cell by chains of its own.
+
+    A cell that is hard to sample, as one whose d′ is near 0, then has its own divergences, and
+    leaves the others alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose cells share nothing.
+    options : mapping of str to object
+        draws, tune, chains, cores, random_seed; progressbar, quiet, target_accept.
+
+    Returns
+    -------
+    DataTree
+        Groups posterior, sample_stats and observed_data; sample_stats has ``diverging`` (any cell)
+        and, by cell, ``divergences``.
+    """
+    program = write_program(problem)
+    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
+    cells, chains, draws = len(program.counts), int(options["chains"]), int(options["draws"])
+    own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
+    x = np.empty((chains, draws, program.size))
+    seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
+    diverging = np.zeros((cells, chains, draws), dtype=bool)
+    for cell in range(cells):
+        x[..., own[cell]], diverging[cell] = chains_of_cell(
+            problem, cell, seeds[cell], {**options, "progressbar": False}
+        )
+    statistics = xr.Dataset(
+        {
+            "diverging": (("chain", "draw"), diverging.any(axis=0)),
+            "divergences": ("cell", diverging.sum(axis=(1, 2))),
+        },
+        {
+            "chain": np.arange(chains),
+            "draw": np.arange(draws),
+            "cell": problem.counts["cell"].values,
+        },
+    )
+    said = {"inference_library": "nutpie", "inference_library_version": version("nutpie")}
+    said["tuning_steps"] = options["tune"]
+    return tree_of(problem, posterior_of(problem, program, x), statistics, said)
+
+
+def chains_of_cell(
+    problem: Problem, cell: int, seed: np.random.SeedSequence, options: Mapping[str, Any]
+) -> tuple[Floats, Flags]:
+    """Free values of a cell (chains, draws, own), in rising order, and which draws diverged.
+
+    By itself: its step size is its own, and so are its divergences.
+    """
+    part = problem.of_cells(np.array([cell]))
+    program = write_program(part)
+    number = seed.spawn(1)[0].generate_state(1)[0] >> 1
+    values, drawn = sample_values(part, program, {**options, "random_seed": number})
+    return values[..., np.argsort(program.owners, kind="stable")], drawn["diverging"].values

@@ -167,8 +167,9 @@ def check_stats(fit: xr.DataTree) -> None:
     if dict(found) != sizes or stats["diverging"].dtype.kind not in "biu":
         raise InputError("sample_stats", "no flag diverging for every draw", ALLOWED)
     # Of importance sampling there are all, a number a cell, or none.
-    known = OF_WEIGHTS | {name: kind for name, kind in OF_CHAINS.items() if name in stats}
+    weights = OF_WEIGHTS if any(name in stats for name in OF_WEIGHTS) else {}
+    known = weights | {name: kind for name, kind in OF_CHAINS.items() if name in stats}
     kinds = {name: stats[name].dtype.kind for name in known if name in stats}
     cells = {"cell": fit["posterior"].sizes["cell"]}
-    if kinds and (kinds != known or any(dict(stats[n].sizes) != cells for n in kinds)):
+    if kinds != known or any(dict(stats[n].sizes) != cells for n in kinds):
         raise InputError("sample_stats", "weights that are not of every cell", ALLOWED)

@@ -16,11 +16,11 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.bayes.cell_results import following_names
-from hmetad.bayes.cell_sampling import sample_cells
+from hmetad.bayes.cell_sampling import sample_cells, sample_cells_by_chains
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
 from hmetad.bayes.even_ratings import even_ratings_notices
-from hmetad.bayes.importance import has_separate_cells
+from hmetad.bayes.importance import are_separate, has_separate_cells
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import has_cells, keeps_cells, not_kept_notice
 from hmetad.bayes.pooling import pooled_over
@@ -97,7 +97,8 @@ def fit(
         A new folder that keeps the draws while they come (zarr, by nutpie): `load_fit` reads it
         whole, or, where the run was cut short, as far as it came, with a notice.
     method : {"auto", "nuts", "importance"}
-        Chains of the No-U-Turn sampler, or importance sampling, which takes milliseconds a cell and
+        Chains of the No-U-Turn sampler, of each cell by itself where cells share nothing, or
+        importance sampling, which takes milliseconds a cell and
         needs cells that share nothing: a card without a formula and hyperpriors, with one M a cell
         and at most 12 ratings. ``"auto"`` takes it where it can and neither `store`, target_accept
         nor another sampler is asked for; cells whose weights are bad are then sampled by chains.
@@ -168,6 +169,8 @@ def fit(
         program = write_program(problem)
         sampled = nutpie_model(problem, program, with_deviations=True)
         tree = sample_to_folder(sampled, counts, store, attrs, options)
+    elif is_compiled and are_separate(problem) and counts.sizes["cell"] > 1:
+        tree = sample_cells_by_chains(problem, options)
     elif is_compiled:
         tree = sample_compiled(problem, options, keep_cells=kept)
     else:

@@ -23,7 +23,7 @@ from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 
-__all__ = ["CellWeights", "fill_cells", "has_separate_cells"]
+__all__ = ["CellWeights", "are_separate", "fill_cells", "has_separate_cells"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -63,14 +63,18 @@ class CellWeights:
         return self.are_uneven | ~(self.effective >= limit("ess"))
 
 
+def are_separate(problem: Problem) -> bool:
+    """Whether cells share nothing: neither formulas nor hyperpriors."""
+    return not problem.designs and not any(p.hyperpriors for p in problem.likelihood.parameters)
+
+
 def has_separate_cells(problem: Problem) -> bool:
     """Whether cells share nothing, and each has one M that is sampled and not too many ratings."""
     likelihood, ratings = problem.likelihood, problem.counts.sizes["rating"]
     own = sum(int(np.prod(p.shape(ratings), dtype=int)) for p in likelihood.parameters)
     return (
-        not problem.designs
+        are_separate(problem)
         and own <= MOST_VALUES
-        and not any(p.hyperpriors for p in likelihood.parameters)
         and not likelihood.parameter(likelihood.parameter_of_interest).dims
     )
 

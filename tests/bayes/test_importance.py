@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad import InputError, ModelSpec, fit, from_nr, load_model, notices, simulate_counts
+from hmetad import (
+    InputError,
+    ModelSpec,
+    fit,
+    from_nr,
+    load_fit,
+    load_model,
+    notices,
+    save_fit,
+    simulate_counts,
+)
 from hmetad.bayes import importance
 from hmetad.bayes.cell_profiles import CellDensity, profile_cells
 from hmetad.bayes.density import evaluate_parts, log_density
@@ -177,3 +187,29 @@ def test_what_cannot_be_weighed_is_sampled_by_chains_or_refused(counts):
         fit(people, "group", method="importance", **short)
     with pytest.raises(InputError, match="'auto', 'nuts', 'importance'"):
         fit(counts, method="laplace", **short)
+
+
+@pytest.mark.parametrize(
+    "card", ["individual", ModelSpec("own", likelihood="response-conditional")]
+)
+def test_a_cell_at_chance_leaves_the_chains_of_the_others_alone(card, tmp_path):
+    """Sampled together, one cell's divergences would withhold the verdicts on all."""
+    coords = {"model": ["chance", "able", "abler"]}
+    counts = simulate_counts(
+        [0.0, 1.5, 2.0], m_ratio=[0.8, 0.8, 0.6], trials=1500, coords=coords, seed=3
+    )
+    found = fit(counts, card, method="nuts", random_seed=1, **QUIET)
+    troubled = {
+        cell
+        for one in notices(found)
+        if one.code in {"divergences", "rhat", "ess"}
+        for cell in one.cells or ("all",)
+    }
+    assert troubled == {"chance"}
+    # The others are what they are without it.
+    rest = fit(counts[1:], card, method="nuts", random_seed=2, **QUIET)
+    for cell in ("able", "abler"):
+        a, b = (tree["posterior"]["log_m"].sel(cell=cell) for tree in (found, rest))
+        assert (abs(a.mean(["chain", "draw"]) - b.mean(["chain", "draw"])) / b.std() < 0.12).all()
+    again = load_fit(save_fit(found, tmp_path / "fit.nc"))
+    xr.testing.assert_equal(again["sample_stats"].to_dataset(), found["sample_stats"].to_dataset())
