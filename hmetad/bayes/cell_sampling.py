@@ -5,7 +5,7 @@ Problem and options → DataTree as a sampler of chains gives it.
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,12 +16,14 @@ from hmetad.bayes.compiled_sampling import sample_values, tree_of
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.importance import fill_cells
 from hmetad.bayes.problem import Problem
+from hmetad.bayes.program import Program
 from hmetad.bayes.program_writer import write_program
 
 __all__ = ["sample_cells", "sample_cells_by_chains"]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
+type Integers = NDArray[np.int64]
 
 # Cells that need chains have long tails, in which larger steps diverge. Each takes a moment: a bar
 # would only flicker.
@@ -48,12 +50,8 @@ def sample_cells(
         Groups posterior, sample_stats and observed_data; sample_stats has, by cell, ``pareto_k``,
         ``effective_draws``, ``by_chains`` and ``divergences``.
     """
-    program = write_program(problem)
-    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
-    cells, chains, draws = len(program.counts), int(options["chains"]), int(options["draws"])
-    own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
-    x = np.empty((chains, draws, program.size))
-    seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
+    program, own, seeds, x = prepare(problem, options)
+    chains, draws, cells = len(x), len(x[0]), len(own)
     found = fill_cells(problem, x.reshape(chains * draws, -1), own, seeds)
     again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
@@ -61,19 +59,12 @@ def sample_cells(
         x[..., own[cell]], diverging[cell] = chains_of_cell(
             problem, cell, seeds[cell], {**options, **OF_CHAINS}
         )
-    statistics = xr.Dataset(
-        {
-            "diverging": (("chain", "draw"), diverging.any(axis=0)),
-            "divergences": ("cell", diverging.sum(axis=(1, 2))),
-            "pareto_k": ("cell", found.pareto_k),
-            "effective_draws": ("cell", np.minimum(found.effective, chains * draws)),
-            "by_chains": ("cell", np.isin(np.arange(cells), again)),
-        },
-        {
-            "chain": np.arange(chains),
-            "draw": np.arange(draws),
-            "cell": problem.counts["cell"].values,
-        },
+    statistics = statistics_of(
+        problem,
+        diverging,
+        pareto_k=found.pareto_k,
+        effective_draws=np.minimum(found.effective, chains * draws),
+        by_chains=np.isin(np.arange(cells), again),
     )
     said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
     return tree_of(problem, posterior_of(problem, program, x), statistics, said)
@@ -98,21 +89,48 @@ def sample_cells_by_chains(problem: Problem, options: Mapping[str, Any]) -> xr.D
         Groups posterior, sample_stats and observed_data; sample_stats has ``diverging`` (any cell)
         and, by cell, ``divergences``.
     """
-    program = write_program(problem)
-    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
-    cells, chains, draws = len(program.counts), int(options["chains"]), int(options["draws"])
-    own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
-    x = np.empty((chains, draws, program.size))
-    seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
+    program, own, seeds, x = prepare(problem, options)
+    chains, draws, cells = len(x), len(x[0]), len(own)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
     for cell in range(cells):
         x[..., own[cell]], diverging[cell] = chains_of_cell(
             problem, cell, seeds[cell], {**options, "progressbar": False}
         )
-    statistics = xr.Dataset(
+    said = {"inference_library": "nutpie", "inference_library_version": version("nutpie")}
+    said["tuning_steps"] = options["tune"]
+    return tree_of(
+        problem, posterior_of(problem, program, x), statistics_of(problem, diverging), said
+    )
+
+
+class Prepared(NamedTuple):
+    """What cells are sampled into: x (chains, draws, free), of each cell its places and seed."""
+
+    program: Program
+    own: Integers
+    seeds: list[np.random.SeedSequence]
+    x: Floats
+
+
+def prepare(problem: Problem, options: Mapping[str, Any]) -> Prepared:
+    """Program of a problem, and room for its draws."""
+    program = write_program(problem)
+    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
+    cells = len(program.counts)
+    own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
+    x = np.empty((int(options["chains"]), int(options["draws"]), program.size))
+    seeds = np.random.SeedSequence(int(options["random_seed"])).spawn(cells)
+    return Prepared(program, own, seeds, x)
+
+
+def statistics_of(problem: Problem, diverging: Flags, **by_cell: Any) -> xr.Dataset:
+    """Divergences (cells, chains, draws), of all cells and of each, and other numbers of cells."""
+    numbers = {"divergences": diverging.sum(axis=(1, 2)), **by_cell}
+    _, chains, draws = diverging.shape
+    return xr.Dataset(
         {
             "diverging": (("chain", "draw"), diverging.any(axis=0)),
-            "divergences": ("cell", diverging.sum(axis=(1, 2))),
+            **{name: ("cell", values) for name, values in numbers.items()},
         },
         {
             "chain": np.arange(chains),
@@ -120,9 +138,6 @@ def sample_cells_by_chains(problem: Problem, options: Mapping[str, Any]) -> xr.D
             "cell": problem.counts["cell"].values,
         },
     )
-    said = {"inference_library": "nutpie", "inference_library_version": version("nutpie")}
-    said["tuning_steps"] = options["tune"]
-    return tree_of(problem, posterior_of(problem, program, x), statistics, said)
 
 
 def chains_of_cell(
