@@ -28,7 +28,8 @@ __all__ = [
 type Floats = NDArray[np.float64]
 
 FEWEST_DRAWS = 4
-# Attr of draws that are independent by construction, and so have no chains to check.
+# Attr of variables whose draws are independent by construction, and so have no chains to check.
+# Variables of all fits have another value, so that the sum or difference of both has none.
 INDEPENDENT = {"sampling": "independent"}
 # Central 68 % of a normal: what ± one standard error covers.
 ONE_SE = (0.1586553, 0.8413447)
@@ -44,7 +45,7 @@ def has_chains(attrs: Mapping[Any, Any]) -> bool:
     >>> has_chains({}), has_chains(INDEPENDENT)
     (True, False)
     """
-    return any(str(attrs.get(name)) != said for name, said in INDEPENDENT.items())
+    return not INDEPENDENT.items() <= attrs.items()
 
 
 def effective_draws(

@@ -65,14 +65,13 @@ def told_duration(seconds: tuple[float, float], cells: int, options: Mapping[str
     >>> told_duration((3, 6), 40, options)
     ''
     >>> told_duration((600, 1250), 9_000, options)
-    'Sampling 9,000 cells, 4 chains of 1,500 draws, takes some 10 to 21 minutes; fewer take less.'
+    'Sampling 9,000 cells, 4 chains of 1,500 draws: some 10 to 21 minutes where cores are free.'
     """
     least, most = seconds
     if most < SHORT:
         return ""
     unit, word = (HOUR, "hours") if least > HOUR else (MINUTE, "minutes")
     draws = int(options["draws"]) + int(options["tune"])
-    return (
-        f"Sampling {cells:,} cells, {options['chains']} chains of {draws:,} draws, takes some "
-        f"{max(1, round(least / unit))} to {max(2, round(most / unit))} {word}; fewer take less."
-    )
+    size = f"Sampling {cells:,} cells, {options['chains']} chains of {draws:,} draws"
+    least, most = max(1, round(least / unit)), max(2, round(most / unit))
+    return f"{size}: some {least} to {most} {word} where cores are free."

@@ -4,6 +4,7 @@ Estimates, NormalModel and NormalDraws → DataTree, with names and dims as fits
 """
 
 import json
+import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -69,7 +70,9 @@ def estimates_tree(
     refuse_same_names(per_cell, [*values, *coords])
     p_fit = fit_probability(data, found)
     notices = [*data.found, *own_notices(found, p_fit)]
-    attrs = notice_attrs(notices) | INDEPENDENT
+    # Draws with uneven weights come more than once.
+    are_even = found.effective_draws >= math.prod(sizes)
+    attrs = notice_attrs(notices) | (INDEPENDENT if are_even else {})
     factors = ", ".join(block.factor for block in model.design.blocks)
     pooled = {"pooled_over": factors} if factors else {}
     variables = {

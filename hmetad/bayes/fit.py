@@ -33,7 +33,6 @@ from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
-from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import (
     CARRIED_ATTRS,
     Notice,
@@ -164,7 +163,6 @@ def fit(
     attrs["method"] = chosen_method(method, problem, options, is_compiled and store is None)
     if attrs["method"] == "importance":
         tree = sample_cells(problem, options, may_use_chains=method == "auto")
-        attrs |= {} if bool(tree["sample_stats"]["by_chains"].any()) else INDEPENDENT
     elif is_compiled and store is not None:
         program = write_program(problem)
         sampled = nutpie_model(problem, program, with_deviations=True)
@@ -181,7 +179,7 @@ def fit(
         cells = following_names(problem.spec)
         posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
         tree = tree.assign(posterior=xr.DataTree(posterior))
-    refuse_truncated(tree, spec.record.results, options["draws"])
+    refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
     return finish_fit(tree, counts, attrs)
 
 
@@ -256,23 +254,32 @@ def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.
     # What was drawn to each other has to say so where it is tested by itself.
     pooled = pooled_over(spec_of(tree))
     own = {name: {"pooled_over": factors} for name, factors in pooled.items()}
+    # Of draws of resampling it says that they are independent.
+    sampling = {"sampling": tree.attrs.get("method", "nuts")}
     counts = tree["observed_data"].to_dataset()["counts"] if "observed_data" in tree else None
     levels = {} if counts is None else reference_levels(counts, spec_of(tree))
     for name, level in levels.items():
         own[name] = {**own.get(name, {}), "reference": level}
     by_name = notices_of_variables(tree, flags)
     named = {
-        name: values.assign_attrs(said | own.get(str(name), {}) | notice_attrs(by_name[str(name)]))
+        name: values.assign_attrs(
+            said | sampling | own.get(str(name), {}) | notice_attrs(by_name[str(name)])
+        )
         for name, values in posterior.items()
     }
     return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
 
 
-def refuse_truncated(tree: xr.DataTree, results: Mapping[str, Quantity], draws: int) -> None:
-    """Raise after Ctrl-C: nutpie then returns normally, with short or NaN-padded chains."""
+def refuse_undefined(
+    tree: xr.DataTree, results: Mapping[str, Quantity], draws: int, method: str
+) -> None:
+    """Raise without weights, or after Ctrl-C: nutpie then returns short or NaN-padded chains."""
     sampled = tree["posterior"].to_dataset()
     always = [name for name, one in results.items() if one.always_finite and name in sampled]
     is_whole = bool(sampled[always or [*sampled]].notnull().all().to_array().all())
+    if method == "importance" and not is_whole:
+        got, step = "'importance', which finds no finite draws", "Leave method out: chains do."
+        raise InputError("method", got, "cells whose weights can be computed", step)
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 

@@ -13,11 +13,13 @@ from hmetad.notice import Notice, notice_of
 from hmetad.notice_registry import limit
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.formula import formula_columns
 from hmetad.specs.grammar import parse_formula
 from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = [
     "columns_of_levels",
+    "factors_of",
     "follow_from_effects",
     "has_cells",
     "keeps_cells",
@@ -93,6 +95,19 @@ def bytes_of_cells(fit: xr.DataTree) -> int:
     return posterior_bytes(counts, spec_of(fit).record, sizes["draw"], sizes["chain"])
 
 
+def factors_of(spec: ModelSpec) -> list[tuple[str, ...]]:
+    """Columns of each grouping factor of a model's formulas.
+
+    Examples
+    --------
+    >>> from hmetad.specs.loading import load_model
+    >>> factors_of(load_model("crossed_items"))
+    [('subject',), ('item',)]
+    """
+    formulas = [parse_formula(formula) for formula in spec.formula.values()]
+    return list(dict.fromkeys(x for one in formulas for t in one.group_terms for x in t.factors))
+
+
 def columns_of_levels(fit: xr.DataTree) -> list[str]:
     """Columns whose combinations are shown in the place of cells that are not kept.
 
@@ -100,11 +115,8 @@ def columns_of_levels(fit: xr.DataTree) -> list[str]:
     more than 200 combinations: of 20 observers crossed with 2,000 items the observers.
     """
     table, spec = cell_table(fit["posterior"].to_dataset()), spec_of(fit)
-    formulas = [parse_formula(formula) for formula in spec.formula.values()]
-    found = dict.fromkeys(name for one in formulas for name in one.common.columns)
-    grouping = {
-        name for one in formulas for term in one.group_terms for x in term.factors for name in x
-    }
+    found = dict.fromkeys(sorted(formula_columns(spec.formula.values())))
+    grouping = {name for factor in factors_of(spec) for name in factor}
     for name in sorted(grouping, key=lambda name: table[name].nunique()):
         if len(table[[*found, name]].drop_duplicates()) <= MOST_LEVELS:
             found[name] = None

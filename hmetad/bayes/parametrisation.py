@@ -158,7 +158,12 @@ def fitted_by_group(column: Floats, block: Block) -> Floats:
     products, pull = np.zeros((*shape, shape[1])), np.zeros(shape)
     np.add.at(products, block.index, effects[:, :, None] * effects[:, None])
     np.add.at(pull, block.index, effects * column[:, None])
-    ratios = (np.linalg.pinv(products, rcond=TINY, hermitian=True) @ pull[..., None])[..., 0]
+    # Of columns of length 1, so that years and intercepts weigh alike.
+    length = np.sqrt(np.diagonal(products, axis1=1, axis2=2))
+    scale = np.divide(1.0, length, where=length > 0, out=np.zeros(shape))
+    alike = products * scale[:, :, None] * scale[:, None]
+    inverse = np.linalg.pinv(alike, rcond=TINY, hermitian=True)
+    ratios = (inverse @ (pull * scale)[..., None])[..., 0] * scale
     return np.where(abs(ratios) > TINY, ratios, 0.0)
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
-from hmetad.bayes.kept_cells import has_cells, whole_posterior
+from hmetad.bayes.kept_cells import columns_of_levels, factors_of, has_cells, whole_posterior
 from hmetad.bayes.reliance import notices_of_predictions
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs
@@ -21,7 +21,7 @@ from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 
-__all__ = ["predict"]
+__all__ = ["predict", "predict_levels"]
 
 
 @check_inputs(skip=("cells",), fit=with_posterior)
@@ -62,7 +62,8 @@ def predict(
     Raises
     ------
     InputError
-        If a cell is not in the fit, a column or a level is missing, or a group is not known.
+        If a cell is not in the fit, a column or a level is missing, a column or a group is not
+        known, or with `group_terms` no column names a group.
 
     Examples
     --------
@@ -82,6 +83,8 @@ def predict(
         results = posterior[list(spec.record.results)]
         return results.sel(cell=known_labels(cells, posterior))
     table, labels = wanted_cells(cells, posterior, spec, own)
+    if group_terms:
+        refuse_no_groups(table, spec, own)
     values = {}
     for name, formula in spec.formula.items():
         design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
@@ -94,13 +97,47 @@ def predict(
     refuse_same_names(table.columns, found)
     result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
     # Each variable carries the notices that concern it, for users who take it out of the Dataset.
-    said = {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
+    said = {"sampling": fit.attrs.get("method", "nuts")}
+    said |= {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
     concerning = notices_of_predictions(fit, {str(name): x for name, x in result.items()})
     named = {
         name: x.assign_attrs(said | notice_attrs(concerning[str(name)]))
         for name, x in result.items()
     }
     return result.assign(named).assign_attrs(said)
+
+
+def predict_levels(fit: xr.DataTree) -> xr.Dataset:
+    """Predictions of the levels that stand for cells which a fit does not keep.
+
+    Parameters
+    ----------
+    fit : DataTree
+
+    Returns
+    -------
+    Dataset
+        A cell for each combination of `columns_of_levels`, at an average of other factors.
+    """
+    names = columns_of_levels(fit)
+    if not names:
+        return predict(fit)
+    levels = cell_table(fit["posterior"].to_dataset())[names].drop_duplicates()
+    has_groups = any(set(factor) <= {*names} for factor in factors_of(spec_of(fit)))
+    return predict(fit, levels, group_terms=has_groups)
+
+
+def refuse_no_groups(table: pd.DataFrame, spec: ModelSpec, own: pd.DataFrame) -> None:
+    """Raise where new cells have an unknown column, or none that names a group."""
+    for name in map(str, table.columns):
+        if name not in own:
+            known = [*map(str, own)]
+            raise InputError("cells", f"a column {name!r}", ", ".join(known), nearest(name, known))
+    factors = factors_of(spec)
+    if factors and not any(set(factor) <= set(table.columns) for factor in factors):
+        named = " or ".join(":".join(factor) for factor in factors)
+        step = "Leave out group_terms=True for the population's value."
+        raise InputError("cells", ", ".join(map(str, table.columns)), f"a column {named}", step)
 
 
 def with_named_groups(design: Design, table: pd.DataFrame) -> Design:

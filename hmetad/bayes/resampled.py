@@ -12,7 +12,6 @@ from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
 from hmetad.bayes.store import checked_fit, load_fit
 from hmetad.errors import InputError
 from hmetad.files import write_together
-from hmetad.monte_carlo import INDEPENDENT
 
 __all__ = ["load_draws", "load_source", "save_draws"]
 
@@ -130,9 +129,8 @@ def load_source(path: str | Path) -> xr.DataTree:
     if tree is None or GROUP not in tree.children:
         return load_fit(path) if tree is None else checked_fit(tree, path)
     draws = draws_in(tree, path)
-    posterior = draws.expand_dims(chain=[0]).assign_attrs(INDEPENDENT)
-    found = xr.DataTree.from_dict({"/posterior": posterior})
-    found.attrs = posterior.attrs
+    found = xr.DataTree.from_dict({"/posterior": draws.expand_dims(chain=[0])})
+    found.attrs = draws.attrs
     return found
 
 

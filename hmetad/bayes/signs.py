@@ -7,7 +7,10 @@ Source: Fleming (2017); Guggenmos (2021).
 
 import xarray as xr
 
+from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.pooling import pooled_over
+from hmetad.bayes.predict import predict_levels
+from hmetad.counts.clusters import counts_together
 from hmetad.counts.table_notices import items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
@@ -42,13 +45,13 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         meta-d′.
     """
     spec = spec_of(fit)
-    if "meta_d" not in spec.record.results:
+    if "meta_d" not in spec.record.results or not (has_cells(fit) or columns_of_levels(fit)):
         return []
     pooled, scale = pooled_over(spec), spec.record.parameter_of_interest
     dprime_step = sentence("keep-and-say" if "dprime" in pooled else "by-itself")
     # One observer has too few trials of one item to show a sign.
     # Grouping columns are dropped, since one may have the name of an estimate.
-    counts = items_together(counts).reset_coords(drop=True)
+    counts = shown_counts(counts, fit).reset_coords(drop=True)
     return [
         *confidence_notices(counts, scale, "meta_d" in pooled),
         *dprime_notices(counts, fit, dprime_step),
@@ -97,8 +100,13 @@ def meta_d_notice(fit: xr.DataTree, step: str) -> list[Notice]:
 
 
 def may_be_negative(fit: xr.DataTree, name: str) -> xr.DataArray:
-    """Whether more than one draw in a hundred is at or below zero, per cell; not if not kept."""
-    posterior = fit["posterior"].to_dataset()
-    if name not in posterior:
-        return xr.zeros_like(posterior["cell"], dtype=bool)
-    return (posterior[name] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+    """Whether more than one draw in a hundred is at or below zero, per cell or level."""
+    drawn = fit["posterior"].to_dataset() if has_cells(fit) else predict_levels(fit)
+    return (drawn[name] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+
+
+def shown_counts(counts: xr.DataArray, fit: xr.DataTree) -> xr.DataArray:
+    """Counts of all items of each cell; where cells are not kept, of the levels in their place."""
+    if has_cells(fit):
+        return items_together(counts)
+    return counts_together(counts, columns_of_levels(fit))[0]

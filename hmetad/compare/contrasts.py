@@ -36,7 +36,7 @@ from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT, has_chains
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 
 __all__ = [
@@ -322,7 +322,7 @@ def label_contrasts(
             "pairing": "independent" if independent else "joint",
             "pairing_rule": PAIRINGS[independent],
             **({"units": units} if units and kind == "difference" else {}),
-            **({} if has_chains(values.attrs) else INDEPENDENT),
+            **{name: values.attrs[name] for name in INDEPENDENT if name in values.attrs},
         },
     )
 

@@ -163,9 +163,8 @@ def decide(
     ----------
     draws : DataArray
         Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
-        levels of a coefficient. Draws without a dim or coordinate chain, as of resampling, are
-        taken to be independent; so are those with the attr sampling "independent", as of
-        `bayes.fit_estimates`.
+        levels of a coefficient. Draws whose attr ``sampling`` is ``"independent"``, as those of
+        `resample` and `bayes.fit_estimates`, have no chains to check.
     rope : tuple of float
         Region of practical equivalence, on the scale of the draws. There is no default: what
         is negligible is for the analyst to decide.

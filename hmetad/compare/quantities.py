@@ -14,7 +14,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_attrs, notices
 from hmetad.notice_registry import about_m_alone
 from hmetad.results import about
@@ -124,7 +123,8 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
             step = left_out[0].next_step if left_out else nearest(str(var), sampled)
             raise InputError("var", repr(var), "a quantity with dim draw", step)
         # What concerns a variable is written on it, where a fit or a prediction wrote it.
-        draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))
+        own = draws[var]
+        draws = own.assign_attrs(carried(draws) | carried(own))
     if not isinstance(draws, xr.DataArray) or "draw" not in draws.dims:
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
         raise InputError("draws", got, "a fit, or draws with dim draw")
@@ -133,26 +133,21 @@ def one_variable(draws: Draws, var: str | None) -> xr.DataArray:
 
 
 def in_chains(draws: xr.DataArray) -> xr.DataArray:
-    """Draws with dims chain and draw; those that no chain made say that they are independent.
-
-    A chain that was selected from others stays one.
+    """Draws with dims chain and draw; those of resampling, which have no chains, are one.
 
     Examples
     --------
-    >>> drawn = in_chains(xr.DataArray(np.zeros((2, 5)), dims=("cell", "draw")))
-    >>> drawn.sizes["chain"], drawn.attrs
-    (1, {'sampling': 'independent'})
+    >>> in_chains(xr.DataArray(np.zeros((2, 5)), dims=("cell", "draw"))).sizes["chain"]
+    1
     """
-    if "draw" not in draws.dims or "chain" in draws.dims:
-        return draws
-    own = {} if "chain" in draws.coords else INDEPENDENT
-    return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0]).assign_attrs(own)
+    if "draw" in draws.dims and "chain" not in draws.dims:
+        return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0])
+    return draws
 
 
 def carried(draws: Draws) -> dict[Any, Any]:
-    """Attrs that draws keep: notices, how they came, and the level of reference."""
-    kept = ("notices", "reference", *INDEPENDENT)
-    return {name: x for name, x in draws.attrs.items() if name in kept}
+    """Attrs that draws keep: notices, and the level that coefficients are differences from."""
+    return {name: x for name, x in draws.attrs.items() if name in ("notices", "reference")}
 
 
 def check_not_empty(draws: xr.DataArray) -> None:

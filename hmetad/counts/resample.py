@@ -19,6 +19,7 @@ from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
 from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
 from hmetad.errors import InputError
 from hmetad.memory import refuse_memory
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_where, notices, with_notices
 
 __all__ = ["Statistic", "as_dataset", "resample"]
@@ -312,7 +313,7 @@ def assemble_draws(
     kept = {name: form.coords[name] for name in own}
     result = xr.Dataset(coords={**table["cell"].coords, **kept, "draw": np.arange(n)})
     for name, values in zip(form.data_vars, arrays, strict=True):
-        result[name] = values.assign_attrs(form[name].attrs)
+        result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT)
     result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
     result = with_notices(result, notices(table))
     return result if table.chunks is not None else with_notices(result, undefined_draws(result))

@@ -31,6 +31,7 @@ from hmetad.measures.forecasts import (
 from hmetad.measures.repeats import repeated_items
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notices_where, with_notices
 from hmetad.rows.sources import TableLike
 
@@ -241,6 +242,7 @@ def resample_trials(
     }
     placed["trials"] = ((), numbers_of_trials(cells))
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
+    result = result.map(lambda one: one.assign_attrs(INDEPENDENT) if "draw" in one.dims else one)
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
     return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from hmetad.bayes.fit import fit, refuse_truncated
+from hmetad.bayes.fit import fit, refuse_undefined
 from hmetad.bayes.predict import predict
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.bayes.pymc_sampling import without_remarks
@@ -168,7 +168,7 @@ def test_a_prior_of_the_caller_is_used_and_recorded():
 
 def test_truncated_chains_are_an_interruption(two_cells):
     with pytest.raises(KeyboardInterrupt):
-        refuse_truncated(two_cells, load_model("individual").record.results, draws=1001)
+        refuse_undefined(two_cells, load_model("individual").record.results, 1001, "nuts")
 
 
 def test_predict_gives_the_cells_asked_for(two_cells):

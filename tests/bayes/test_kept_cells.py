@@ -161,4 +161,27 @@ def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypat
     options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
     least, most = expected_seconds(program, place, options)
     assert (least, most) == (200 * 15 * 0.25, 200 * 31 * 0.25)
-    assert "12 to 26 minutes" in told_duration((least, most), 28, options)
+    assert "some 12 to 26 minutes" in told_duration((least, most), 28, options)
+
+
+def test_signs_of_levels_are_checked_where_cells_are_not_kept():
+    """In a group of people the levels are the people: what is said is the same."""
+    coords = {"subject": [f"s{i}" for i in range(8)]}
+    counts = simulate_counts(
+        [1.2] * 8, m_ratio=[0.05] * 4 + [1.0] * 4, trials=80, coords=coords, seed=4
+    )
+    kept, not_kept = (fit(counts, "group", keep_cells=keep, **QUIET) for keep in (True, False))
+    codes = ("meta-d-sign", "dprime-sign", "confidence-sign")
+    first, second = (
+        {(n.code, n.cells) for n in hmetad.notices(one) if n.code in codes}
+        for one in (kept, not_kept)
+    )
+    assert first == second
+    assert first
+
+
+def test_a_column_that_the_fit_lacks_is_no_group(whole):
+    with pytest.raises(InputError, match="cells: got a column 'subjct'"):
+        predict(whole, {"subjct": ["s0"]}, group_terms=True)
+    with pytest.raises(InputError, match="a column subject or item"):
+        predict(whole, {}, group_terms=True)

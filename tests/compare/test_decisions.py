@@ -12,14 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from hmetad.bayes.fit import fit
 from hmetad.commands.compared import decisions_answer
 from hmetad.compare import columns
+from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
 from hmetad.compare.normal_decisions import decide_normal
+from hmetad.compare.quantities import one_variable
+from hmetad.counts.resample import resample
 from hmetad.errors import InputError
+from hmetad.mle.meta_d import fit_mle
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.report.contents.tables import decision_table
 from hmetad.report.page.records import decisions_record
+from hmetad.simulate.simulate import simulate_counts
 
 ROPE = (-0.1, 0.1)
 
@@ -276,20 +283,46 @@ def test_chains_that_drift_apart_withhold_the_verdict():
 def test_independent_draws_are_not_asked_whether_their_chains_mixed():
     """Sorted draws are the slowest of chains; as draws that no chain made they are as good."""
     values = np.sort(np.random.default_rng(1).normal(0.3, 0.02, 300))
-    drawn = xr.DataArray(values[:, None], dims=("draw", "pair"), coords={"pair": ["p"]}, name="x")
+    plain = xr.DataArray(values[:, None], dims=("draw", "pair"), coords={"pair": ["p"]}, name="x")
+    drawn = plain.assign_attrs(INDEPENDENT)
     [row] = decide(drawn, rope=ROPE).table().to_dict("records")
     assert (row["verdict"], row["withheld"], row["unsettled"]) == ("different", "", "")
     assert np.isnan(row["rhat"])
-    chain = drawn.expand_dims(chain=[0])
-    for from_chain in (chain, chain.isel(chain=0)):
+    # What does not say so is judged as a chain, however it lost its chains.
+    chain = plain.expand_dims(chain=[0])
+    for from_chain in (plain, chain, chain.isel(chain=0), chain.isel(chain=0, drop=True)):
         [row] = decide(from_chain, rope=ROPE).table().to_dict("records")
         assert (row["verdict"], row["withheld"]) == ("unreliable", "rhat")
-    [row] = decide(chain.assign_attrs(sampling="independent"), rope=ROPE).table().to_dict("records")
-    assert row["verdict"] == "different"
+
+
+def test_draws_of_chains_stay_so_beside_independent_ones():
+    """Sums, differences and datasets of both are judged by their chains."""
+    values = np.sort(np.random.default_rng(1).normal(0.3, 0.02, (1, 300)))
+    chain = xr.DataArray(values, dims=("chain", "draw"), name="x", attrs={"sampling": "nuts"})
+    drawn = xr.zeros_like(chain).assign_attrs(INDEPENDENT)
+    for mixed in (chain + drawn, drawn + chain, chain - drawn):
+        [row] = decide(mixed.expand_dims(pair=["p"]), rope=ROPE).table().to_dict("records")
+        assert row["withheld"] == "rhat"
+    both = xr.Dataset({"x": chain.expand_dims(cell=["a"])}, attrs=INDEPENDENT)
+    table = decide(one_variable(both, "x"), rope=ROPE).table()
+    assert table["withheld"].tolist() == ["rhat"]
+
+
+def test_what_resamples_says_that_its_draws_are_independent_and_fits_do_not():
+    counts = simulate_counts(
+        [1.5, 2.0], m_ratio=0.8, trials=400, coords={"model": ["a", "b"]}, seed=1
+    )
+    drawn = resample(counts, fit_mle, n=10, seed=1)
+    assert INDEPENDENT.items() <= drawn["log_m"].attrs.items()
+    between = contrast(drawn, var="log_m", over="model")
+    assert INDEPENDENT.items() <= between.attrs.items()
+    fitted = fit(counts, draws=50, chains=2, random_seed=1, quiet=True)
+    assert fitted["posterior"]["log_m"].attrs["sampling"] == "importance"
+    assert not INDEPENDENT.items() <= contrast(fitted, var="log_m", over="model").attrs.items()
 
 
 def test_independent_draws_are_worth_as_many_as_they_are():
-    drawn = normal_draws(*[0.05] * 50).isel(chain=0)
+    drawn = normal_draws(*[0.05] * 50).isel(chain=0).assign_attrs(INDEPENDENT)
     row = decide(drawn, rope=ROPE).results
     assert set(row["ess_tail"].values.tolist()) == {1000}
     # Their bounds are no more sure than those of so many draws: five must lie beyond.

@@ -12,6 +12,7 @@ from scipy.stats import multivariate_normal, norm
 
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.errors import InputError
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import notices
 
 
@@ -157,7 +158,7 @@ def test_independent_draws_are_ranked_without_chains():
     values[..., 1] = values[:, ::-1, 1]
     chain = draws_of(values)
     assert rank(chain, over="model")["withheld"].values.tolist() == ["rhat"] * 2
-    drawn = chain.isel(chain=0)
+    drawn = chain.isel(chain=0).assign_attrs(INDEPENDENT)
     assert rank(drawn, over="model")["verdict"].values.tolist() == ["not best", "best"]
     apart = {name: drawn.isel(cell=[place]) for place, name in enumerate("ab")}
     found = rank(apart, over="model", independent=True)
@@ -174,7 +175,7 @@ def test_ranks_that_ask_for_more_draws_say_how_many():
     (found,) = notices(few)
     assert (found.code, few["verdict"].values.tolist()) == ("draws-for-level", ["unreliable"] * 2)
     assert "60 draws tell: some 1,000 would do" in found.message
-    enough = rank(draws_of(values).isel(chain=0), over="model")
+    enough = rank(draws_of(values).isel(chain=0).assign_attrs(INDEPENDENT), over="model")
     assert (notices(enough), enough["verdict"].values.tolist()) == ([], ["not best", "best"])
     assert (
         "some 74,000 would do"

@@ -10,10 +10,9 @@ import xarray as xr
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
 from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable, sampled_variables
-from hmetad.bayes.kept_cells import columns_of_levels, has_cells
-from hmetad.bayes.predict import predict
+from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.predict import predict_levels
 from hmetad.errors import InputError
-from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_record", "estimate_table"]
@@ -80,13 +79,7 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
 
 def shown_draws(fit: xr.DataTree) -> xr.Dataset:
     """Draws of the cells of a fit; where they are not kept, of the levels that stand for them."""
-    if has_cells(fit):
-        return fit["posterior"].to_dataset()
-    names = columns_of_levels(fit)
-    if not names:
-        return predict(fit)
-    levels = cell_table(fit["posterior"].to_dataset())[names].drop_duplicates()
-    return predict(fit, levels, group_terms=True)
+    return fit["posterior"].to_dataset() if has_cells(fit) else predict_levels(fit)
 
 
 def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
