@@ -33,6 +33,7 @@ from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.commands.reshaping import Judged, Orders, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
+from hmetad.logs.decimals import Decimal
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
 from hmetad.report.terminal import say
 from hmetad.text.cells import csv_frame
@@ -53,7 +54,15 @@ hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
 hmetad import dataset michael2026 -o trials.csv
 """
 KINDS = (*READERS, "dataset")
-REMARKS = ("filters", "delimiter", "rejected", "duplicates", "unfinished", "examples")
+REMARKS = (
+    "filters",
+    "delimiter",
+    "decimal_commas",
+    "rejected",
+    "duplicates",
+    "unfinished",
+    "examples",
+)
 # Arguments that are typed by another name, since PATH is the command's source.
 TYPED = {"source": "--confidence-from", "limits": "--limit", "confidence": "--columns"}
 TYPED |= {"name": "PATH", "kind": "KIND", "executor": "--workers"}
@@ -137,6 +146,14 @@ def import_log(
             metavar="SIGN", help="Table: comma, semicolon, tab, bar or space; else it is found."
         ),
     ] = None,
+    decimal: Annotated[
+        Decimal | None,
+        typer.Option(
+            metavar="SIGN",
+            help="Table: comma or point in numbers; else point, or comma in columns where it is "
+            "sure.",
+        ),
+    ] = None,
     option_pairs: Annotated[
         Orders | None,
         typer.Option(
@@ -196,6 +213,7 @@ def import_log(
         wide=parse_pairs("--wide", wide),
         keep=split(keep) or None,
         delimiter=delimiter,
+        decimal=decimal,
         field=field,
         pattern=pattern,
         words=parse_words(words),
@@ -207,7 +225,7 @@ def import_log(
     trials, notices = reshaped_trials(read, option_pairs, agreement)
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
-        say(f"{name}: {json.dumps(remark, ensure_ascii=False)}")
+        say(f"{name.replace('_', ' ')}: {json.dumps(remark, ensure_ascii=False)}")
     if ratings is not None:
         trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
     if kind == "table" and not {*JUDGED} & {*trials.columns}:

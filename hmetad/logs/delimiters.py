@@ -106,7 +106,7 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
     if suffix is None or not path.is_file():
         return None
     lines = head_lines(path)
-    usual = BY_SUFFIX.get(suffix)
+    usual = usual_delimiter(path)
     if not lines or (usual is not None and len(cells(lines[0], usual)) > 1):
         return None
     signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(lines, one)]
@@ -119,6 +119,11 @@ def text_suffix(path: Path) -> str | None:
     """Suffix of a text table, whatever it is compressed by; None for other files."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
     return suffixes[-1] if suffixes and suffixes[-1] in TEXTS else None
+
+
+def usual_delimiter(path: Path) -> str | None:
+    """Delimiter that the suffix of a text table says; None where it says none."""
+    return BY_SUFFIX.get(text_suffix(path) or "")
 
 
 def head_lines(path: Path) -> list[str]:

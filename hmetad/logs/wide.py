@@ -13,6 +13,7 @@ import pandas as pd
 from hmetad.arguments import check_inputs, with_submit
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
+from hmetad.logs.decimals import Decimal
 from hmetad.logs.delimiters import table_paths
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
@@ -31,6 +32,7 @@ def read_trials(
     wide: Mapping[str, str] | None = None,
     keep: str | Sequence[str] = (),
     delimiter: str | None = None,
+    decimal: Decimal | None = None,
     grades: Mapping[str, bool] | None = None,
     threshold: float | None = None,
     field: str | None = None,
@@ -58,6 +60,10 @@ def read_trials(
         What separates the columns of a text: "comma", "semicolon", "tab", "bar" or "space", or the
         sign. By default that of the suffix, or one that splits the first lines alike. With it, or
         where it is found, files may also end in .txt or .dat.
+    decimal : {"comma", "point"}, optional
+        How numbers in a text are written: 0,85 or 0.85. By default with a point; but where the
+        columns are not separated by commas, a column in which every filled value is a number with
+        one decimal comma is read so ("1,234" alone may be 1234, and stays text).
     grades : mapping of str to bool, optional
         What the values of column "correct" mean, such as ``{"yes": True, "no": False}``; either
         case. Values that are not among them, and say neither right nor wrong, are left missing.
@@ -77,7 +83,7 @@ def read_trials(
     DataFrame
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
-        suffix, and ``scale``, ``examples`` and ``notices`` where confidence was parsed.
+        suffix, ``decimal_commas`` (columns in which they were found), and ``scale``, ``examples`` and ``notices`` where confidence was parsed.
 
     Raises
     ------
@@ -98,13 +104,12 @@ def read_trials(
     """
     check_threshold(threshold)
     files = table_paths(Path(path))
-    table, delimiters = joined_tables(files, delimiter, limits, executor)
+    table, found = joined_tables(files, delimiter, decimal, limits, executor)
     trials = rename_columns(table, columns or {})
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
     )
-    attrs: dict[Hashable | None, Any] = {"files": [*map(safe_text, files)], "rejected": {}}
-    attrs |= {"delimiter": delimiters} if delimiters else {}
+    attrs: dict[Hashable | None, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
     if any(option is not None for option in (field, pattern, words, scale)):

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,7 @@ def read_table(
     *,
     text: Sequence[str] = (),
     delimiter: str | None = None,
+    decimal: Literal[".", ","] = ".",
     limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
@@ -76,6 +77,8 @@ def read_table(
     delimiter : str, optional
         Sign between the columns of a text, which may then end in .txt or .dat too; a space stands
         for any number of spaces and tabs. By default commas in a .csv, tabs in a .tsv.
+    decimal : {".", ","}, optional
+        Sign before the decimals of numbers in a text.
     limits : Limits or mapping of str to int, optional
         How much the file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"columns": 20_000}``.
@@ -104,7 +107,7 @@ def read_table(
         warnings.simplefilter("error", pd.errors.ParserWarning)
         if delimiter is not None or suffix in SEPARATORS:
             sep = SEPARATORS[suffix] if delimiter is None else delimiter
-            table = delimited_table(path, sep, text, within)
+            table = delimited_table(path, sep, text, within, decimal)
         else:
             table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
     if table.empty:
@@ -141,7 +144,9 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(str(path), f"a file that cannot be read ({reason})", "a table") from error
 
 
-def delimited_table(path: Path, sep: str, text: Sequence[str], limits: Limits) -> pd.DataFrame:
+def delimited_table(
+    path: Path, sep: str, text: Sequence[str], limits: Limits, decimal: str
+) -> pd.DataFrame:
     """Table of a CSV or TSV, once it is sure that it can be read."""
     size = text_size(path, limits)
     names = header_names(path, sep)
@@ -155,7 +160,9 @@ def delimited_table(path: Path, sep: str, text: Sequence[str], limits: Limits) -
     options = as_text(guarded_names(text, columns), columns)
     sep = r"\s+" if sep == " " else sep
     with open_packed(path) as file:
-        table: pd.DataFrame = pd.read_csv(file, sep=sep, index_col=False, **options)
+        table: pd.DataFrame = pd.read_csv(
+            file, sep=sep, decimal=decimal, index_col=False, **options
+        )
     refuse_repeated_header(path, names, table)
     return unguard_frame(table)
 

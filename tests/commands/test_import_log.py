@@ -245,6 +245,8 @@ def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
         ("table t.csv --wide x=y", "--wide: got 'x': 'y'"),
         ("table t.csv --keep x --wide y={model}", "--keep: got 'x'"),
         ("table t.csv --delimiter x", "--delimiter: got 'x'"),
+        ("table t.csv --decimal x", "--decimal"),
+        ("table t.jsonl --decimal comma", "--decimal: got 'comma'"),
         ("table t.csv --scale percent", "--columns: got no such column"),
         ("table t.csv --scale percent", "Name it with --columns or --wide."),
         ("table t.csv --grades yes=true", "--grades: got no column 'correct'"),
@@ -261,6 +263,7 @@ def test_an_error_names_the_option_that_was_typed(tmp_path, line, says):
     for name in ("lm_eval", "inspect", "promptfoo"):
         (tmp_path / name).symlink_to(LOGS / name)
     (tmp_path / "t.csv").write_text('item,option_probabilities\n1,"[0.2, 0.8]"\n')
+    (tmp_path / "t.jsonl").write_text('{"item": 1}\n')
     (tmp_path / "far.csv").write_text('item,target,option_probabilities\n1,a day,"[0.2, 0.8]"\n')
     savemat(tmp_path / "m.mat", {"nR_S1": [3, 2, 1, 0], "nR_S2": [0, 1, 2, 4]})
     assert says in run(tmp_path, f"import {line} -o out.csv", status=2).stderr.splitlines()[-1]
@@ -281,6 +284,19 @@ def test_tables_of_a_pattern_in_other_words_are_read(tmp_path):
         "confidence: a word without a number (words=)": 2,
     }
     assert done.answer["delimiter"] == "space"
+
+
+def test_decimal_commas_are_said_or_asked_for(tmp_path):
+    (tmp_path / "t.csv").write_text("correct;sure;rt\n1;0,85;0,5\n0;0,6;2\n")
+    done = run(tmp_path, "import table t.csv --columns confidence=sure -o out.csv")
+    assert 'decimal commas: ["sure"]' in done.stderr
+    assert pd.read_csv(tmp_path / "out.csv")["confidence"].tolist() == [0.85, 0.6]
+    done = run(tmp_path, "import table t.csv -o out.csv --json")
+    assert done.answer["decimal_commas"] == ["sure"]
+    run(tmp_path, "import table t.csv --decimal comma -o out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["rt"].tolist() == [0.5, 2]
+    run(tmp_path, "import table t.csv --decimal point -o out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["sure"].tolist() == ["0,85", "0,6"]
 
 
 def test_values_that_hold_others_are_written_as_json():
