@@ -150,8 +150,8 @@ def test_unusable_options_are_refused(options, message):
 
 # --- a result on each line ------------------------------------------------------------------
 
-# The fields of a line in the orders in which promptfoo's versions write them: as in the .json that
-# 0.121.20 wrote, as its evaluator makes a row, and as a stored result is read again.
+# The rows are those of the .json that promptfoo 0.121.20 wrote, as lines. Their fields come in orders
+# that a row may have: that of the .json, or with these fields first.
 ORDERS = [(), ("provider", "prompt", "vars"), ("id", "evalId")]
 
 
