@@ -6,7 +6,7 @@ Paths of tables with the same columns → one DataFrame, and how their columns a
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -91,7 +91,7 @@ def one_table(
     if decimal is not None and text_suffix(file) is None:
         step = "Other formats say themselves what is a number."
         raise InputError("decimal", f"{decimal!r}, for {file}", "a text table", step)
-    point = "," if decimal == "comma" else "."
+    point: Literal[".", ","] = "," if decimal == "comma" else "."
     return read_table(file, delimiter=sign, decimal=point, limits=limits), sign
 
 

@@ -4,7 +4,7 @@ DataFrame → DataFrame with one row per item and model, under the names that co
 """
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,8 @@ def read_trials(
     DataFrame
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
-        suffix, ``decimal_commas`` (columns in which they were found), and ``scale``, ``examples`` and ``notices`` where confidence was parsed.
+        suffix, ``decimal_commas`` (columns in which they were found), and ``scale``, ``examples``
+        and ``notices`` where confidence was parsed.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def read_trials(
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
     )
-    attrs: dict[Hashable | None, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
+    attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)
     if any(option is not None for option in (field, pattern, words, scale)):

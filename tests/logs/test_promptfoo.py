@@ -150,8 +150,8 @@ def test_unusable_options_are_refused(options, message):
 
 # --- a result on each line ------------------------------------------------------------------
 
-# The rows are those of the .json that promptfoo 0.121.20 wrote, as lines. Their fields come in orders
-# that a row may have: that of the .json, or with these fields first.
+# The rows are those of the .json that promptfoo 0.121.20 wrote, as lines. Their fields are in the
+# orders that a row may have: that of the .json, or with these fields first.
 ORDERS = [(), ("provider", "prompt", "vars"), ("id", "evalId")]
 
 
