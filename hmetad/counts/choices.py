@@ -14,14 +14,25 @@ from hmetad.counts.noticed import frame_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.lines import json_value
+from hmetad.rows.queries import Distinct
 from hmetad.rows.rows import Rows
 from hmetad.rows.sources import TableLike
 
-__all__ = ["trial_notices", "two_option_notices"]
+__all__ = [
+    "POSITIONS",
+    "WRONG_OPTION",
+    "dependence",
+    "pair_notices",
+    "trial_notices",
+    "two_option_notices",
+]
 
-CHOICE = "confidence-of-the-choice"
+CHOICE, PAIRED = "confidence-of-the-choice", "paired-options"
 # What readers of logs call the probabilities, and the confidence that they make of them.
 OPTIONS, CONFIDENCE = "option_probabilities", "confidence"
+# What pairs of options have: places of the right one, and a column that no other trials have.
+POSITIONS, WRONG_OPTION = ("A", "B"), "wrong_option"
+PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
 LOOKED_AT = 1000
 
 
@@ -33,8 +44,7 @@ def trial_notices(trials: TableLike) -> list[Notice]:
     >>> trial_notices(pd.DataFrame())
     []
     """
-    carried = frame_notices(trials) if isinstance(trials, pd.DataFrame) else []
-    return [notice for notice in carried if notice.code != CHOICE]
+    return [notice for notice in carried_notices(trials) if notice.code != CHOICE]
 
 
 def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[Notice]:
@@ -66,8 +76,7 @@ def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[N
     []
     """
     if OPTIONS not in rows.columns:
-        carried = frame_notices(trials) if isinstance(trials, pd.DataFrame) else []
-        return [notice for notice in carried if notice.code == CHOICE]
+        return [notice for notice in carried_notices(trials) if notice.code == CHOICE]
     there = [name for name in {confidence, CONFIDENCE} if name in rows.columns]
     first = rows.first_rows([*there, OPTIONS], LOOKED_AT)
     pairs = [option_pair(value) for value in first[OPTIONS].tolist()]
@@ -83,6 +92,61 @@ def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[N
     return [notice_of(CHOICE)] if is_choice else []
 
 
+def pair_notices(trials: TableLike, rows: Rows, confidence: str, number: int) -> list[Notice]:
+    """Notices of pairs of options, which are known by their columns, unless trials carry them.
+
+    Parameters
+    ----------
+    trials : table
+        As it was given; a DataFrame may carry the notices.
+    rows : Rows
+        The same, in which the columns are looked for.
+    confidence : str
+        Column that is counted.
+    number : int
+        Pairs that are counted.
+
+    Returns
+    -------
+    list of Notice
+        None where they are no pairs; that of the choice only where what is counted is the
+        confidence of the pairs, or grows with it.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> pairs = pd.DataFrame({"item": [1], "wrong_option": [0], "stimulus": ["B"],
+    ...                       "response": ["B"], "confidence": [0.8]})
+    >>> [notice.code for notice in pair_notices(pairs, rows_of(pairs), "confidence", 1)]
+    ['paired-options', 'confidence-of-the-choice']
+    """
+    carried = {notice.code for notice in carried_notices(trials)}
+    if PAIRED in carried or not {*PAIRS} <= {*rows.columns}:
+        return []
+    first = rows.first_rows([*{*PAIRS, confidence}], LOOKED_AT)
+    if not first[["stimulus", "response"]].isin(POSITIONS).all(axis=None):
+        return []
+    counted, made = numbers(first[confidence]), numbers(first[CONFIDENCE])
+    is_choice = confidence == CONFIDENCE or grows_with(counted, made)
+    items = rows.ask([Distinct(("item",))])[0][0]
+    found = dependence(number, len(items))
+    return [notice for notice in found if is_choice or notice.code == PAIRED]
+
+
+def dependence(number: int, items: int) -> list[Notice]:
+    """Notices of any table of pairs: what they share, and where their confidence comes from.
+
+    Examples
+    --------
+    >>> [notice.code for notice in dependence(12, 2)]
+    ['paired-options', 'confidence-of-the-choice']
+    """
+    return [
+        notice_of(PAIRED, number=number, items=items, each=number / items),
+        notice_of(CHOICE),
+    ]
+
+
 def option_pair(value: Any) -> tuple[float, float] | None:
     """Probabilities of two options, in a list or JSON text; None for anything else."""
     if isinstance(value, str):
@@ -96,6 +160,11 @@ def option_pair(value: Any) -> tuple[float, float] | None:
     first, second = value
     are_numbers = all(isinstance(one, int | float) for one in (first, second))
     return (float(first), float(second)) if are_numbers else None
+
+
+def carried_notices(trials: TableLike) -> list[Notice]:
+    """Notices that a table carries, if it is one that can."""
+    return frame_notices(trials) if isinstance(trials, pd.DataFrame) else []
 
 
 def numbers(column: pd.Series) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from hmetad.counts.checks import (
     plain_array,
     rating_numbers,
 )
-from hmetad.counts.choices import trial_notices, two_option_notices
+from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.labels import as_text, two_labels
@@ -175,7 +175,11 @@ def count_trials(
     counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
     alike = alike_notices(cells[by], names)
     mixed = mixture_notices(telling, cells[by], names)
-    of_rows = [*trial_notices(trials), *two_option_notices(trials, rows, confidence), *dropped]
+    of_choices = [
+        *two_option_notices(trials, rows, confidence),
+        *pair_notices(trials, rows, confidence, int(values.sum())),
+    ]
+    of_rows = [*trial_notices(trials), *of_choices, *dropped]
     return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
 
 

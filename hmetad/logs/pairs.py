@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
 from hmetad.counts.checks import check_roles
+from hmetad.counts.choices import POSITIONS, WRONG_OPTION, dependence
 from hmetad.counts.labels import as_text
 from hmetad.counts.names import column_names, named_rows
 from hmetad.counts.noticed import add_notices
@@ -32,11 +33,10 @@ type By = str | Sequence[str] | Mapping[str, str]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 
-POSITIONS = ("A", "B")
 # Rows times options, which are held as numbers all at once.
 MOST_OPTIONS = 200_000_000
 SHARED = ("paired-options", "confidence-of-the-choice", "mixed-items")
-OWN = ("item", "stimulus", "response", "confidence")
+OWN = ("item", WRONG_OPTION, "stimulus", "response", "confidence")
 
 
 @check_inputs(skip=("trials",))
@@ -77,10 +77,11 @@ def option_pairs(
     Returns
     -------
     DataFrame
-        Columns of `by`, then ``item``, ``stimulus`` and ``response`` ("A" or "B": the place of the
-        right option, and of the one chosen) and ``confidence`` (probability of ½ to 1, or rating
-        1..K). Attrs: ``orders``, and ``notices`` (JSON): what was left out, and the two warnings
-        that `count_pairs` gives to its table.
+        Columns of `by`, then ``item``, ``wrong_option`` (its number, from 0),
+        ``stimulus`` and ``response`` ("A" or "B": the place of the right option, and of the one
+        chosen) and ``confidence`` (probability of ½ to 1, or rating 1..K). Attrs: ``orders``, and
+        ``notices`` (JSON): what was left out, and the two warnings that `count_pairs` gives to its
+        table.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def option_pairs(
     >>> trials = pd.DataFrame({"item": ["q1"], "target": ["B"], "p": [[0.3, 0.6, 0.1]]})
     >>> pairs = option_pairs(trials, probabilities="p", orders="listed")
     >>> pairs.round(3).to_dict("records")[0]
-    {'item': 'q1', 'stimulus': 'B', 'response': 'B', 'confidence': 0.667}
+    {'item': 'q1', 'wrong_option': 0, 'stimulus': 'B', 'response': 'B', 'confidence': 0.667}
     """
     trials = named_rows(rows_of(trials), by).frame()
     groups = column_names("by", by)
@@ -126,6 +127,7 @@ def option_pairs(
     says_b = np.where(p == q, nth % 2 == 1, (p > q) == is_b)
     frame = keys.loc[np.repeat(keys.index, times)].reset_index(drop=True)
     frame["item"] = items[np.repeat(row, times)]
+    frame[WRONG_OPTION] = np.repeat(wrong, times)
     frame["stimulus"], frame["response"] = (
         np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
     )
@@ -187,14 +189,6 @@ def count_pairs(
     bare = counts.assign_attrs(notices="[]")
     shared = dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))
     return with_notices(bare, [*found, *shared])
-
-
-def dependence(number: int, items: int) -> list[Notice]:
-    """Notices of any table of pairs: what they share, and where their confidence comes from."""
-    return [
-        notice_of("paired-options", number=number, items=items, each=number / items),
-        notice_of("confidence-of-the-choice"),
-    ]
 
 
 def check_arguments(

@@ -186,7 +186,8 @@ def test_option_pairs_are_counted_as_trials_with_a_stimulus(tmp_path):
     assert len(pairs) == 4 * 3 * 2
     assert {*pairs["stimulus"]} == {*pairs["response"]} == {"A", "B"}
     assert pairs["model"].unique().tolist() == ["simple/model1"]
-    run(tmp_path, "measures pairs.csv --by model --confidence rating -o measures.csv")
+    done = run(tmp_path, "measures pairs.csv --by model --confidence rating --json")
+    assert {*codes} <= {notice["code"] for notice in done.answer["notices"]}
 
 
 def test_agreement_over_epochs_is_confidence(tmp_path):

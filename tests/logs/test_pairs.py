@@ -47,7 +47,9 @@ def codes(counts):
 
 def test_the_right_option_meets_each_wrong_one_in_both_orders():
     pairs = one([0.1, 0.4, 0.2, 0.3], target=2)
-    assert pairs.columns.tolist() == ["item", "stimulus", "response", "confidence"]
+    columns = ["item", "wrong_option", "stimulus", "response", "confidence"]
+    assert pairs.columns.tolist() == columns
+    assert pairs["wrong_option"].tolist() == [0, 0, 1, 1, 3, 3]
     assert pairs["stimulus"].tolist() == ["A", "B"] * 3
     is_right = (pairs["stimulus"] == pairs["response"]).tolist()
     assert is_right == [True, True, False, False, False, False]
