@@ -1,66 +1,23 @@
-"""What separates the columns of a text table, and the files that a path means.
+"""What separates the columns of a text table.
 
-Path of a text table → its delimiter; a file, a folder or a pattern of names → the tables.
+Path of a text table → its delimiter.
 """
 
 import csv
-import glob
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from hmetad.errors import InputError
-from hmetad.logs.kinds import files_of_kind
 from hmetad.rows.packed import PACKED, UNREADABLE, open_packed
+from hmetad.rows.tables import SEPARATORS, TEXTS
 
-__all__ = ["DELIMITERS", "sniffed_delimiter", "table_paths"]
+__all__ = ["DELIMITERS", "sniffed_delimiter", "text_suffix", "usual_delimiter"]
 
 # Names that can be typed, and what they stand for; spaces are any number of them, or of tabs.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
-BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
-TEXTS = (*BY_SUFFIX, ".txt", ".dat")
 HEAD = 2**16
 MOST_LINES = 50
-ALLOWED = "a table .csv, .tsv, .jsonl, .parquet, .txt or .dat"
-
-
-def table_paths(path: Path) -> list[Path]:
-    """Tables that a path means: a file, those in a folder at any depth, or that fit a pattern.
-
-    Parameters
-    ----------
-    path : Path
-        A file, a folder, or a pattern with ``*``, ``?`` or ``[...]``.
-
-    Returns
-    -------
-    list of Path
-        At least one, sorted. A file is taken as it is, whether it is there or not.
-
-    Raises
-    ------
-    InputError
-        If a folder has no tables, or no file fits a pattern.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("a.csv", "b.csv", "notes.md"):
-    ...         Path(folder, name).touch()
-    ...     [file.name for file in table_paths(Path(folder, "*.csv"))]
-    ['a.csv', 'b.csv']
-    """
-    if path.is_dir():
-        return files_of_kind(path, "table", ALLOWED)
-    if path.is_file() or not glob.has_magic(str(path)):
-        return [path]
-    found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
-    files = [file for file in found if file.is_file()]
-    if not files:
-        step = "Put the pattern in quotes, so that no shell changes it."
-        raise InputError(str(path), "a pattern that no file fits", ALLOWED, step)
-    return files
 
 
 def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
@@ -118,12 +75,12 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
 def text_suffix(path: Path) -> str | None:
     """Suffix of a text table, whatever it is compressed by; None for other files."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
-    return suffixes[-1] if suffixes and suffixes[-1] in TEXTS else None
+    return suffixes[-1] if suffixes and suffixes[-1] in (*SEPARATORS, *TEXTS) else None
 
 
 def usual_delimiter(path: Path) -> str | None:
     """Delimiter that the suffix of a text table says; None where it says none."""
-    return BY_SUFFIX.get(text_suffix(path) or "")
+    return SEPARATORS.get(text_suffix(path) or "")
 
 
 def head_lines(path: Path) -> list[str]:

@@ -14,12 +14,14 @@ from hmetad.arguments import check_inputs, with_submit
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.logs.decimals import Decimal
-from hmetad.logs.delimiters import table_paths
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
+from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.rows.limits import Limits
+from hmetad.rows.scans import files_of
+from hmetad.rows.tables import SUFFIXES, TEXTS
 
 __all__ = ["long_table", "read_trials"]
 
@@ -48,7 +50,8 @@ def read_trials(
     ----------
     path : str or Path
         A table, as in `read_table`; or a folder with tables at any depth, or a pattern of names
-        (``"runs/*.csv"``), which are put together if they have the same columns.
+        (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together if they
+        have the same columns.
     columns : mapping of str to str, optional
         Names as they should be, and the names in the table: ``{"correct": "acc"}``. The other
         columns keep theirs.
@@ -127,6 +130,14 @@ def read_trials(
         attrs = add_notices(attrs, frame_notices(stated))
     trials.attrs = attrs
     return trials
+
+
+def table_paths(path: Path) -> list[Path]:
+    """Tables that a path means: a file, those in a folder that are no logs, or of a pattern."""
+    allowed = (*SUFFIXES, *TEXTS)
+    if path.is_dir():
+        return files_of_kind(path, "table", f"a table {', '.join(allowed)}")
+    return [file for file, _ in files_of(path, allowed)]
 
 
 def kept_columns(keep: str | Sequence[str], files: Sequence[Path]) -> list[str]:

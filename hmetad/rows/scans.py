@@ -30,7 +30,7 @@ from hmetad.rows.tables import (
 )
 from hmetad.threads import in_threads_as_read
 
-__all__ = ["are_paths", "scan_table"]
+__all__ = ["are_paths", "files_of", "scan_table"]
 
 # Files that hold less than this, unpacked, are read into memory.
 SMALL = 64 * 2**20
@@ -115,8 +115,37 @@ def are_paths(trials: object) -> bool:
     return isinstance(trials, str | os.PathLike)
 
 
-def files_of(place: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Files of a path, a folder or a pattern, with the columns that their folders are named for."""
+def files_of(
+    place: Path, suffixes: Sequence[str] = SUFFIXES
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Files of a path, a folder or a pattern, with the columns that their folders are named for.
+
+    Parameters
+    ----------
+    place : Path
+        A file is taken as it is, whether it is there or not.
+    suffixes : sequence of str, optional
+        Of the files that are taken from a folder or fit a pattern.
+
+    Yields
+    ------
+    tuple of Path and dict
+        Sorted; of a folder named ``column=value`` the dict says so.
+
+    Raises
+    ------
+    InputError
+        If a folder or a pattern has no such file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", "notes.md"):
+    ...         Path(folder, name).touch()
+    ...     [file.name for file, _ in files_of(Path(folder, "*"))]
+    ['a.csv', 'b.csv']
+    """
     if place.is_file() or not (place.is_dir() or has_magic(str(place))):
         yield place, {}
         return
@@ -124,19 +153,23 @@ def files_of(place: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     if not place.is_dir():
         root = next(folder for folder in place.parents if not has_magic(str(folder)))
         pattern = str(place.relative_to(root))
-    found = sorted(path for path in root.glob(pattern) if path.is_file() and is_table(path, root))
+    there = (path for path in root.glob(pattern) if path.is_file())
+    found = sorted(path for path in there if is_table(path, root, suffixes))
     if not found:
-        raise InputError(str(place), "no table there", f"files ending in {', '.join(SUFFIXES)}")
+        step = "Put a pattern in quotes, so that no shell changes it."
+        raise InputError(
+            str(place), "no table there", f"files ending in {', '.join(suffixes)}", step
+        )
     for path in found:
         named = (part.partition("=") for part in path.relative_to(root).parts[:-1])
         yield path, {name: value for name, sign, value in named if sign and name}
 
 
-def is_table(path: Path, root: Path) -> bool:
+def is_table(path: Path, root: Path, allowed: Sequence[str]) -> bool:
     """Whether a file has the suffix of a table, and neither it nor its folder is hidden."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
     is_hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
-    return bool(suffixes) and suffixes[-1] in SUFFIXES and not is_hidden
+    return bool(suffixes) and suffixes[-1] in allowed and not is_hidden
 
 
 def first_of[Value](given: Mapping[Path, Value]) -> Value:

@@ -29,6 +29,7 @@ __all__ = [
     "GAPS",
     "SEPARATORS",
     "SUFFIXES",
+    "TEXTS",
     "header_names",
     "is_number",
     "read_table",

@@ -63,12 +63,19 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path):
     assert trials.attrs["files"] == trials["file"].tolist()
     assert read_trials(tmp_path / "*.csv")["item"].tolist() == [0, 1]
     assert read_trials(tmp_path / "**" / "[bc].csv")["item"].tolist() == [1, 2]
-    with pytest.raises(InputError, match="a pattern that no file fits"):
+    with pytest.raises(InputError, match=r"no table there, allowed is files ending in .*\.dat"):
         read_trials(tmp_path / "x*.csv")
     with pytest.raises(InputError, match="limit 'cells'"):
         read_trials(tmp_path, limits={"cells": 5})
     wide = read_trials(tmp_path, wide={"correct": "{model}k"}, keep="item")
     assert wide["file"].nunique() == 3
+
+
+def test_a_pattern_means_tables_that_are_not_hidden(tmp_path):
+    for name in ("a.csv", "b.txt", "_c.csv", ".d.csv", "notes.md"):
+        (tmp_path / name).write_text("item,ok\n1,1\n")
+    found = [str(tmp_path / name) for name in ("a.csv", "b.txt")]
+    assert read_trials(tmp_path / "*").attrs["files"] == found
 
 
 def test_tables_with_other_columns_are_refused(tmp_path):
