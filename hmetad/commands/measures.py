@@ -3,7 +3,6 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,16 +23,21 @@ from hmetad.commands.arguments import (
     REPORTS,
     as_seed,
     parse_by,
-    parse_correction,
     parse_limits,
     refuse_inputs,
     split,
     writable_file,
 )
 from hmetad.commands.compared import with_outcome
-from hmetad.commands.counting import are_numbers, count_scanned, scan_trials
+from hmetad.commands.counting import scan_trials
 from hmetad.commands.draws import DRAWS_FILE
-from hmetad.commands.gate import judge_gate, parse_gate
+from hmetad.commands.gate import Gate, judge_gate, parse_gate
+from hmetad.commands.measuring import (
+    Measured,
+    Request,
+    has_exact_confidence,
+    measured_trials,
+)
 from hmetad.commands.options import (
     AsJson,
     By,
@@ -56,8 +60,7 @@ from hmetad.results import results
 from hmetad.text.names import column_name
 
 if TYPE_CHECKING:
-    from hmetad.notice import Notice
-    from hmetad.rows.rows import Rows
+    from hmetad.compare.decisions import Decisions
 
 __all__ = ["EXAMPLES", "measures"]
 
@@ -170,109 +173,104 @@ def measures(
     rating.
     """
     chosen = chosen_format(print_as, as_json)
-    path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
-    if path is not None:
-        refuse_inputs(path, file)
-    is_page = path is not None and path.suffix in REPORTS
+    path = output_path(output, file)
     trials = scan_trials(file, by, limit, split(quantiles_within))
-    is_exact = (
-        correct is not None
-        and quantiles is None
-        and ratings is None
-        and are_numbers(trials, confidence)
+    counted: dict[str, Any] = {
+        "stimulus": stimulus,
+        "response": response,
+        "confidence": confidence,
+        "correct": correct,
+        "ratings": ratings,
+        "quantiles": quantiles,
+        "quantiles_within": split(quantiles_within),
+        "labels": labels,
+    }
+    is_exact = has_exact_confidence(trials, counted)
+    asked = Request(
+        trials,
+        by,
+        counted,
+        {
+            "correction": correction,
+            "meta_d": meta_d,
+            "expected": expected,
+            "meta_noise": meta_noise,
+        },
+        {"n": draws, "cluster": cluster, "seed": seed},
+        ci_prob,
+        method,
+        {"over": over, "title": f"Measures of {file.name}"},
+        is_exact,
+        # A page of confidence as it is says which is best, which takes draws.
+        has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
     )
-    # A page of confidence as it is says which is best, which takes draws.
-    has_draws = interval or (is_exact and is_page)
-    if not has_draws:
-        refuse_without_draws(cluster, path)
-    gate = None if fail_if is None else parse_gate(fail_if, var)
-    if gate is not None and (rope is None or not has_draws or not by):
-        raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")
-    drawn: dict[str, Any] = {"n": draws, "cluster": cluster, "seed": seed}
-    titled: dict[str, Any] = {"over": over, "title": f"Measures of {file.name}"}
-    if is_exact:
-        refuse_with_numbers(
-            meta_d=meta_d,
-            expected=expected,
-            meta_noise=meta_noise,
-            method=method != "percentile",
-        )
-        asked: dict[str, Any] = {"by": parse_by(by), "correct": correct, "confidence": confidence}
-        resampled = partial(hmetad.measures.resample_trials, trials, **asked)
-        result = (
-            hmetad.measures.resample_trials_interval(trials, **asked, **drawn, ci_prob=ci_prob)
-            if has_draws
-            else hmetad.measures.measure_trials(trials, **asked, ci_prob=ci_prob)
-        )
-        page = partial(hmetad.report.measures_report, trials, **asked, **titled, ci_prob=ci_prob)
-        found = []
-    else:
-        named: dict[str, Any] = {
-            "stimulus": stimulus,
-            "response": response,
-            "confidence": confidence,
-            "correct": correct,
-            "ratings": ratings,
-            "quantiles": quantiles,
-            "quantiles_within": split(quantiles_within),
-            "labels": labels,
-        }
-        counts = count_scanned(trials, by=[*(by or []), *([cluster] if cluster else [])], **named)
-        statistic = partial(
-            hmetad.measure,
-            correction=parse_correction(correction),
-            meta_d=meta_d,
-            expected=expected,
-            meta_noise=meta_noise,
-            errors=not interval,
-        )
-        resampled = partial(hmetad.resample, counts, statistic)
-        result = (
-            hmetad.resample_interval(counts, statistic, **drawn, ci_prob=ci_prob, method=method)
-            if interval
-            else statistic(counts)
-        )
-        found = repeats(trials, parse_by(by), cluster) if interval else []
-        # Of units drawn whole the counts are those of all of them.
-        pooled = counts if cluster is None else count_scanned(trials, by=by, **named)
-        page = partial(hmetad.report.measures_report, pooled, result, **titled, notices=found)
-    again = command_line()
-    if has_draws:
-        again += f" --seed {result.attrs['seed']}" if seed is None else ""
-        drawn["seed"] = as_seed(result.attrs["seed"])
-    if path is not None and path.suffix == DRAWS_FILE:
-        hmetad.bayes.save_draws(resampled(**drawn), path)
-    rows = rows_of(hmetad.report.estimate_table(result))
-    shown = {name: title for name, title in columns(is_exact).items() if name in rows[0]}
-    listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
-    intervals = {"method": method, "ci_prob": ci_prob, "draws": draws}
-    said = {"intervals": intervals} if has_draws else {}
-    used = drawn["seed"] if has_draws else None
-    answer = Answer((listing,), [*hmetad.notices(result), *found], used, more=said)
+    refuse_without_draws(asked, path)
+    gate = asked_gate(asked, fail_if, var, rope)
+    measured = measured_trials(asked)
+    answer = measures_answer(asked, measured)
     outcome = None
     if gate is not None and rope is not None:
-        columns_of_cells = list(parse_by(by))
-        compared = over or columns_of_cells[0]
-        within = [name for name in columns_of_cells if name != compared]
-        differences = hmetad.contrast(resampled(**drawn), var=var, over=compared, within=within)
-        outcome = judge_gate(gate, hmetad.decide(differences, rope=parse_limits(rope)))
+        outcome = judge_gate(gate, decided(asked, measured, var, rope))
         answer = with_outcome(answer, gate, outcome)
-    if path is not None and path.suffix in DATA_FILES:
-        write_answer(answer, path)
-    elif path is not None and is_page:
-        more: dict[str, Any] = drawn if is_exact else {}
-        if interval and not is_exact:
-            more = {"draws": resampled(**drawn)}
-        page(command=again, **more).save(path)
+    if path is not None:
+        write(path, answer, asked, measured)
     give(answer, chosen, [] if path is None else [path])
     if outcome is not None:
         say(f"{outcome.word}: {outcome.sentence}")
         raise typer.Exit(outcome.status)
 
 
-def repeats(trials: "Rows", by: Any, cluster: str | None) -> "list[Notice]":
-    """Notice of items that come again, where the intervals of counts take trials as independent."""
-    return hmetad.measures.repeated_items(trials, by=by, cluster=cluster)
+def output_path(output: Path | None, file: Path) -> Path | None:
+    """Path to write, once it is sure that it can be written and is no input."""
+    if output is None:
+        return None
+    path = writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
+    refuse_inputs(path, file)
+    return path
+
+
+def asked_gate(asked: Request, fail_if: str | None, var: str, rope: str | None) -> Gate | None:
+    """Condition under which the command fails, where there are verdicts to see it by."""
+    if fail_if is None:
+        return None
+    gate = parse_gate(fail_if, var)
+    if rope is None or not asked.has_draws or not asked.by:
+        raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")
+    return gate
+
+
+def measures_answer(asked: Request, measured: Measured) -> Answer:
+    """Measures as an answer: a row for each cell, and how intervals were made."""
+    rows = rows_of(hmetad.report.estimate_table(measured.result))
+    shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
+    listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
+    found = [*hmetad.notices(measured.result), *measured.notices]
+    if not asked.has_draws:
+        return Answer((listing,), found)
+    how = {"method": asked.method, "ci_prob": asked.ci_prob, "draws": asked.drawn["n"]}
+    used = as_seed(measured.result.attrs["seed"])
+    return Answer((listing,), found, used, more={"intervals": how})
+
+
+def decided(asked: Request, measured: Measured, var: str, rope: str) -> "Decisions":
+    """Decisions on the levels of one column of cells, within those of the others."""
+    names = list(parse_by(asked.by))
+    over = asked.titled["over"] or names[0]
+    within = [name for name in names if name != over]
+    differences = hmetad.contrast(measured.draw(), var=var, over=over, within=within)
+    return hmetad.decide(differences, rope=parse_limits(rope))
+
+
+def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> None:
+    """Write the draws, the rows or a page, by the suffix of the path."""
+    if path.suffix == DRAWS_FILE:
+        hmetad.bayes.save_draws(measured.draw(), path)
+    elif path.suffix in DATA_FILES:
+        write_answer(answer, path)
+    else:
+        is_given = not asked.has_draws or asked.drawn["seed"] is not None
+        seed = "" if is_given else f" --seed {measured.result.attrs['seed']}"
+        measured.page(command=command_line() + seed).save(path)
 
 
 def columns(is_exact: bool = False) -> dict[str, str]:
@@ -291,20 +289,13 @@ def columns(is_exact: bool = False) -> dict[str, str]:
     return shown
 
 
-def refuse_without_draws(cluster: str | None, path: Path | None) -> None:
+def refuse_without_draws(asked: Request, path: Path | None) -> None:
     """Refuse what asks for draws, where none are made."""
-    if cluster is not None:
+    if asked.has_draws:
+        return
+    if asked.drawn["cluster"] is not None:
         raise InputError("--cluster", "it without --interval", "draws", "Add --interval.")
     if path is not None and path.suffix == DRAWS_FILE:
         raise InputError(
             "--output", f"{str(path)!r} without --interval", "draws", "Add --interval."
         )
-
-
-def refuse_with_numbers(**asked: bool) -> None:
-    """Refuse what needs ratings, where confidence is numbers."""
-    for name, value in asked.items():
-        if value:
-            option = f"--{name.replace('_', '-')}"
-            step = "Make ratings: --quantiles 4."
-            raise InputError(option, "confidence that is no rating", "ratings", step)

@@ -1,0 +1,181 @@
+"""Measures of trials as options ask for them: of confidence as it is, or of counts by rating.
+
+Trials and options → measures, how to draw them again, and a page about them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import hmetad
+from hmetad.commands.arguments import as_seed, parse_by, parse_correction
+from hmetad.commands.counting import are_numbers, count_scanned
+from hmetad.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hmetad.notice import Notice
+    from hmetad.report.page.report import Report
+    from hmetad.rows.rows import Rows
+
+__all__ = ["Measured", "Request", "has_exact_confidence", "measured_trials"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is measured, as the options say it.
+
+    Parameters
+    ----------
+    trials : Rows
+    by : list of str or None
+        Grouping columns, as they are typed.
+    counted : mapping
+        Columns, ratings and labels, as `count_scanned` takes them.
+    measured : mapping
+        Options of `measure`; the correction as it is typed.
+    drawn : mapping
+        Options of resampling: n, cluster and seed.
+    ci_prob : float
+    method : str
+        Of intervals.
+    titled : mapping
+        Options of a page: over and title.
+    is_exact : bool
+        Whether confidence is taken as it is.
+    has_draws : bool
+        Whether it is resampled.
+    """
+
+    trials: "Rows"
+    by: list[str] | None
+    counted: Mapping[str, Any]
+    measured: Mapping[str, Any]
+    drawn: Mapping[str, Any]
+    ci_prob: float
+    method: str
+    titled: Mapping[str, Any]
+    is_exact: bool
+    has_draws: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measures, and what else is made of the same trials.
+
+    Parameters
+    ----------
+    result : Dataset
+    draw : callable
+        Nothing → Dataset of the draws of the intervals, the same each time.
+    page : callable
+        ``command=`` that made it → Report.
+    notices : list of Notice
+        Beside those of the result.
+    """
+
+    result: "xr.Dataset"
+    draw: Callable[[], "xr.Dataset"]
+    page: Callable[..., "Report"]
+    notices: "list[Notice]"
+
+
+def has_exact_confidence(trials: "Rows", counted: Mapping[str, Any]) -> bool:
+    """Whether confidence is taken as it is: numbers, with right and wrong, and no ratings made."""
+    return (
+        counted["correct"] is not None
+        and counted["quantiles"] is None
+        and counted["ratings"] is None
+        and are_numbers(trials, counted["confidence"])
+    )
+
+
+def measured_trials(asked: Request) -> Measured:
+    """Measures of trials, by confidence as it is or by rating."""
+    return measured_exactly(asked) if asked.is_exact else measured_counts(asked)
+
+
+def measured_exactly(asked: Request) -> Measured:
+    """Measures of trials whose confidence is taken as it is."""
+    refuse_with_numbers(asked)
+    columns: dict[str, Any] = {
+        "by": parse_by(asked.by),
+        "correct": asked.counted["correct"],
+        "confidence": asked.counted["confidence"],
+    }
+    trials, ci_prob = asked.trials, asked.ci_prob
+    if asked.has_draws:
+        made = {**columns, **asked.drawn, "ci_prob": ci_prob}
+        result = hmetad.measures.resample_trials_interval(trials, **made)
+    else:
+        result = hmetad.measures.measure_trials(trials, **columns, ci_prob=ci_prob)
+    drawn = drawn_again(asked, result)
+    draw = partial(hmetad.measures.resample_trials, trials, **columns, **drawn)
+    options: dict[str, Any] = {**columns, **asked.titled, **drawn, "ci_prob": ci_prob}
+    page = partial(hmetad.report.measures_report, trials, **options)
+    return Measured(result, draw, page, [])
+
+
+def measured_counts(asked: Request) -> Measured:
+    """Measures of trials that are counted by rating."""
+    cluster = asked.drawn["cluster"]
+    by = [*(asked.by or []), *([cluster] if cluster else [])]
+    counts = count_scanned(asked.trials, by=by, **asked.counted)
+    statistic = counts_statistic(asked)
+    result = counts_interval(asked, counts, statistic) if asked.has_draws else statistic(counts)
+    found = repeated_items(asked) if asked.has_draws else []
+    draw = partial(hmetad.resample, counts, statistic, **drawn_again(asked, result))
+    # Of units drawn whole the counts are those of all of them.
+    pooled = (
+        counts if cluster is None else count_scanned(asked.trials, by=asked.by, **asked.counted)
+    )
+
+    def page(command: str) -> "Report":
+        more: dict[str, Any] = {"draws": draw()} if asked.has_draws else {}
+        more |= {**asked.titled, "notices": found, "command": command}
+        return hmetad.report.measures_report(pooled, result, **more)
+
+    return Measured(result, draw, page, found)
+
+
+def repeated_items(asked: Request) -> "list[Notice]":
+    """Notice of items that come again, where the intervals of counts take trials as independent."""
+    by, cluster = parse_by(asked.by), asked.drawn["cluster"]
+    return hmetad.measures.repeated_items(asked.trials, by=by, cluster=cluster)
+
+
+def counts_statistic(asked: Request) -> Callable[["xr.DataArray"], "xr.Dataset"]:
+    """All measures of counts, as a function of them; with intervals they need no errors."""
+    correction = parse_correction(asked.measured["correction"])
+    options = {**asked.measured, "correction": correction, "errors": not asked.has_draws}
+    return partial(hmetad.measure, **options)
+
+
+def counts_interval(
+    asked: Request,
+    counts: "xr.DataArray",
+    statistic: Callable[["xr.DataArray"], "xr.Dataset"],
+) -> "xr.Dataset":
+    """Measures of counts with bootstrap intervals."""
+    options = {**asked.drawn, "ci_prob": asked.ci_prob, "method": asked.method}
+    return hmetad.resample_interval(counts, statistic, **options)
+
+
+def drawn_again(asked: Request, result: "xr.Dataset") -> dict[str, Any]:
+    """Options of resampling that make the draws of a result again; none where it has no draws."""
+    if not asked.has_draws:
+        return {}
+    return {**asked.drawn, "seed": as_seed(result.attrs["seed"])}
+
+
+def refuse_with_numbers(asked: Request) -> None:
+    """Refuse what needs ratings, where confidence is numbers."""
+    needs = ("meta_d", "expected", "meta_noise")
+    named = {name: asked.measured[name] for name in needs}
+    for name, value in {**named, "method": asked.method != "percentile"}.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            step = "Make ratings: --quantiles 4."
+            raise InputError(option, "confidence that is no rating", "ratings", step)
