@@ -12,6 +12,7 @@ from hmetad.bayes.cell_results import cell_results, following_names
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.containers import ALLOWED, reading, refuse_too_large
 from hmetad.bayes.fit import with_posterior_notices
+from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.size import posterior_bytes
 from hmetad.errors import InputError
 from hmetad.specs.designs import designs_of, given_of
@@ -35,8 +36,11 @@ def without_results(fit: xr.DataTree, spec: ModelSpec) -> xr.DataTree:
     Returns
     -------
     DataTree
-        The same where nothing follows: where draws are not those of `hmetad.fit`.
+        The same where nothing follows: where draws are not those of `hmetad.fit`, or the cells are
+        not kept.
     """
+    if not has_cells(fit):
+        return fit
     posterior = fit["posterior"].to_dataset()
     names = following_names(spec)
     rest = posterior.drop_vars(names, errors="ignore")

@@ -5,6 +5,7 @@ Log, table or name of a data set → trials.csv.
 
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -337,10 +338,10 @@ def plain_text(column: "pd.Series") -> "pd.Series":
 
 
 def trials_jsonl(trials: "pd.DataFrame") -> str:
-    """Trials as JSON Lines, lists as they are, numbers in full precision."""
+    """Trials as JSON Lines, lists as they are, numbers in full precision; JSON has no infinity."""
     columns = {
         str(name): [
-            None if is_lost else value
+            None if is_lost or (isinstance(value, float) and math.isinf(value)) else value
             for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
         ]
         for name, column in trials.items()

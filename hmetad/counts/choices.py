@@ -4,6 +4,7 @@ Table of trials → list of Notice for what is counted of it.
 """
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ OPTIONS, CONFIDENCE = "option_probabilities", "confidence"
 POSITIONS, WRONG_OPTION = ("A", "B"), "wrong_option"
 PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
 LOOKED_AT = 1000
+# Relative difference of numbers that files keep in single precision.
+SINGLE = 1e-6
 
 
 def trial_notices(trials: TableLike) -> list[Notice]:
@@ -62,8 +65,9 @@ def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[N
     Returns
     -------
     list of Notice
-        One or none. Where the probabilities are there, they decide: confidence is one of the two
-        in each of the first rows, or a rating that grows with it.
+        One or none. Probabilities decide where at least half of the first rows have those of two
+        options: confidence is one of the two, or a rating that grows with it. Else what a reader
+        of logs said of its column of confidence holds for that and for ratings made of it.
 
     Examples
     --------
@@ -75,19 +79,23 @@ def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[N
     >>> two_option_notices(stated, rows_of(stated), "confidence")
     []
     """
-    if OPTIONS not in rows.columns:
-        return [notice for notice in carried_notices(trials) if notice.code == CHOICE]
-    there = [name for name in {confidence, CONFIDENCE} if name in rows.columns]
-    first = rows.first_rows([*there, OPTIONS], LOOKED_AT)
-    pairs = [option_pair(value) for value in first[OPTIONS].tolist()]
-    shown = first[[pair is not None for pair in pairs]]
-    if confidence not in shown or shown.empty:
+    said = [notice for notice in carried_notices(trials) if notice.code == CHOICE]
+    names = [name for name in (confidence, CONFIDENCE, OPTIONS) if name in rows.columns]
+    if confidence not in names or (OPTIONS not in names and not said):
         return []
+    first = rows.first_rows([*dict.fromkeys(names)], LOOKED_AT)
+    counted = numbers(first[confidence])
+    made = numbers(first[CONFIDENCE]) if CONFIDENCE in first else counted
+    is_made = confidence == CONFIDENCE or grows_with(counted, made)
+    pairs = [option_pair(x) for x in first[OPTIONS].tolist()] if OPTIONS in first else []
+    has_two = np.array([pair is not None for pair in pairs], dtype=bool)
+    if not has_two.any() or 2 * has_two.sum() < first[OPTIONS].notna().sum():
+        # Rows beyond the first ones may have two.
+        is_open = OPTIONS not in first or len(first) == LOOKED_AT
+        return said if is_made and is_open else []
     options = np.array([pair for pair in pairs if pair is not None])
-    values = {name: numbers(shown[name]) for name in there}
-    counted, made = values[confidence], values.get(CONFIDENCE, values[confidence])
-    is_choice = is_one_of(counted, options) or (
-        is_one_of(made, options) and grows_with(counted, made)
+    is_choice = is_one_of(counted[has_two], options) or (
+        is_one_of(made[has_two], options) and is_made
     )
     return [notice_of(CHOICE)] if is_choice else []
 
@@ -158,7 +166,7 @@ def option_pair(value: Any) -> tuple[float, float] | None:
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
         return None
     first, second = value
-    are_numbers = all(isinstance(one, int | float) for one in (first, second))
+    are_numbers = all(isinstance(one, Real) for one in (first, second))
     return (float(first), float(second)) if are_numbers else None
 
 
@@ -175,7 +183,7 @@ def numbers(column: pd.Series) -> NDArray[np.float64]:
 def is_one_of(values: NDArray[np.float64], options: NDArray[np.float64]) -> bool:
     """Whether each value that is there is a probability of its row, and one is there."""
     there = ~np.isnan(values)
-    is_equal = np.isclose(values[there, None], options[there], rtol=1e-9, atol=0).any(axis=1)
+    is_equal = np.isclose(values[there, None], options[there], rtol=SINGLE, atol=0).any(axis=1)
     return bool(there.any() and is_equal.all())
 
 

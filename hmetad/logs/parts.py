@@ -5,6 +5,8 @@ Function and files → its value for each file, in their order; parts → their 
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,9 @@ from hmetad.errors import InputError, nearest
 from hmetad.logs.trials import TrialCollector, safe_text
 
 __all__ = ["Part", "joined_parts", "of_each"]
+
+# Files that are read ahead of the one that is waited for.
+AHEAD = 64
 
 
 class Part(NamedTuple):
@@ -52,10 +57,18 @@ def of_each[File, Found](
     if executor is None:
         yield from map(read, files)
         return
-    futures = deque(executor.submit(read, file) for file in files)
+    waiting, futures = iter(files), deque[Any]()
     try:
-        while futures:
+        while True:
+            # Not all at once: what is read waits in memory for the files before it.
+            more = islice(waiting, AHEAD - len(futures))
+            futures.extend(executor.submit(read, file) for file in more)
+            if not futures:
+                return
             yield futures.popleft().result()
+    except BrokenExecutor as error:
+        step = "Read with fewer workers, or without: one of them may have run out of memory."
+        raise InputError("executor", f"a worker that ended ({error})", "workers", step) from error
     finally:
         for future in futures:
             future.cancel()

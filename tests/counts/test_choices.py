@@ -199,3 +199,39 @@ def test_other_notices_of_trials_reach_every_count(trials):
     told.attrs = add_notices({}, [notice_of("filter-chosen", tasks="sums: a, not b")])
     for result in (counted(told), count_correct(told, quantiles=4), measure_trials(told)):
         assert "filter-chosen" in codes(result)
+
+
+def many_options(trials, rows):
+    """Items of four options before the others, as a folder of several tasks has them."""
+    four = trials.iloc[np.arange(rows) % len(trials)].copy()
+    four["option_probabilities"] = [[0.4, 0.3, 0.2, 0.1]] * rows
+    four["confidence"] = np.random.default_rng(3).uniform(0.3, 1, rows)
+    return four
+
+
+def test_what_a_reader_said_holds_where_the_first_rows_have_more_options(trials):
+    mixed = pd.concat([many_options(trials, 1200), trials], ignore_index=True)
+    mixed.attrs = trials.attrs
+    assert CODE in codes(counted(mixed))
+    assert CODE not in codes(counted(bare(mixed)))
+
+
+def test_single_pairs_among_items_of_more_options_say_nothing(trials):
+    mixed = pd.concat([trials.iloc[:5], many_options(trials, 200)], ignore_index=True)
+    assert CODE not in codes(counted(bare(mixed)))
+
+
+def test_single_precision_is_no_other_number(trials):
+    single = bare(trials)
+    single["option_probabilities"] = [
+        np.array(x, dtype=np.float32) for x in trials["option_probabilities"]
+    ]
+    assert CODE in codes(counted(single))
+
+
+def test_confidence_of_another_column_is_none_of_the_choice(trials):
+    stated = trials.assign(stated=np.random.default_rng(2).random(len(trials)))
+    assert CODE not in codes(counted(stated, confidence="stated"))
+    without = stated.drop(columns="option_probabilities")
+    assert CODE not in codes(counted(without, confidence="stated"))
+    assert CODE in codes(counted(without))

@@ -1,8 +1,9 @@
 """A folder of logs is read by other processes as it is read here."""
 
 import json
+import os
 import shutil
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from scipy.io import savemat
 
 from hmetad.errors import InputError
 from hmetad.logs import joined, matlab
+from hmetad.logs.parts import of_each
 from hmetad.logs.readers import read_log
 from hmetad.logs.trials import TrialCollector
 
@@ -149,3 +151,25 @@ def test_files_that_wait_are_not_read_after_an_error(two_filters):
 def test_what_cannot_be_given_work_is_refused(kind, tmp_path):
     with pytest.raises(InputError, match=r"executor: got 2, allowed is an executor of"):
         read_log(kind, tmp_path, executor=2)
+
+
+def test_a_worker_that_ends_is_an_error_in_words():
+    executor = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    with executor, pytest.raises(InputError, match="executor: got a worker that ended"):
+        list(of_each(os._exit, [1, 2], executor))
+
+
+def test_files_are_not_all_read_ahead():
+    """What is read waits in memory, so that a slow first file could fill it."""
+    with ThreadPoolExecutor(1) as executor:
+        submitted = []
+
+        class Counting:
+            def submit(self, function, file):
+                submitted.append(file)
+                return executor.submit(function, file)
+
+        values = of_each(str, range(1000), Counting())
+        assert [next(values) for _ in range(3)] == ["0", "1", "2"]
+        assert len(submitted) < 100
+        assert [*values][-1] == "999"

@@ -19,6 +19,7 @@ from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.population import population_table
+from hmetad.report.contents.tables import INTERVALS
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
@@ -30,7 +31,6 @@ __all__ = ["estimates_blocks", "estimates_question"]
 
 # Rows of a figure, and conditions told in words, beyond which a page is not read.
 MOST_ROWS, MOST_TOLD = 40, 6
-INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 MEDIAN = " The average is the median of groups, since they differ on another scale."
 SHRUNK = (
     "Each estimate has an error. The model draws estimates towards what the formula says of the "

@@ -18,7 +18,7 @@ from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.tables import convergence_table
+from hmetad.report.contents.tables import INTERVALS, convergence_table
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.cells import format_cell
@@ -41,7 +41,6 @@ SAMPLING = {
     "importance": "each cell were made by importance sampling (seed {seed}) and checked by the "
     "Pareto k of their weights (Vehtari et al., 2024){again}",
 }
-INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 AT_AVERAGE = (
     " There are too many cells for a table: what is shown is at an average level of the factors "
     "that are not named."

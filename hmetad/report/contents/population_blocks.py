@@ -11,6 +11,7 @@ import xarray as xr
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.population import population_table
+from hmetad.report.contents.tables import INTERVALS
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.designs import designs_of
 from hmetad.specs.spec import spec_of
@@ -20,7 +21,6 @@ from hmetad.text.names import symbol
 __all__ = ["population_blocks"]
 
 DRAWN = "What holds of the population that the levels of {groups} were drawn from. "
-INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 MEDIAN = " Where people differ in log M-ratio, the M-ratio of the population is that of the median."
 SHOWN = ("mean", "lower", "upper")
 

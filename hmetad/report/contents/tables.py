@@ -24,12 +24,16 @@ from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, interval_kind, symbol
 
 __all__ = [
+    "INTERVALS",
     "convergence_table",
     "decision_figure",
     "decision_table",
     "notice_block",
     "with_words",
 ]
+
+# What stands above estimates.
+INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 
 # Between the levels in the label of a contrast.
 SEPARATORS = re.compile(r"( − | \| |[()])")
