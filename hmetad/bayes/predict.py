@@ -107,18 +107,43 @@ def predict(
     return result.assign(named).assign_attrs(said)
 
 
+@check_inputs(fit=with_posterior)
 def predict_levels(fit: xr.DataTree) -> xr.Dataset:
-    """Predictions of the levels that stand for cells which a fit does not keep.
+    """Posterior draws of the levels that stand for cells, where these are too many to keep.
+
+    A cell is a combination of the columns that formulas name and of grouping factors, those with
+    the fewest groups first, as long as there are no more than 200: of 20 observers crossed with
+    2,000 items an observer. It is at an average of the other factors.
 
     Parameters
     ----------
     fit : DataTree
+        What `hmetad.fit` returned, of a model with formulas; it may keep its cells.
 
     Returns
     -------
     Dataset
-        A cell for each combination of `columns_of_levels`, at an average of other factors.
+        As `predict` returns it.
+
+    Raises
+    ------
+    InputError
+        If the model has no formulas.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 100, "chains": 2}
+    >>> people = {"subject": ["a", "b", "c"]}
+    >>> counts = simulate_counts([1.0, 1.5, 2.0], coords=people, trials=400, seed=1)
+    >>> drawn = fit(counts, "group", keep_cells=False, **quiet)
+    >>> "log_m" in drawn["posterior"], predict_levels(drawn)["log_m"].sizes["cell"]
+    (False, 3)
     """
+    if not spec_of(fit).formula:
+        step = "Cells that stand for themselves are in the posterior."
+        raise InputError("fit", "a model without formulas", "one with formulas", step)
     names = columns_of_levels(fit)
     if not names:
         return predict(fit)

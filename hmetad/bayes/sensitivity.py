@@ -14,6 +14,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fit import fit as sample
+from hmetad.bayes.kept_cells import has_cells
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
 from hmetad.specs.spec import ModelSpec, spec_of
@@ -69,6 +70,7 @@ def sensitivity(
         "draws": posterior.sizes["draw"],
         "chains": posterior.sizes["chain"],
         **({"random_seed": int(fit.attrs["seed"])} if fit.attrs["seed"].isdigit() else {}),
+        **({} if has_cells(fit) else {"keep_cells": False}),
         **sample_kwargs,
     }
     found = {}

@@ -44,7 +44,7 @@ from hmetad.commands.contrasting import (
     read_weights,
 )
 from hmetad.commands.draws import are_resampled
-from hmetad.commands.fits import judged_quantity, named_fits, read_fits
+from hmetad.commands.fits import fit_notices, judged_quantity, named_fits, read_fits
 from hmetad.commands.gate import judge_gate, parse_gate
 from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PoolWeights, PrintAs
 from hmetad.errors import InputError
@@ -164,7 +164,7 @@ def compare(
         typer.Option(
             "--sensitivity/--no-sensitivity",
             help="Fit again with the other κ, other priors and fewer ratings, and decide; a report "
-            "does so unless told not to.",
+            "does so unless told not to, or the fit has thousands of cells.",
         ),
     ] = None,
     fail_if: Annotated[
@@ -206,7 +206,9 @@ def compare(
     has_fits = not any(are_resampled(fit) for fit in fits.values())
     if sensitivity is None:
         is_page = path is not None and path.suffix in REPORTS
-        sensitivity = limits is not None and is_page and has_fits
+        # Four more fits of thousands of cells would take an hour or more.
+        are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
+        sensitivity = limits is not None and is_page and has_fits and are_small
     elif sensitivity and not has_fits:
         raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
     asked = Question(

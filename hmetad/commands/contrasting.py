@@ -122,6 +122,10 @@ def source_of(fit: "xr.DataTree", asked: Question) -> Any:
         step = "Conditions of its population are compared by --population."
         raise InputError("--new", "a fit of counts", "a fit of estimates", step)
     is_own = asked.var in fit["posterior"]
+    results = hmetad.bayes.spec_of(fit).record.results
+    if not is_own and not asked.is_population and asked.var in results:
+        # A fit of very many cells keeps none of them.
+        return hmetad.bayes.predict_levels(fit)
     is_measure = not is_own and is_predictable(asked.var)
     if is_measure:
         return hmetad.bayes.predict_measures(fit, asked.var, group_terms=not asked.is_population)

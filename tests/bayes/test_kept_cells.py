@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from command_line import run
 
 import hmetad
 from hmetad.bayes import kept_cells
@@ -11,15 +12,17 @@ from hmetad.bayes.density import log_density
 from hmetad.bayes.duration import told_duration
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import columns_of_levels, keeps_cells
-from hmetad.bayes.predict import predict
+from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program import free_values
 from hmetad.bayes.program_writer import write_program
 from hmetad.compare.contrasts import contrast
+from hmetad.compare.decisions import decide
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report
+from hmetad.report.contents.rankings import ranks_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 
@@ -185,3 +188,16 @@ def test_a_column_that_the_fit_lacks_is_no_group(whole):
         predict(whole, {"subjct": ["s0"]}, group_terms=True)
     with pytest.raises(InputError, match="a column subject or item"):
         predict(whole, {}, group_terms=True)
+
+
+def test_observers_are_compared_on_the_command_line_and_on_pages(without, tmp_path, monkeypatch):
+    """Of more than 40 pairs pages have ranks, which are those of the levels."""
+    monkeypatch.setattr(kept_cells, "MOST_LEVELS", 5)
+    hmetad.save_fit(without, tmp_path / "fit.nc")
+    line = "compare fit.nc --var log_m --over subject --rope=-0.1,0.1 --rank -o page.html"
+    assert "s3" in run(tmp_path, line).stdout
+    monkeypatch.setattr("hmetad.report.contents.pairwise.MOST_CONTRASTS", 2)
+    levels = predict_levels(without)
+    between = decide(contrast(levels, var="log_m", over="subject"), rope=(-0.1, 0.1))
+    assert ranks_of(without, between).sizes["cell"] == SUBJECTS
+    assert "Rank" in fit_report(without, between).html()

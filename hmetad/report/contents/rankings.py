@@ -8,6 +8,8 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import xarray as xr
 
+from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.predict import predict_levels
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
@@ -46,13 +48,24 @@ def ranks_of(
     names = [attrs["over"], *held_equal(decisions)]
     if "pool" in attrs:
         return pooled_ranks(fits, decisions, names)
-    draws = cells_of(fits, quantity, names)
+    shown = shown_levels(fits)
+    draws = cells_of(shown, quantity, names)
     if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
     if not are_differences(draws.mean(["chain", "draw"], skipna=False), names, decisions):
         return None
     asked = {"var": quantity, "over": names[0], "within": names[1:]}
-    return rank(fits, **asked, independent=not isinstance(fits, xr.DataTree))
+    is_one = isinstance(shown, xr.DataTree | xr.Dataset)
+    return rank(shown, **asked, independent=not is_one)
+
+
+def shown_levels(
+    fits: xr.DataTree | Mapping[str, xr.DataTree],
+) -> xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree]:
+    """The fits; of one that does not keep its cells the levels in their place."""
+    if isinstance(fits, xr.DataTree) and "spec" in fits.attrs and not has_cells(fits):
+        return predict_levels(fits)
+    return fits
 
 
 def pooled_ranks(
