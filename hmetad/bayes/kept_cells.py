@@ -79,7 +79,7 @@ def keeps_cells(
 
 def has_cells(fit: xr.DataTree) -> bool:
     """Whether the posterior of a fit has the quantities of its cells."""
-    return all(name in fit["posterior"] for name in spec_of(fit).record.results)
+    return any(name in fit["posterior"] for name in spec_of(fit).record.results)
 
 
 def not_kept_notice(fit: xr.DataTree) -> Notice:

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,7 +34,6 @@ from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.commands.reshaping import Judged, Orders, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
-from hmetad.logs.decimals import Decimal
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
 from hmetad.report.terminal import say
 from hmetad.text.cells import csv_frame
@@ -148,7 +147,7 @@ def import_log(
         ),
     ] = None,
     decimal: Annotated[
-        Decimal | None,
+        Literal["comma", "point"] | None,
         typer.Option(
             metavar="SIGN",
             help="Table: comma or point in numbers; else point, or comma in columns where it is "

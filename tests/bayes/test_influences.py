@@ -27,19 +27,21 @@ def test_it_is_the_fit_without_the_person(counts, fitted, person):
     found = influence(fitted).sel(subject=person)
     rest = counts.isel(cell=(counts["subject"] != person).values)
     again = hmetad.fit(rest, "group", draws=1000, chains=4, **QUIET)["posterior"]["log_m_Intercept"]
-    # Of 1,000 weighted draws, and of some 2,000 effective ones of the other fit.
-    sd = float(again.std())
-    assert found["mean_without"].item() == pytest.approx(float(again.mean()), abs=0.2 * sd)
+    # Of 1,000 weighted draws, and of some 2,000 effective ones of the other fit. Without h weights
+    # are uneven (k of .5 to 1): in eight fits the error had an SD of .11.
+    sd, most = float(again.std()), 0.33 if person == "h" else 0.2
+    assert found["mean_without"].item() == pytest.approx(float(again.mean()), abs=most * sd)
     assert found["sd_without"].item() == pytest.approx(sd, rel=0.2)
     whole = fitted["posterior"]["log_m_Intercept"]
     shift = float((whole.mean() - again.mean()) / whole.std())
-    assert found["shift"].item() == pytest.approx(shift, abs=0.2)
+    assert found["shift"].item() == pytest.approx(shift, abs=most)
 
 
 def test_who_differs_most_comes_first(fitted):
     found = influence(fitted)
     assert found["subject"].values[0] == "h"
-    assert found["shift"][0] < -0.5
+    # Fits without h give -.58, with an error as above.
+    assert found["shift"][0] < -0.25
     assert (np.diff(np.abs(found["shift"])) <= 0).all()
     assert found.attrs["var"] == "log_m_Intercept"
 

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.compare.ranking import rank
+from hmetad.monte_carlo import INDEPENDENT
 from hmetad.report.contents.tables import codes_in_words
 
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
@@ -208,7 +209,9 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     rows = values[kept][:, np.isfinite(values[kept]).all(axis=0)]
     levels = [stratum.levels[place] for place in kept]
     coords: dict[str, Any] = {"level": ("cell", levels)}
-    drawn = xr.DataArray(rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name)
+    drawn = xr.DataArray(
+        rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name, attrs=INDEPENDENT
+    )
     ranks = rank(drawn, over="level", largest_first=measure.more_is_better, ci_prob=ci_prob)
     p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
     withheld = codes_in_words(str(ranks["withheld"].to_numpy()[0]))
