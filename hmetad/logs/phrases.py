@@ -61,6 +61,8 @@ NUMBERS = re.compile(
     ),
     re.IGNORECASE | re.MULTILINE,
 )
+# No phrase with a number, nor one of the words that are known here, is without one of these.
+HINT = re.compile(r"sure|certain|confiden|[%\uff05\u066a]|per ?cent", re.IGNORECASE)
 HEDGED = re.compile(rf"\(?{HEDGE}({SCALED}|{DIGITS})\)?", re.IGNORECASE)
 
 
@@ -95,7 +97,11 @@ def find_phrases(text: str, words: Mapping[str, float]) -> list[Phrase]:
     >>> find_phrases("I am very sure.", {})
     [Phrase(said='very sure', is_word=True)]
     """
-    numbers = [Phrase(said_in(match), False) for match in NUMBERS.finditer(text)]
+    has_hint = HINT.search(text) is not None
+    if not has_hint and not words:
+        return []
+    found = NUMBERS.finditer(text) if has_hint else ()
+    numbers = [Phrase(said_in(match), False) for match in found]
     if numbers:
         return numbers
     return [Phrase(said_in(match), True) for match in word_pattern(tuple(words)).finditer(text)]
