@@ -444,7 +444,7 @@ SOURCES = {
     "t.csv": ("table", TABLE),
     "t.tsv": ("table", TABLE.replace(b",", b"\t")),
     "t.jsonl": ("table", b'{"a": 1, "b": "x"}\n{"a": 2.5, "b": null}\n'),
-    "t.csv.gz": ("table", gzip.compress(TABLE)),
+    "t.csv.gz": ("table", gzip.compress(TABLE, mtime=0)),
     "t.csv.zst": ("table", zstandard.ZstdCompressor().compress(TABLE)),
     PARQUET: ("table", b""),
     "people.mat": (

@@ -314,7 +314,7 @@ def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tm
         ("a.csv", b"correct;confidence\n1;2\n", "semicolons"),
         ("a.csv", b"correct,correct\n1,2\n", "twice"),
         ("a.csv", b"correct,confidence\n", "no rows"),
-        ("a.csv.gz", gzip.compress(b"correct,confidence\n1,2\n")[:-9], "cannot be read"),
+        ("a.csv.gz", gzip.compress(b"correct,confidence\n1,2\n", mtime=0)[:-9], "cannot be read"),
         ("a.jsonl", b'{"correct": 1, "confidence": 2}\n{"correct": 1', "no JSON"),
         ("a.jsonl", b'{"correct": 1, "confidence": 2}\n[1]\n', "a JSON object"),
         ("a.parquet", b"PAR1 no Parquet PAR1", "cannot be read"),
