@@ -1,4 +1,4 @@
-"""Sampling cells that share nothing: by importance, by chains where its weights are bad, or all so.
+"""Sampling cells that share nothing: by importance sampling, or each by chains of its own.
 
 Problem and options → DataTree as a sampler of chains gives it.
 """

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.duration import expected_seconds, told_duration
+from hmetad.bayes.duration import duration_sentence, expected_seconds
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
@@ -118,7 +118,7 @@ def sample_values(
     if has_bar:
         place = free_values(program, problem.start.values)
         seconds = expected_seconds(program, place, options)
-        if told := told_duration(seconds, problem.counts.sizes["cell"], options):
+        if told := duration_sentence(seconds, problem.counts.sizes["cell"], options):
             print(told, file=sys.stderr)
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
     nutpie = import_without("nutpie", "arviz")

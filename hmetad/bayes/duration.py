@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.bayes.density import log_density
 from hmetad.bayes.program import Program
 
-__all__ = ["expected_seconds", "told_duration"]
+__all__ = ["duration_sentence", "expected_seconds"]
 
 # Gradients of a draw: trees of these depths are what groups and crossed items need.
 GRADIENTS = (2**4 - 1, 2**5 - 1)
@@ -56,15 +56,15 @@ def expected_seconds(
     return least, most
 
 
-def told_duration(seconds: tuple[float, float], cells: int, options: Mapping[str, Any]) -> str:
+def duration_sentence(seconds: tuple[float, float], cells: int, options: Mapping[str, Any]) -> str:
     """Sentence on how long it will take; empty where that is short.
 
     Examples
     --------
     >>> options = {"draws": 1000, "tune": 500, "chains": 4, "cores": 2}
-    >>> told_duration((3, 6), 40, options)
+    >>> duration_sentence((3, 6), 40, options)
     ''
-    >>> told_duration((600, 1250), 9_000, options)
+    >>> duration_sentence((600, 1250), 9_000, options)
     'Sampling 9,000 cells, 4 chains of 1,500 draws: some 10 to 21 minutes where cores are free.'
     """
     least, most = seconds

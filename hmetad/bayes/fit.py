@@ -155,7 +155,7 @@ def fit(
     options = prepare_jax(options) if store is None else options
     options["random_seed"] = recorded_seed(options.get("random_seed"))
     problem = build_problem(counts, spec)
-    kept = refuse_size(problem, options, keep_cells, is_stored=store is not None)
+    kept = chosen_keeping(problem, options, keep_cells, is_stored=store is not None)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
     attrs = fit_attributes(problem.spec, options["random_seed"], packages)
     is_compiled = can_sample(problem, options)
@@ -183,7 +183,7 @@ def fit(
     return finish_fit(tree, counts, attrs)
 
 
-def refuse_size(
+def chosen_keeping(
     problem: Problem, options: Mapping[str, Any], keep_cells: bool | None, *, is_stored: bool
 ) -> bool:
     """Whether the fit keeps the quantities of its cells; an error where they do not fit."""

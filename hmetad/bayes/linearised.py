@@ -73,7 +73,7 @@ def linearised_estimates(
     so that what other parameters explain does not count as information on p.
     """
     table = counts.values.astype(float)
-    together = penalised_modes(table.sum(axis=0)[None], spec.record, whole_of(given))
+    together = penalised_modes(table.sum(axis=0)[None], spec.record, mean_of(given))
     problem = CellLikelihood(spec.record, table, given)
     theta = np.concatenate(
         [np.repeat(own.reshape(1, -1), len(table), axis=0) for own in together.values.values()],
@@ -89,7 +89,7 @@ def linearised_estimates(
     return {name: (own[name], spread[name]) for name in own}
 
 
-def whole_of(given: Mapping[str, Floats]) -> dict[str, Floats]:
+def mean_of(given: Mapping[str, Floats]) -> dict[str, Floats]:
     """Mean of what is set from the counts, as of one cell."""
     return {name: values.mean(keepdims=True) for name, values in given.items()}
 

@@ -5,7 +5,7 @@ Fits and a question → decisions, on the terminal, as a table or as a report.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,6 +24,26 @@ from hmetad.commands.arguments import (
     refuse_inputs,
     split,
     writable_file,
+)
+from hmetad.commands.compare_options import (
+    Against,
+    Bonferroni,
+    ContrastKind,
+    FailIf,
+    Files,
+    Matrix,
+    New,
+    Null,
+    Output,
+    Over,
+    Pool,
+    Population,
+    Rank,
+    Rope,
+    Sensitivity,
+    Var,
+    Weights,
+    Within,
 )
 from hmetad.commands.compared import (
     decisions_answer,
@@ -45,8 +65,8 @@ from hmetad.commands.contrasting import (
 )
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import fit_notices, judged_quantity, named_fits, read_fits
-from hmetad.commands.gate import judge_gate, parse_gate
-from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PoolWeights, PrintAs
+from hmetad.commands.gate import Gate, judge_gate, parse_gate
+from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 
@@ -75,126 +95,33 @@ type Fits = Mapping[str, "xr.DataTree"]
 
 
 def compare(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="Fits of hmetad fit, or draws of hmetad measures; name=file.nc gives one of "
-            "several a name.",
-        ),
-    ],
-    over: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Levels to compare; to compare several fits, any name. Without "
-            "it the quantity itself is judged.",
-        ),
-    ] = None,
-    rope: Annotated[
-        str | None,
-        typer.Option(metavar="LOW,HIGH", help="What is negligible, as in --rope=-0.05,0.05."),
-    ] = None,
-    var: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Quantity: m_ratio, dprime, log_m_task …, or a measure that the model predicts, "
-            "as auroc2; by default log_m, or what the likelihood of the fit is about.",
-        ),
-    ] = None,
-    population: Annotated[
-        bool,
-        typer.Option(
-            "--population", help="Compare conditions of the population instead of the cells."
-        ),
-    ] = False,
-    new: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Predict for a new level of these columns, such as a set of items that nobody has "
-            "answered; of fits of hmetad estimates.",
-        ),
-    ] = None,
-    within: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Columns that are equal in both cells of a pair."),
-    ] = None,
-    pool: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Pool contrasts over the levels of these columns, such as sets of items.",
-        ),
-    ] = None,
-    weights: Annotated[
-        PoolWeights,
-        typer.Option(metavar="RULE", help="What a pooled level weighs: equal, or trials."),
-    ] = "equal",
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against", "--reference", metavar="LEVEL", help="Compare all others with this one."
-        ),
-    ] = None,
-    matrix: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own weights: a row per contrast, its name first, a column per level.",
-        ),
-    ] = None,
-    kind: Annotated[
-        Kind,
-        typer.Option(
-            metavar="KIND",
-            help="difference; log_ratio; or superiority, P(left > right), without a ROPE.",
-        ),
-    ] = "difference",
-    null: Annotated[float, typer.Option(metavar="X", help="Value of no effect.")] = 0.0,
+    files: Files,
+    over: Over = None,
+    rope: Rope = None,
+    var: Var = None,
+    population: Population = False,
+    new: New = None,
+    within: Within = None,
+    pool: Pool = None,
+    weights: Weights = "equal",
+    against: Against = None,
+    matrix: Matrix = None,
+    kind: ContrastKind = "difference",
+    null: Null = 0.0,
     ci_prob: CiProb = 0.95,
     ci_kind: CiKind = "eti",
-    bonferroni: Annotated[
-        bool, typer.Option("--bonferroni", help="Correct for the number of contrasts.")
-    ] = False,
-    rank: Annotated[bool, typer.Option("--rank", help="Also rank the levels.")] = False,
-    sensitivity: Annotated[
-        bool | None,
-        typer.Option(
-            "--sensitivity/--no-sensitivity",
-            help="Fit again with the other κ, other priors and fewer ratings, and decide; a report "
-            "does so unless told not to, or the fit has thousands of cells.",
-        ),
-    ] = None,
-    fail_if: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CONDITION",
-            help='Such as "new worse than old": the exit status is 1 where a verdict shows it, 3 '
-            "where there is no verdict, else 0.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
-        ),
-    ] = None,
+    bonferroni: Bonferroni = False,
+    rank: Rank = False,
+    sensitivity: Sensitivity = None,
+    fail_if: FailIf = None,
+    output: Output = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare cells of fits, and judge each difference by a ROPE."""
     chosen = chosen_format(print_as, as_json)
     needs_over(over, kind, within=within, pool=pool, against=against, matrix=matrix, rank=rank)
-    if weights != "equal" and not pool:
-        raise InputError("--weights", f"{weights} without --pool", "a pool", "Add --pool COLUMN.")
-    if population and new:
-        step = "--population is about average groups, --new about a single one."
-        raise InputError("--population", "it beside --new", "one of the two", step)
+    refuse_together(weights, pool, population=population, new=new)
     limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
@@ -203,14 +130,7 @@ def compare(
         refuse_inputs(path, *paths.values(), *([] if matrix is None else [matrix]))
     own = None if matrix is None else read_weights(matrix)
     fits = read_fits(paths)
-    has_fits = not any(are_resampled(fit) for fit in fits.values())
-    if sensitivity is None:
-        is_page = path is not None and path.suffix in REPORTS
-        # Four more fits of thousands of cells would take an hour or more.
-        are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
-        sensitivity = limits is not None and is_page and has_fits and are_small
-    elif sensitivity and not has_fits:
-        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
+    may_repeat = repeats_decisions(sensitivity, fits, path)
     asked = Question(
         var or judged_quantity(fits),
         over,
@@ -223,9 +143,7 @@ def compare(
         population,
         split(new),
     )
-    gate = None if fail_if is None else parse_gate(fail_if, asked.var)
-    if gate is not None and (limits is None or asked.over is None):
-        raise InputError("--fail-if", "it without verdicts on levels", "--over and --rope")
+    gate = asked_gate(fail_if, asked, limits)
     draws = asked_draws(fits, asked)
     decisions, others = None, {}
     if limits:
@@ -240,7 +158,7 @@ def compare(
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
     if rank:
         answer = with_ranks(answer, ranks_of(fits, asked, ci_prob))
-    if sensitivity and decisions is not None:
+    if may_repeat and decisions is not None:
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
     answer = with_new(with_fits(answer, fits, paths), asked.new)
@@ -254,6 +172,41 @@ def compare(
     if outcome is not None:
         say(f"{outcome.word}: {outcome.sentence}")
         raise typer.Exit(outcome.status)
+
+
+def refuse_together(
+    weights: str, pool: list[str] | None, *, population: bool, new: list[str] | None
+) -> None:
+    """Refuse options that exclude each other, or need one that is not there."""
+    if weights != "equal" and not pool:
+        raise InputError("--weights", f"{weights} without --pool", "a pool", "Add --pool COLUMN.")
+    if population and new:
+        step = "--population is about average groups, --new about a single one."
+        raise InputError("--population", "it beside --new", "one of the two", step)
+
+
+def repeats_decisions(sensitivity: bool | None, fits: Fits, path: Path | None) -> bool:
+    """Whether decisions are made again under other choices: as asked, else for a page of fits."""
+    has_fits = not any(are_resampled(fit) for fit in fits.values())
+    if sensitivity and not has_fits:
+        raise InputError("--sensitivity", "draws without a model", "a fit", "Leave it out.")
+    if sensitivity is not None:
+        return sensitivity
+    # Four more fits of thousands of cells would take an hour or more.
+    are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
+    return path is not None and path.suffix in REPORTS and has_fits and are_small
+
+
+def asked_gate(
+    fail_if: str | None, asked: Question, limits: tuple[float, float] | None
+) -> Gate | None:
+    """Condition under which the command fails, where there are verdicts to see it by."""
+    if fail_if is None:
+        return None
+    gate = parse_gate(fail_if, asked.var)
+    if limits is None or asked.over is None:
+        raise InputError("--fail-if", "it without verdicts on levels", "--over and --rope")
+    return gate
 
 
 def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, float] | None:

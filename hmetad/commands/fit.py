@@ -56,14 +56,25 @@ hmetad fit trials.csv --by subject=participant,task --model group \\
   --formula "log_m=1 + task + (1 | subject)" --draws 2000 -o group.nc
 """
 
+# Options of this command alone.
+Covariates = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Columns for formulas; constant within a cell."),
+]
+Model = Annotated[
+    str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
+]
+Formula = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FORMULA", help="Of M, or parameter=formula; may be repeated."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")]
+
 
 def fit(
     file: Trials,
     by: By = None,
-    covariates: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Columns for formulas; constant within a cell."),
-    ] = None,
+    covariates: Covariates = None,
     stimulus: Stimulus = "stimulus",
     response: Response = "response",
     confidence: Confidence = "confidence",
@@ -72,16 +83,9 @@ def fit(
     quantiles_within: QuantilesWithin = None,
     limit: Limit = None,
     labels: Labels = "",
-    model: Annotated[
-        str, typer.Option(metavar="CARD", help="Model card, by name or path: hmetad models.")
-    ] = "individual",
-    formula: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FORMULA", help="Of M, or parameter=formula; may be repeated."),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The fit: .nc.")
-    ] = Path("fit.nc"),
+    model: Model = "individual",
+    formula: Formula = None,
+    output: Output = Path("fit.nc"),
     seed: Seed = None,
     draws: Draws = None,
     target_accept: TargetAccept = None,
@@ -114,6 +118,11 @@ def fit(
     refuse_full_disk(path, counts, spec, draws)
     result = hmetad.fit(counts, spec, formula=formulas, **options)
     save_somewhere(result, path)
+    give(fit_answer(result, spec), chosen, [path])
+
+
+def fit_answer(result: "xr.DataTree", spec: "hmetad.ModelSpec") -> Answer:
+    """Estimates by cell and of the population, with what is to be known of the fit."""
     main = spec.record.plotted
     title = f"{spec.title or spec.name}: posterior means, 95 % intervals of {symbol(main)}"
     headings = {"cell": "cell", **{name: symbol(name) for name in spec.record.tabulated}}
@@ -125,7 +134,7 @@ def fit(
     )
     shown = {"quantity": "population", "term": "", "mean": "mean"}
     shown |= {"lower": "lower", "upper": "upper", "rhat": "R̂"}
-    answer = Answer(
+    return Answer(
         (
             Listing(rows_of(hmetad.report.estimate_table(result)), headings, title),
             *([Listing(population, shown)] if population else []),
@@ -139,7 +148,6 @@ def fit(
             "convergence": hmetad.report.convergence_record(result),
         },
     )
-    give(answer, chosen, [path])
 
 
 def refuse_full_disk(

@@ -11,9 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
@@ -30,8 +28,36 @@ from hmetad.commands.arguments import (
     writable_file,
 )
 from hmetad.commands.counting import chosen_limits, quantile_ratings
+from hmetad.commands.import_options import (
+    KINDS,
+    Agreement,
+    AnswerFilter,
+    AnswerPattern,
+    ConfidenceFrom,
+    Decimal,
+    Delimiter,
+    Field,
+    Grades,
+    KeptColumns,
+    Log,
+    Metric,
+    NamedColumns,
+    Normalise,
+    OptionPairs,
+    Output,
+    Pattern,
+    Ratings,
+    Runs,
+    Scale,
+    Scorer,
+    Task,
+    Threshold,
+    Wide,
+    Words,
+    Workers,
+)
 from hmetad.commands.options import AsJson, Limit, PrintAs
-from hmetad.commands.reshaping import Judged, Orders, reshaped_trials
+from hmetad.commands.reshaping import reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
@@ -53,7 +79,6 @@ hmetad import inspect epochs/ -o trials.csv --agreement modal
 hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
 hmetad import dataset michael2026 -o trials.csv
 """
-KINDS = (*READERS, "dataset")
 REMARKS = (
     "filters",
     "delimiter",
@@ -72,123 +97,31 @@ COLUMNS = {"column": "column", "present": "present", "missing": "missing"}
 
 
 def import_log(
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG",
-            help=f"[KIND] PATH: {', '.join(KINDS)}; and a log, a folder of them, a pattern of "
-            "tables, or a data set's name. Without KIND the name of the file says it.",
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Trials: .csv, .parquet or .jsonl."),
-    ],
-    ratings: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Add a column rating: K quantiles of confidence."),
-    ] = None,
-    task: Annotated[str | None, typer.Option(metavar="NAME", help="Task to read, of several.")] = (
-        None
-    ),
-    runs: Annotated[
-        str | None, typer.Option(metavar="WHICH", help="Runs of a task: latest or all.")
-    ] = None,
-    answer_filter: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="lm-eval: filter of answers, or task=filter for each."),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Metric that says what is right, or task=metric."),
-    ] = None,
-    normalise: Annotated[
-        str | None,
-        typer.Option(metavar="HOW", help="none, characters or bytes of an option."),
-    ] = None,
-    answer_pattern: Annotated[
-        str | None,
-        typer.Option(metavar="REGEX", help="Answer in each of several responses, as its group."),
-    ] = None,
-    scorer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Inspect: scorer, or scorer/part.")
-    ] = None,
-    grades: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PAIRS", help="What is right, in Inspect and tables: P=false,yes=true."
-        ),
-    ] = None,
-    confidence_from: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLACE",
-            help="Inspect: completion, score, metadata, store or logprobs; promptfoo: output, "
-            "scores, metadata, vars or logprobs.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="X", help="Score from which on it is right.")
-    ] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(metavar="PAIRS", help="Table: name=column.")
-    ] = None,
-    wide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PAIRS", help="Table with a row per item: correct={model}_ok."),
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMNS", help="Table: columns to keep.")
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN", help="Table: comma, semicolon, tab, bar or space; else it is found."
-        ),
-    ] = None,
-    decimal: Annotated[
-        Literal["comma", "point"] | None,
-        typer.Option(
-            metavar="SIGN",
-            help="Table: comma or point in numbers; else point, or comma in columns where it is "
-            "sure.",
-        ),
-    ] = None,
-    option_pairs: Annotated[
-        Orders | None,
-        typer.Option(
-            metavar="ORDERS",
-            help="Multiple choice: the right option against each wrong one, both or listed.",
-        ),
-    ] = None,
-    agreement: Annotated[
-        Judged | None,
-        typer.Option(
-            metavar="ANSWER",
-            help="Confidence as the share of answers to an item that agree with its modal or "
-            "graded one.",
-        ),
-    ] = None,
-    field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Field that states confidence.")
-    ] = None,
-    pattern: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="Confidence in a text, as its one group.")
-    ] = None,
-    words: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PAIRS", help='Words for it: "very likely=0.9,unsure=0.5".'),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCALE", help="probability, percent, its top (10), or both ends (1,7)."
-        ),
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Processes that read the files of a folder."),
-    ] = 1,
+    log: Log,
+    output: Output,
+    ratings: Ratings = None,
+    task: Task = (None),
+    runs: Runs = None,
+    answer_filter: AnswerFilter = None,
+    metric: Metric = None,
+    normalise: Normalise = None,
+    answer_pattern: AnswerPattern = None,
+    scorer: Scorer = None,
+    grades: Grades = None,
+    confidence_from: ConfidenceFrom = None,
+    threshold: Threshold = None,
+    columns: NamedColumns = None,
+    wide: Wide = None,
+    keep: KeptColumns = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    option_pairs: OptionPairs = None,
+    agreement: Agreement = None,
+    field: Field = None,
+    pattern: Pattern = None,
+    words: Words = None,
+    scale: Scale = None,
+    workers: Workers = 1,
     limit: Limit = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
@@ -223,21 +156,27 @@ def import_log(
     with reading_processes(workers) as executor:
         read = read_trials(kind, source, options | given_options(executor=executor))
     trials, notices = reshaped_trials(read, option_pairs, agreement)
+    remarks = said_remarks(trials, kind, source)
+    if ratings is not None:
+        trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
+    write_together({path: WRITERS[path.suffix](trials)})
+    listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
+    more = {"trials": len(trials), **remarks}
+    give(Answer((listing,), notices, more=more), chosen, [path])
+
+
+def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, Any]:
+    """What a reader noted of the trials, said on the terminal, and returned for the answer."""
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
         say(f"{name.replace('_', ' ')}: {json.dumps(remark, ensure_ascii=False)}")
-    if ratings is not None:
-        trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
     if kind == "table" and not {*JUDGED} & {*trials.columns}:
         say(
             f"{source}: no column 'correct' or 'confidence'. Name them by --columns correct=NAME, "
             f"or give the kind of the log. {known_kinds()}"
         )
         remarks["absent"] = list(JUDGED)
-    write_together({path: WRITERS[path.suffix](trials)})
-    listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
-    more = {"trials": len(trials), **remarks}
-    give(Answer((listing,), notices, more=more), chosen, [path])
+    return remarks
 
 
 def kind_and_path(log: list[str]) -> tuple[str, Path]:

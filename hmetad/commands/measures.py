@@ -4,7 +4,7 @@ File of trials → measures by cell, on the terminal and as a table or report.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -32,6 +32,22 @@ from hmetad.commands.compared import with_outcome
 from hmetad.commands.counting import scan_trials
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.gate import Gate, judge_gate, parse_gate
+from hmetad.commands.measures_options import (
+    Cluster,
+    Correct,
+    Correction,
+    Draws,
+    Expected,
+    FailIf,
+    Interval,
+    MetaD,
+    MetaNoise,
+    Method,
+    Output,
+    Over,
+    Rope,
+    Var,
+)
 from hmetad.commands.measuring import (
     Measured,
     Request,
@@ -88,81 +104,26 @@ def measures(
     stimulus: Stimulus = "stimulus",
     response: Response = "response",
     confidence: Confidence = "confidence",
-    correct: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column with right or wrong, where there is no stimulus."
-        ),
-    ] = None,
+    correct: Correct = None,
     ratings: Ratings = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Of intervals: draw these whole, such as item or subject."
-        ),
-    ] = None,
-    over: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of --by whose levels a page or --fail-if compares; by default its first.",
-        ),
-    ] = None,
-    var: Annotated[
-        str, typer.Option(metavar="NAME", help="Of --fail-if: the measure, such as auroc2.")
-    ] = "auroc2",
-    rope: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Of --fail-if: differences that are negligible."),
-    ] = None,
-    fail_if: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CONDITION",
-            help='With --interval, such as "new worse than old": the exit status is 1 where a '
-            "verdict shows it, 3 where there is no verdict, else 0.",
-        ),
-    ] = None,
+    cluster: Cluster = None,
+    over: Over = None,
+    var: Var = "auroc2",
+    rope: Rope = None,
+    fail_if: FailIf = None,
     limit: Limit = None,
     labels: Labels = "",
-    correction: Annotated[
-        str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")
-    ] = "none",
-    meta_d: Annotated[
-        bool, typer.Option("--meta-d", help="Add meta-d′ by maximum likelihood.")
-    ] = False,
-    expected: Annotated[
-        bool,
-        typer.Option("--expected", help="Add what signal detection expects of type-2 measures."),
-    ] = False,
-    meta_noise: Annotated[
-        bool,
-        typer.Option("--meta-noise", help="Add meta noise and meta-uncertainty (lognormal model)."),
-    ] = False,
-    interval: Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")] = False,
-    method: Annotated[
-        Literal["percentile", "basic", "bca"],
-        typer.Option(
-            metavar="NAME",
-            help="Of intervals: percentile, basic (suits the information measures) or bca.",
-        ),
-    ] = "percentile",
-    draws: Annotated[
-        int, typer.Option(min=10, metavar="N", help="Bootstrap draws of each cell.")
-    ] = 1000,
+    correction: Correction = "none",
+    meta_d: MetaD = False,
+    expected: Expected = False,
+    meta_noise: MetaNoise = False,
+    interval: Interval = False,
+    method: Method = "percentile",
+    draws: Draws = 1000,
     ci_prob: CiProb = 0.95,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws, for hmetad compare: "
-            ".nc, with --interval.",
-        ),
-    ] = None,
+    output: Output = None,
     seed: Seed = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,

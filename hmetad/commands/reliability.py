@@ -63,14 +63,24 @@ SESSIONS |= {"icc_lower": "lower", "icc_upper": "upper", "people": "people"}
 FITTED = ("meta_d", "m_ratio", "log_m")
 BESIDE = ("confidence_mean", "phi")
 
+# Options of this command alone.
+Session = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of --by with sessions: ICC over them."),
+]
+Correction = Annotated[str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")]
+Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Random splits.")]
+Goal = Annotated[float, typer.Option(metavar="R", help="Reliability for which trials are told.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv, .json."),
+]
+
 
 def reliability(
     file: Trials,
     by: By = None,
-    session: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of --by with sessions: ICC over them."),
-    ] = None,
+    session: Session = None,
     stimulus: Stimulus = "stimulus",
     response: Response = "response",
     confidence: Confidence = "confidence",
@@ -79,18 +89,11 @@ def reliability(
     quantiles_within: QuantilesWithin = None,
     limit: Limit = None,
     labels: Labels = "",
-    correction: Annotated[
-        str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")
-    ] = "none",
-    splits: Annotated[int, typer.Option(min=1, metavar="N", help="Random splits.")] = 50,
-    goal: Annotated[
-        float, typer.Option(metavar="R", help="Reliability for which trials are told.")
-    ] = 0.8,
+    correction: Correction = "none",
+    splits: Splits = 50,
+    goal: Goal = 0.8,
     ci_prob: CiProb = 0.95,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv, .json."),
-    ] = None,
+    output: Output = None,
     seed: Seed = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
@@ -121,22 +124,27 @@ def reliability(
         title = f"Intraclass correlations over {session}"
         answer = Answer((Listing(rows, SESSIONS, title),), hmetad.notices(counts))
     else:
-        drawn = 0 if seed is None else seed
         found = hmetad.measures.split_half(
-            counts, statistic, n=splits, goal=goal, ci_prob=ci_prob, seed=drawn
+            counts, statistic, n=splits, goal=goal, ci_prob=ci_prob, seed=seed or 0
         )
-        rows = rows_of(found.to_dataframe().reset_index())
-        shown = [named(row) for row in rows if row["quantity"] in shown_measures()]
-        title = f"Reliability by {splits} random halves; trials a person for {goal:g}"
-        columns = {**HALVES, "trials_needed": "trials needed"}
-        if len(found["group"]) == 1:
-            columns.pop("group")
-        listing = Listing(shown, columns, title)
-        more = {"splits": splits, "goal": goal, "measures": rows}
-        answer = Answer((listing,), hmetad.notices(found), as_seed(drawn), more=more)
+        answer = halves_answer(found, splits, goal, seed or 0)
     if path is not None:
         write_answer(answer, path)
     give(answer, chosen, [] if path is None else [path])
+
+
+def halves_answer(found: "xr.Dataset", splits: int, goal: float, seed: int) -> Answer:
+    """Reliability by halves, and how many trials reach the goal."""
+    rows = rows_of(found.to_dataframe().reset_index())
+    shown = [named(row) for row in rows if row["quantity"] in shown_measures()]
+    title = f"Reliability by {splits} random halves; trials a person for {goal:g}"
+    columns = {**HALVES, "trials_needed": "trials needed"}
+    if len(found["group"]) == 1:
+        columns.pop("group")
+    more = {"splits": splits, "goal": goal, "measures": rows}
+    return Answer(
+        (Listing(shown, columns, title),), hmetad.notices(found), as_seed(seed), more=more
+    )
 
 
 def check_by(by: list[str] | None, session: str | None) -> None:

@@ -66,26 +66,44 @@ HEADINGS = {
     "high_k": "k > .7",
 }
 
+# Options of this command alone.
+Grouping = Annotated[
+    str, typer.Option(metavar="COLUMN", help="The people; subject=column renames it.")
+]
+Difficulty = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Difficulty of the trial, where there are several."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Models to compare, such as sdt,wev,meta_d; a wrong name lists them all.",
+    ),
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Maximum likelihood and AIC: seconds, not minutes.")
+]
+Correction = Annotated[
+    str, typer.Option(metavar="NAME", help="With --quick: none, loglinear, cell or a number.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
+    ),
+]
+
 
 def select(
     file: Trials,
-    by: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The people; subject=column renames it.")
-    ],
-    difficulty: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Difficulty of the trial, where there are several."),
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Models to compare, such as sdt,wev,meta_d; a wrong name lists them all.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Maximum likelihood and AIC: seconds, not minutes.")
-    ] = False,
+    by: Grouping,
+    difficulty: Difficulty = None,
+    models: Models = None,
+    quick: Quick = False,
     stimulus: Stimulus = "stimulus",
     response: Response = "response",
     confidence: Confidence = "confidence",
@@ -94,18 +112,8 @@ def select(
     quantiles_within: QuantilesWithin = None,
     limit: Limit = None,
     labels: Labels = "",
-    correction: Annotated[
-        str, typer.Option(metavar="NAME", help="With --quick: none, loglinear, cell or a number.")
-    ] = "none",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Rows: .csv, .json. Report: .html, .md, .tex, .docx.",
-        ),
-    ] = None,
+    correction: Correction = "none",
+    output: Output = None,
     seed: Seed = None,
     draws: Draws = None,
     print_as: PrintAs = None,

@@ -9,7 +9,7 @@ import hmetad
 from hmetad.bayes import kept_cells
 from hmetad.bayes.compiled_sampling import expected_seconds
 from hmetad.bayes.density import log_density
-from hmetad.bayes.duration import told_duration
+from hmetad.bayes.duration import duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import columns_of_levels, keeps_cells
 from hmetad.bayes.predict import predict, predict_levels
@@ -164,7 +164,7 @@ def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypat
     options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
     least, most = expected_seconds(program, place, options)
     assert (least, most) == (200 * 15 * 0.25, 200 * 31 * 0.25)
-    assert "some 12 to 26 minutes" in told_duration((least, most), 28, options)
+    assert "some 12 to 26 minutes" in duration_sentence((least, most), 28, options)
 
 
 def test_signs_of_levels_are_checked_where_cells_are_not_kept():

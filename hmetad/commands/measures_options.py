@@ -1,0 +1,86 @@
+"""Options of `hmetad measures`, each with its help.
+
+Nothing → types of options, for the signature of the command.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+__all__ = [
+    "Cluster",
+    "Correct",
+    "Correction",
+    "Draws",
+    "Expected",
+    "FailIf",
+    "Interval",
+    "MetaD",
+    "MetaNoise",
+    "Method",
+    "Output",
+    "Over",
+    "Rope",
+    "Var",
+]
+
+Correct = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with right or wrong, where there is no stimulus."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of intervals: draw these whole, such as item or subject."),
+]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of --by whose levels a page or --fail-if compares; by default its first.",
+    ),
+]
+Var = Annotated[
+    str, typer.Option(metavar="NAME", help="Of --fail-if: the measure, such as auroc2.")
+]
+Rope = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Of --fail-if: differences that are negligible."),
+]
+FailIf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help='With --interval, such as "new worse than old": the exit status is 1 where a '
+        "verdict shows it, 3 where there is no verdict, else 0.",
+    ),
+]
+Correction = Annotated[str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")]
+MetaD = Annotated[bool, typer.Option("--meta-d", help="Add meta-d′ by maximum likelihood.")]
+Expected = Annotated[
+    bool,
+    typer.Option("--expected", help="Add what signal detection expects of type-2 measures."),
+]
+MetaNoise = Annotated[
+    bool,
+    typer.Option("--meta-noise", help="Add meta noise and meta-uncertainty (lognormal model)."),
+]
+Interval = Annotated[bool, typer.Option("--interval", help="Bootstrap intervals.")]
+Method = Annotated[
+    Literal["percentile", "basic", "bca"],
+    typer.Option(
+        metavar="NAME",
+        help="Of intervals: percentile, basic (suits the information measures) or bca.",
+    ),
+]
+Draws = Annotated[int, typer.Option(min=10, metavar="N", help="Bootstrap draws of each cell.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Rows: .csv, .json. Report: .html, .md, .tex, .docx. Draws, for hmetad compare: "
+        ".nc, with --interval.",
+    ),
+]
