@@ -199,9 +199,9 @@ def with_submit(argument: str, value: object) -> None:
 
     Examples
     --------
-    >>> with_submit("client", "localhost")
+    >>> with_submit("executor", "localhost")
     Traceback (most recent call last):
-    hmetad.errors.InputError: client: got 'localhost', allowed is an executor of \
+    hmetad.errors.InputError: executor: got 'localhost', allowed is an executor of \
 concurrent.futures, a distributed.Client, or something else with submit.
     """
     if value is not None and not callable(getattr(value, "submit", None)):

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.bayes.mixed import fit_mixed, predicted_by
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.mle.scoring import CellLikelihood, penalised_modes
@@ -37,7 +38,7 @@ SMALLEST_SHARE = 1e-6
 def are_sparse(counts: xr.DataArray, spec: ModelSpec) -> bool:
     """Whether cells have few trials, and all of their parameters are those of groups."""
     mean = float(counts.sum()) / counts.sizes["cell"]
-    return mean < FEW_TRIALS and all(p.name in spec.formula for p in spec.record.parameters)
+    return mean < FEW_TRIALS and follow_from_effects(spec)
 
 
 def linearised_estimates(

@@ -66,7 +66,7 @@ def pilot_or_none(argument: str, value: Any) -> None:
 
 
 @check_inputs(
-    client=with_submit,
+    executor=with_submit,
     gaps=arrays_of_numbers,
     pilot=pilot_or_none,
     cores=whole(1),
@@ -96,7 +96,7 @@ def plan_groups(
     n: int = 100,
     folder: str | Path | None = None,
     cores: int | None = None,
-    client: Any = None,
+    executor: Any = None,
     progressbar: bool = True,
     seed: int | None = None,
     **sample_kwargs: Any,
@@ -153,7 +153,7 @@ def plan_groups(
         more studies or another ROPE use the studies that are there.
     cores : int, optional
         Processes of this machine, by default one for each CPU that may be used.
-    client : distributed.Client, optional
+    executor : distributed.Client, optional
         Where to work in place of these processes; or anything else with ``submit`` that returns
         futures, such as an executor of `concurrent.futures`.
     progressbar : bool
@@ -226,7 +226,7 @@ def plan_groups(
         "seed": chosen_seed(seed, place),
     }
     keys = [(s, t, i) for s in people for t in sizes for i in range(studies)]
-    options = {"cores": processes, "client": client}
+    options = {"cores": processes, "executor": executor}
     found = run_all(keys, shared, place, progressbar=progressbar, **options)
     true = truth_value(question, population)
     by_size = [
@@ -253,7 +253,7 @@ def run_all(
     *,
     progressbar: bool,
     cores: int,
-    client: Any,
+    executor: Any,
 ) -> dict[Key, dict[str, float]]:
     """Results of all studies: those in the folder, and the others when they are done."""
     found: dict[Key, dict[str, float]] = {}
@@ -267,7 +267,7 @@ def run_all(
     done = len(keys) - len(missing)
     # Closed at once after an interrupt, whoever holds its traceback: processes end with it.
     with (
-        closing(finished_studies(tasks, cores=cores, client=client)) as studies,
+        closing(finished_studies(tasks, cores=cores, executor=executor)) as studies,
         progress_of(len(keys), done, progressbar) as advance,
     ):
         for number, result in studies:

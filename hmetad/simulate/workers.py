@@ -1,4 +1,4 @@
-"""Studies worked on side by side: in processes of this machine, or wherever a client sends them.
+"""Studies worked on side by side: in processes of this machine, or wherever an executor sends them.
 
 Tasks → results, in the order in which they come. A task and its result are plain numbers and
 texts, so that neither depends on where it is worked on.
@@ -32,7 +32,7 @@ KILLED = -9
 
 
 def finished_studies(
-    tasks: Sequence[Task], *, cores: int = 1, client: Any = None
+    tasks: Sequence[Task], *, cores: int = 1, executor: Any = None
 ) -> Generator[tuple[int, Found]]:
     """Number of a task and its result, as soon as it is there.
 
@@ -42,7 +42,7 @@ def finished_studies(
         As `run_study` takes them.
     cores : int
         Processes of this machine; with one, the tasks are done here.
-    client : object, optional
+    executor : object, optional
         Has ``submit(function, task)``, which returns a future: a `distributed.Client`, or an
         executor of `concurrent.futures`.
 
@@ -57,8 +57,8 @@ def finished_studies(
     RuntimeError
         If a study ended in an error, with its text.
     """
-    if client is not None:
-        yield from in_order_of_end(partial(client.submit, run_study), tasks)
+    if executor is not None:
+        yield from in_order_of_end(partial(executor.submit, run_study), tasks)
     elif min(cores, len(tasks)) < 2:
         for number, task in enumerate(tasks):
             yield number, run_study(task)

@@ -48,8 +48,8 @@ class Instant:
         return future
 
 
-def planned(client=None, question="difference", **changes):
-    return plan_groups(question, **{**ASK, "client": client or Instant(), **changes})
+def planned(executor=None, question="difference", **changes):
+    return plan_groups(question, **{**ASK, "executor": executor or Instant(), **changes})
 
 
 def test_dims_attrs_and_long_names():
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_table_in_threads_too():
     one = plan_groups("mean", cores=1, **SMALL)
     xr.testing.assert_identical(plan_groups("mean", cores=1, **SMALL), one)
     with ThreadPoolExecutor(2) as pool:
-        xr.testing.assert_identical(plan_groups("mean", client=pool, **SMALL), one)
+        xr.testing.assert_identical(plan_groups("mean", executor=pool, **SMALL), one)
     other = plan_groups("mean", cores=1, **{**SMALL, "seed": 2})
     assert not other["bias"].equals(one["bias"])
 
@@ -225,7 +225,7 @@ def test_a_line_that_is_no_study_is_named(tmp_path, line):
         ({"rope": (0.1, -0.1)}, "rope"),
         ({"ci_prob": 95}, "ci_prob"),
         ({"cores": 0}, "cores: got 0"),
-        ({"client": 3}, "client: got 3"),
+        ({"executor": 3}, "executor: got 3"),
         ({"pilot": xr.Dataset()}, "pilot"),
         ({"seed": -1}, "seed"),
         ({"seed": np.random.default_rng(1)}, "seed"),
@@ -239,7 +239,7 @@ def test_a_line_that_is_no_study_is_named(tmp_path, line):
 def test_what_cannot_be_planned_is_refused_before_any_work(changes, says):
     client = Instant()
     with pytest.raises(InputError, match=says):
-        planned(**{"client": client, **changes})
+        planned(**{"executor": client, **changes})
     assert client.tasks == []
 
 
@@ -276,7 +276,7 @@ def test_a_plan_of_other_sizes_is_refused():
 def tasks_of(question="mean", number=4, **changes):
     plan = Instant()
     effect = {} if question == "mean" else {"effect": 0.3}
-    plan_groups(question, **{**SMALL, **effect, "n": number, "client": plan, **changes})
+    plan_groups(question, **{**SMALL, **effect, "n": number, "executor": plan, **changes})
     return plan.tasks
 
 
@@ -291,7 +291,7 @@ def test_a_cluster_gives_the_same_table():
     one = plan_groups("mean", cores=1, **SMALL)
     options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
     with LocalCluster(processes=False, **options) as cluster, Client(cluster) as client:
-        xr.testing.assert_identical(plan_groups("mean", client=client, **SMALL), one)
+        xr.testing.assert_identical(plan_groups("mean", executor=client, **SMALL), one)
 
 
 @pytest.mark.integration
@@ -403,5 +403,5 @@ def test_a_pilot_that_was_fitted_gives_a_population_like_its_own():
     assert found.dprime == pytest.approx(1.8, abs=0.25)
     assert found.between_sd == pytest.approx(0.3, abs=0.2)
     assert len(found.gaps[0]) == 3
-    plan = plan_groups("difference", pilot=pilot, client=Instant(), n=2, seed=1)
+    plan = plan_groups("difference", pilot=pilot, executor=Instant(), n=2, seed=1)
     assert plan.attrs["dprime"] == found.dprime
