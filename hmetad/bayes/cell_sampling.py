@@ -28,6 +28,8 @@ type Integers = NDArray[np.int64]
 # Cells that need chains have long tails, in which larger steps diverge. Each takes a moment: a bar
 # would only flicker.
 OF_CHAINS = {"target_accept": 0.99, "progressbar": False}
+# Statistics of chains that are kept for every cell.
+KEPT = ("step_size", "n_steps", "energy")
 
 
 def sample_cells(
@@ -56,9 +58,10 @@ def sample_cells(
     again = np.flatnonzero(found.are_bad) if may_use_chains else np.array([], dtype=int)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
     for cell in again:
-        x[..., own[cell]], diverging[cell] = chains_of_cell(
+        x[..., own[cell]], drawn = chains_of_cell(
             problem, cell, seeds[cell], {**options, **OF_CHAINS}
         )
+        diverging[cell] = drawn["diverging"]
     statistics = statistics_of(
         problem,
         diverging,
@@ -87,20 +90,25 @@ def sample_cells_by_chains(problem: Problem, options: Mapping[str, Any]) -> xr.D
     -------
     DataTree
         Groups posterior, sample_stats and observed_data; sample_stats has ``diverging`` (any cell)
-        and, by cell, ``divergences``.
+        and, by cell, ``divergences`` and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
     """
     program, own, seeds, x = prepare(problem, options)
     chains, draws, cells = len(x), len(x[0]), len(own)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
+    kept = {name: np.zeros((chains, draws, cells)) for name in KEPT}
     for cell in range(cells):
-        x[..., own[cell]], diverging[cell] = chains_of_cell(
+        x[..., own[cell]], drawn = chains_of_cell(
             problem, cell, seeds[cell], {**options, "progressbar": False}
         )
+        diverging[cell] = drawn["diverging"]
+        for name, values in kept.items():
+            values[..., cell] = drawn[name]
+    statistics = statistics_of(problem, diverging).assign(
+        {name: (("chain", "draw", "cell"), values) for name, values in kept.items()}
+    )
     said = {"inference_library": "nutpie", "inference_library_version": version("nutpie")}
     said["tuning_steps"] = options["tune"]
-    return tree_of(
-        problem, posterior_of(problem, program, x), statistics_of(problem, diverging), said
-    )
+    return tree_of(problem, posterior_of(problem, program, x), statistics, said)
 
 
 class Prepared(NamedTuple):
@@ -142,8 +150,8 @@ def statistics_of(problem: Problem, diverging: Flags, **by_cell: Any) -> xr.Data
 
 def chains_of_cell(
     problem: Problem, cell: int, seed: np.random.SeedSequence, options: Mapping[str, Any]
-) -> tuple[Floats, Flags]:
-    """Free values of a cell (chains, draws, own), in rising order, and which draws diverged.
+) -> tuple[Floats, xr.Dataset]:
+    """Free values of a cell (chains, draws, own), in rising order, and the sampler's statistics.
 
     By itself: its step size is its own, and so are its divergences.
     """
@@ -151,4 +159,4 @@ def chains_of_cell(
     program = write_program(part)
     number = seed.spawn(1)[0].generate_state(1)[0] >> 1
     values, drawn = sample_values(part, program, {**options, "random_seed": number})
-    return values[..., np.argsort(program.owners, kind="stable")], drawn["diverging"].values
+    return values[..., np.argsort(program.owners, kind="stable")], drawn

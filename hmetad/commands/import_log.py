@@ -100,7 +100,7 @@ def import_log(
     log: Log,
     output: Output,
     ratings: Ratings = None,
-    task: Task = (None),
+    task: Task = None,
     runs: Runs = None,
     answer_filter: AnswerFilter = None,
     metric: Metric = None,
@@ -156,9 +156,9 @@ def import_log(
     with reading_processes(workers) as executor:
         read = read_trials(kind, source, options | given_options(executor=executor))
     trials, notices = reshaped_trials(read, option_pairs, agreement)
-    remarks = said_remarks(trials, kind, source)
     if ratings is not None:
         trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
+    remarks = said_remarks(trials, kind, source)
     write_together({path: WRITERS[path.suffix](trials)})
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}

@@ -211,5 +211,8 @@ def test_a_cell_at_chance_leaves_the_chains_of_the_others_alone(card, tmp_path):
     for cell in ("able", "abler"):
         a, b = (tree["posterior"]["log_m"].sel(cell=cell) for tree in (found, rest))
         assert (abs(a.mean(["chain", "draw"]) - b.mean(["chain", "draw"])) / b.std() < 0.12).all()
+    # Steps of a hard cell are its own.
+    steps = found["sample_stats"]["step_size"].mean(["chain", "draw"])
+    assert steps.sel(cell="chance") != steps.sel(cell="able")
     again = load_fit(save_fit(found, tmp_path / "fit.nc"))
     xr.testing.assert_equal(again["sample_stats"].to_dataset(), found["sample_stats"].to_dataset())
