@@ -17,6 +17,7 @@ from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts
+from hmetad.counts.names import column_names
 from hmetad.measures.type2 import type2_roc
 from hmetad.notice import Notice, notice_where, notices, with_notices
 from hmetad.specs.spec import spec_of
@@ -26,8 +27,8 @@ __all__ = ["mean_counts", "predicted_counts"]
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
-# Outcomes whose probabilities are computed together.
-MOST_AT_ONCE = 2**26
+# Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
+MOST_AT_ONCE = 2**23
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
@@ -39,7 +40,7 @@ BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 def predicted_counts(
     fit: xr.DataTree,
     *,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     ci_prob: float = 0.95,
     draws: int = 500,
     seed: int = 0,
@@ -50,7 +51,7 @@ def predicted_counts(
     ----------
     fit : DataTree
         What `hmetad.fit` or `hmetad.load_fit` returned.
-    by : sequence of str, optional
+    by : str or sequence of str, optional
         Columns of the cells: those that agree in them are put together, as all items of an
         observer. By default every cell stands for itself.
     ci_prob : float, optional
@@ -94,7 +95,8 @@ def predicted_counts(
     open_probability("ci_prob", ci_prob)
     cells = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
     refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
-    observed, index = counts_together(cells, by) if len(by) else (cells, None)
+    names = column_names("by", by)
+    observed, index = counts_together(cells, names) if names else (cells, None)
     replicated = replicate(fit, cells, index, number, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
@@ -139,7 +141,7 @@ def replicate(
     totals, tables = cells.sum(["response", "rating"]).to_numpy(), []
     chosen = thinned_draws(fit, number)
     # Probabilities of all cells at some draws fit into memory, at all draws they may not.
-    pieces = max(1, len(chosen) * cells.size // MOST_AT_ONCE)
+    pieces = 1 + len(chosen) * cells.size // MOST_AT_ONCE
     for some in np.array_split(chosen, min(pieces, len(chosen))):
         drawn = drawn_counts(rng, totals, outcomes_at(fit, cells, some).to_numpy()).astype(float)
         tables.append(drawn if index is None else summed_cells(drawn, index))
