@@ -117,8 +117,8 @@ def test_a_group_is_calibrated(four_people):
     assert found["p_value"].min() > 0.005 / 43
     # Data that the priors think of are harder to sample than those of people.
     assert (found["rhat"].max("parameter") > 1.1).sum() <= 3
-    # Of eight runs with other seeds: medians of 2 to 3, and 1 to 4 data sets above 25. Their sum has
-    # no such bound: one data set has 3 to 230 of 500 over 40 seeds of the sampler.
+    # Eight runs with other seeds had medians of 2 to 3, and 1 to 4 data sets above 25. Their sum
+    # has no such bound: one data set has 3 to 230 of 500 over 40 seeds of the sampler.
     assert found["divergences"].median() < 0.02 * 500
     assert (found["divergences"] > 0.05 * 500).sum() <= 6
 
