@@ -32,7 +32,7 @@ __all__ = [
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
 # Rows that are checked together: their draws fit the processor's cache.
-ROWS_AT_ONCE = 16
+ROWS_AT_ONCE = 64
 
 
 def convergence_notices(fit: xr.DataTree, flags: Flags | None = None) -> list[Notice]:
