@@ -143,8 +143,8 @@ def compare(
         population,
         split(new),
     )
-    gate = asked_gate(fail_if, asked, limits)
     draws = asked_draws(fits, asked)
+    gate = asked_gate(fail_if, asked, limits)
     decisions, others = None, {}
     if limits:
         decisions = hmetad.decide(
@@ -156,8 +156,9 @@ def compare(
             comparisons=number_of_places(draws) if bonferroni else 1,
         )
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
-    if rank:
-        answer = with_ranks(answer, ranks_of(fits, asked, ci_prob))
+    ranks = ranks_of(fits, asked, ci_prob) if rank else None
+    if ranks is not None:
+        answer = with_ranks(answer, ranks)
     if may_repeat and decisions is not None:
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
@@ -167,7 +168,7 @@ def compare(
         outcome = judge_gate(gate, decisions)
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
-        write(path, answer, fits, decisions, others, asked)
+        write(path, answer, fits, decisions, others, asked, ranks)
     give(answer, chosen, [] if path is None else [path])
     if outcome is not None:
         say(f"{outcome.word}: {outcome.sentence}")
@@ -253,6 +254,7 @@ def write(
     decisions: "Decisions | None",
     others: "Mapping[str, Decisions]",
     asked: Question,
+    ranks: "xr.Dataset | None",
 ) -> None:
     """Write the rows, or a page about the decisions, by the suffix of the path."""
     if decisions is None or path.suffix in DATA_FILES:
@@ -262,11 +264,11 @@ def write(
     if any(are_resampled(fit) for fit in fits.values()):
         method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
         page = hmetad.report.decisions_report(
-            decisions, next(iter(fits.values())), method=method, command=again
+            decisions, next(iter(fits.values())), method=method, command=again, ranks=ranks
         )
     else:
         page = hmetad.report.fit_report(
-            one_or_all(fits), decisions, sensitivity=others, command=again
+            one_or_all(fits), decisions, sensitivity=others, command=again, ranks=ranks
         )
     page.save(path)
 

@@ -69,7 +69,8 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     rows = [with_whole_ranks(row) for row in rows_of(hmetad.compare.rank_table(ranks))]
     columns = {"cell": "cell", **{name: column_name(name, "rank") for name in shown_in("rank")}}
     pooled = remark(pool_words(ranks.attrs))
-    title = f"Ranks in {ranks.attrs['quantity']}, the largest first{pooled}"
+    first = "largest" if ranks.attrs["largest_first"] else "smallest"
+    title = f"Ranks in {ranks.attrs['quantity']}, the {first} first{pooled}"
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
     found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
     more = {**answer.more, "ranks": rows}

@@ -34,6 +34,11 @@ __all__ = [
 
 type Fits = Mapping[str, "xr.DataTree"]
 
+# Measures that are known by another name, and what to take.
+OTHER_NAMES = {
+    "aurc": "The area under the risk–coverage curve is 1 − selective_area: take selective_area.",
+}
+
 
 @dataclass(frozen=True)
 class Question:
@@ -76,6 +81,8 @@ class Question:
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
     """Draws of the contrasts asked for; without `over` those of the quantity itself."""
+    if asked.var in OTHER_NAMES:
+        raise InputError("--var", repr(asked.var), "a quantity of the fit", OTHER_NAMES[asked.var])
     sources = drawn_from(fits, asked)
     if asked.over is None:
         return as_it_is(sources, asked.var)
@@ -94,11 +101,23 @@ def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
             independent=len(fits) > 1,
         )
     except InputError as error:
-        effects = effects_of(fits, asked.var, asked.over)
-        if error.argument != "over and within" or not effects:
+        if error.argument != "over and within":
             raise
-        step = f"{error.next_step} Conditions of the population are compared by --population."
-        raise InputError(error.argument, error.got, error.allowed, step) from error
+        step = shared_cells_step(fits, asked) or error.next_step
+        raise InputError("--over and --within", error.got, error.allowed, step) from error
+
+
+def shared_cells_step(fits: Fits, asked: Question) -> str:
+    """What to do where several cells have the same levels of what is compared."""
+    columns = next(iter(fits.values()))["posterior"]["cell"].coords
+    named = {"cell", asked.over, *asked.within, *asked.pool}
+    rest = ",".join(str(name) for name in columns if name not in named)
+    if not rest:
+        return ""
+    step = f"Compare within each: --within {rest}; or over all: --pool {rest}."
+    if not effects_of(fits, asked.var, str(asked.over)):
+        return step
+    return f"{step} Conditions of the population are compared by --population."
 
 
 def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:

@@ -24,16 +24,21 @@ STATUS = {"passed": 0, "failed": 1, "not judged": 3}
 
 @dataclass(frozen=True)
 class Gate:
-    """What must not be: a level of the compared column, and how it may not stand to another."""
+    """What must not be: a level of the compared column, and how it may not stand to another.
+
+    Parameters
+    ----------
+    level, other : str
+    relation : str
+        Of numbers: less than, greater than, or different from.
+    text : str
+        As it was written.
+    """
 
     level: str
     relation: str
     other: str
-
-    @property
-    def text(self) -> str:
-        """As it was written."""
-        return f"{self.level} {self.relation} {self.other}"
+    text: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,9 @@ def parse_gate(text: str, quantity: str) -> Gate:
     for words in WORDS:
         level, found, other = text.partition(f" {words} ")
         if found and level.strip() and other.strip():
-            return Gate(level.strip(), plain_relation(words, quantity), other.strip())
+            level, other = level.strip(), other.strip()
+            relation = plain_relation(words, quantity)
+            return Gate(level, relation, other, f"{level} {words} {other}")
     raise InputError("--fail-if", repr(text), "LEVEL worse than LEVEL (or better, less, greater)")
 
 
@@ -98,7 +105,11 @@ def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
     open_rows = rows[rows["verdict"] == "unreliable"]
     said = f"{gate.text} in {decisions.quantity}"
     if len(broken):
-        return Outcome("failed", f"{said}: shown for {'; '.join(broken['label'])}.")
+        shown = "; ".join(
+            f"{label}, {direction}"
+            for label, direction in zip(broken["label"], broken["direction"], strict=True)
+        )
+        return Outcome("failed", f"{said}: shown by {shown} than the ROPE.")
     if len(open_rows):
         named = "; ".join(open_rows["label"])
         return Outcome("not judged", f"{said}: no verdict on {named}{why(open_rows, decisions)}.")

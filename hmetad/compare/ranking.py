@@ -34,6 +34,7 @@ from hmetad.monte_carlo import (
 from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in
+from hmetad.text.directions import largest_is_first
 
 __all__ = ["rank", "rank_table"]
 
@@ -48,7 +49,7 @@ def rank(
     var: str | None = None,
     over: str,
     within: str | Sequence[str] = (),
-    largest_first: bool = True,
+    largest_first: bool | None = None,
     ci_prob: float = 0.95,
     pool: str | Sequence[str] = (),
     weights: Weights = "equal",
@@ -62,8 +63,10 @@ def rank(
         As in `contrast`. What is ranked together is pooled over the same levels: those in which
         all of it is there and defined (notice ``"not-pooled"``). Of separate fits, each cell's
         draws are moved on by their own part of a run, so that equal seeds have no effect.
-    largest_first : bool
-        Rank 1 is the largest value; else the smallest.
+    largest_first : bool, optional
+        Whether rank 1 is the largest value, or the smallest. By default the best one: the smallest
+        of what is better the less of it there is (Brier score, ECE, calibration terms,
+        meta-noise), else the largest.
     ci_prob : float
         Probability of the interval of the rank, and the one from which a level is called the best.
 
@@ -109,6 +112,8 @@ def rank(
     check_request(draws, "difference", None, None, independent)
     held = held_names(within)
     values = cells_of(draws, var, (over, *held, *held_names(pool)))
+    if largest_first is None:
+        largest_first = largest_is_first(str(values.name))
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     apart = (*held, *(pooling.columns if pooling else ()))
     related = dependence(draws, values, over, apart, independent)

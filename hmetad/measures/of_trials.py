@@ -242,7 +242,8 @@ def resample_trials(
     }
     placed["trials"] = ((), numbers_of_trials(cells))
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
-    result = result.map(lambda one: one.assign_attrs(INDEPENDENT) if "draw" in one.dims else one)
+    drawn = {name: one for name, one in result.items() if "draw" in one.dims}
+    result = result.assign({name: one.assign_attrs(INDEPENDENT) for name, one in drawn.items()})
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
     return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])

@@ -206,7 +206,7 @@ def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(fol
     fit["posterior"] = posterior.assign(log_m_model=effect)
     hmetad.save_fit(fit, folder / "population.nc")
     said = refused(folder, "compare population.nc --over model --rope=-1,1")
-    assert "Add to within: task; or, of a model with formulas," in said
+    assert "Compare within each: --within task; or over all: --pool task." in said
     assert "Conditions of the population are compared by --population." in said
     run(folder, "compare population.nc --var log_m_model --rope=-1,1")
 
@@ -219,7 +219,7 @@ def test_who_compares_conditions_of_a_population_is_told_of_its_coefficients(fol
         ("compare fit.nc --over model --rope=0.1,-0.1", "Write --rope=-0.1,0.1."),
         ("compare fit.nc --over model --rope=ten", "two numbers"),
         ("compare fit.nc --over model --rope=nan,1", "--rope"),
-        ("compare fit.nc --over model --rope=-1,1", "Add to within: task"),
+        ("compare fit.nc --over model --rope=-1,1", "Compare within each: --within task"),
         ("compare fit.nc --over modle --rope=-1,1", "Did you mean 'model'"),
         ("compare trials.csv --over model --rope=-1,1", "no netCDF"),
         ("compare nofile.nc --over model --rope=-1,1", "hmetad fit"),

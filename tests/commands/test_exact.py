@@ -92,6 +92,26 @@ def test_draws_are_compared_like_fits(draws):
     assert len(ranked) == 2
 
 
+@pytest.mark.parametrize(("var", "first"), [("auroc2", "largest"), ("brier", "smallest")])
+def test_the_best_has_the_first_rank(draws, var, first):
+    line = f"compare draws.nc --var {var} --over model --rope=-0.01,0.01 --rank"
+    done = run(draws, f"{line} -o page.html")
+    assert f"Ranks in {var}, the {first} first" in done.stdout
+    by_rank = [row["cell"] for row in run(draws, f"{line} --json").answer["ranks"]]
+    measured = hmetad.measures.measure_trials(pd.read_csv(draws / "answers.csv"), by="model")[var]
+    is_less = first == "smallest"
+    best = measured.idxmin("cell").item() if is_less else measured.idxmax("cell").item()
+    assert by_rank[0] == best
+    page = (draws / "page.html").read_text(encoding="utf-8")
+    assert f"Rank 1 is the {first} value" in page
+
+
+def test_draws_of_the_command_are_known_to_be_independent(draws):
+    line = "compare draws.nc --var auroc2 --over model --rope=-0.01,0.01 --json"
+    (row,) = run(draws, line).answer["rows"]
+    assert row["rhat"] is None
+
+
 def test_draws_have_a_page(draws):
     run(draws, "compare draws.nc --var ece --over model --rope=-0.01,0.01 -o page.html")
     page = (draws / "page.html").read_text(encoding="utf-8")
@@ -136,6 +156,7 @@ def test_a_gate_has_an_exit_status(draws, condition, status, word):
     line = "compare draws.nc --var auroc2 --over model --rope=-0.001,0.001 --json"
     done = run(draws, f'{line} --fail-if "{condition}"', status)
     assert done.answer["gate"]["outcome"] == word
+    assert condition in done.answer["gate"]["because"]
 
 
 def test_a_gate_without_a_verdict_says_so(draws):
@@ -154,6 +175,7 @@ def test_a_gate_without_a_verdict_says_so(draws):
         ("--var auroc2 --sensitivity", "--sensitivity"),
         ("--var auroc2 --population", "--population"),
         ("--var aurocc", "auroc2"),
+        ("--var aurc", "take selective_area"),
     ],
 )
 def test_what_draws_cannot_say_is_refused(draws, options, says):

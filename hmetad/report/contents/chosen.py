@@ -112,7 +112,7 @@ def answer_table(standings: Sequence[Standing], ci_prob: float, caption: str) ->
     columns = ("Question", "Measure", "Best", "P(best) of the first", "Its estimate")
     level = in_percent(ci_prob)
     note = f"P(best): probability of being the best. Estimates have {level} intervals."
-    formats = (("P(best) of the first", ".2f"),)
+    formats = (("P(best) of the first", ".3f"),)
     return Table(caption, columns, tuple(rows), note, "answer", formats)
 
 

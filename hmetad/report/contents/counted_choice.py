@@ -100,7 +100,7 @@ def ranks_of_m(strata: list[Stratum], over: str, ci_prob: float, known: set[str]
             f"{in_percent(ci_prob)} intervals. P(best): probability of the highest M-ratio of "
             "those that are ranked.",
             "ranks-m",
-            (("P(best)", ".2f"),),
+            (("P(best)", ".3f"),),
             keys=tuple((name, tuple(values)) for name, values in keys.items()),
         )
     ]

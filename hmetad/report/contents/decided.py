@@ -11,7 +11,7 @@ from hmetad.compare.decisions import Decisions
 from hmetad.compare.wording import pool_words
 from hmetad.errors import InputError
 from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
-from hmetad.report.contents.rankings import ranking_table, ranks_of
+from hmetad.report.contents.rankings import ranking_table, ranking_tables, ranks_of
 from hmetad.report.contents.tables import decision_figure, decision_table, rope_in_words
 from hmetad.report.page.blocks import Block, Prose, table_from_frame
 from hmetad.text.cells import format_cell
@@ -32,11 +32,15 @@ RULE = (
 
 
 def decision_blocks(
-    decisions: Decisions, fits: Fits | None = None, remark: str = ""
+    decisions: Decisions,
+    fits: Fits | None = None,
+    remark: str = "",
+    ranks: xr.Dataset | None = None,
 ) -> list[Block]:
     """Rule, with a remark after it, then a table and figure, or of many pairs matrices.
 
-    With the fits whose cells were compared, each stratum of pairs has its ranking too.
+    Ranks that are given follow; of many pairs each stratum has its own, those that are given or
+    else those of the fits whose cells were compared.
     """
     quantity, name = symbol(decisions.quantity), f"decisions-{decisions.quantity}"
     told = (rule(decisions), pooling_of(decisions), remark)
@@ -45,12 +49,14 @@ def decision_blocks(
     many = is_many(decisions)
     strata = pair_strata(decisions) if many else []
     if strata:
-        return [opening, *decided_by_stratum(decisions, strata, fits, caption, name)]
+        if ranks is None and fits is not None:
+            ranks = ranks_of(fits, decisions)
+        return [opening, *decided_by_stratum(decisions, strata, ranks, caption, name)]
     table = decision_table(decisions, f"{caption}.", name=name)
-    if many:
-        return [opening, table]
     shown = f"{caption}, against the ROPE (band)."
-    return [opening, table, decision_figure(decisions, shown, name=name)]
+    figure = [] if many else [decision_figure(decisions, shown, name=name)]
+    ranked = [] if ranks is None else ranking_tables(ranks, name=name)
+    return [opening, table, *figure, *ranked]
 
 
 def question_of(decisions: Decisions) -> str:
@@ -64,12 +70,11 @@ def question_of(decisions: Decisions) -> str:
 def decided_by_stratum(
     decisions: Decisions,
     strata: Sequence[Stratum],
-    fits: Fits | None,
+    ranks: xr.Dataset | None,
     caption: str,
     name: str,
 ) -> list[Block]:
     """Verdicts counted, then ranks and a matrix for each stratum."""
-    ranks = None if fits is None else ranks_of(fits, decisions)
     counted = f"{caption}: pairs by verdict."
     blocks: list[Block] = [counts_table(strata, counted, name=f"{name}-counted")]
     for place, stratum in enumerate(strata, start=1):
@@ -77,7 +82,7 @@ def decided_by_stratum(
         if stratum.name:
             blocks.append(Prose(f"Decisions: {symbol(decisions.quantity)}{where}", ()))
         if ranks is not None:
-            blocks.append(ranking_table(ranks, stratum, name=f"{stem}-ranks"))
+            blocks.append(ranking_table(ranks, stratum.held, name=f"{stem}-ranks"))
         blocks.append(pair_matrix(decisions, stratum, f"{caption}{where}.", name=stem))
     return blocks
 

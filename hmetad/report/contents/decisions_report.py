@@ -30,6 +30,7 @@ def decisions_report(
     method: str = "",
     command: str = "",
     labels: Mapping[str, str] | None = None,
+    ranks: xr.Dataset | None = None,
 ) -> Report:
     """Report of decisions alone: question, verdicts, notices and method.
 
@@ -39,7 +40,7 @@ def decisions_report(
         What `decide` returned for draws of `resample` or `measures.resample_trials`, or
         `decide_normal` for estimates. Of fits, `fit_report` says more.
     draws : DataTree or Dataset, optional
-        What was contrasted: many pairs of a measure of which more is better then have ranks.
+        What was contrasted: many pairs of a measure that has a best end then have ranks.
     title, question : str, optional
         Of the page; by default of the decisions.
     method : str, optional
@@ -48,6 +49,8 @@ def decisions_report(
         Command line that makes it again.
     labels : mapping of str to str, optional
         Words for levels, in the labels of at most 40 decisions.
+    ranks : Dataset, optional
+        What `hmetad.rank` returned for the same levels, shown after the decisions.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def decisions_report(
     told = decisions if is_many(decisions) else with_words(decisions, labels)
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
-        *decision_blocks(told, as_tree(draws)),
+        *decision_blocks(told, as_tree(draws), ranks=ranks),
         *notice_block(decisions.results),
         *([Prose("Method", (method,))] if method else []),
         *([Prose("Session", (f"To run it again: {command}",))] if command else []),

@@ -63,6 +63,7 @@ def fit_report(
     models: pd.DataFrame | None = None,
     command: str = "",
     labels: Mapping[str, str] | None = None,
+    ranks: xr.Dataset | None = None,
 ) -> Report:
     """Report of a fit, or of separate fits, with the decisions that were made about them.
 
@@ -87,6 +88,8 @@ def fit_report(
     labels : mapping of str to str, optional
         Words for columns and their levels in the tables of the population and of the cells, as in
         `population_table`, and in the labels of at most 40 decisions.
+    ranks : Dataset, optional
+        What `hmetad.rank` returned for the levels of the first decisions, shown after these.
 
     Returns
     -------
@@ -112,7 +115,13 @@ def fit_report(
     asked = question or (question_of(made[0]) if made else question_of_fit(first))
     blocks: list[Block] = [
         *([Prose("Question", (asked,))] if asked else []),
-        *(b for one in told for b in decision_blocks(one, judged_fits, "" if is_one else SEPARATE)),
+        *(
+            block
+            for place, one in enumerate(told)
+            for block in decision_blocks(
+                one, judged_fits, "" if is_one else SEPARATE, ranks if place == 0 else None
+            )
+        ),
         *changed_verdicts(
             told, {name: with_words(one, labels) for name, one in (sensitivity or {}).items()}
         ),

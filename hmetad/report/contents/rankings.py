@@ -1,6 +1,6 @@
 """Ranks of the levels that decisions compare.
 
-Fits and Decisions → ranks (Dataset), and each stratum of them → Table.
+Fits and Decisions → ranks (Dataset); ranks, whole or of a stratum → Tables.
 """
 
 from collections.abc import Hashable, Mapping
@@ -13,15 +13,15 @@ from hmetad.bayes.predict import predict_levels
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
-from hmetad.report.contents.pairwise import Stratum, held_equal
+from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
-from hmetad.text.directions import MORE_IS_BETTER
+from hmetad.text.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.text.names import heading, in_percent, symbol
 from hmetad.untrusted import read_attr
 
-__all__ = ["ranking_table", "ranks_of"]
+__all__ = ["ranking_table", "ranking_tables", "ranks_of"]
 
 
 def ranks_of(
@@ -39,11 +39,11 @@ def ranks_of(
     Returns
     -------
     Dataset or None
-        What `hmetad.rank` returns, or None where the decisions are on another quantity than
-        sensitivity or efficiency, or not on the cells of these fits.
+        What `hmetad.rank` returns, or None where the decisions are on a quantity that has no best
+        end, or not on the cells of these fits.
     """
     attrs, quantity = decisions.results.attrs, decisions.quantity
-    if attrs.get("kind") != "difference" or quantity not in MORE_IS_BETTER:
+    if attrs.get("kind") != "difference" or quantity not in (*MORE_IS_BETTER, *LESS_IS_BETTER):
         return None
     names = [attrs["over"], *held_equal(decisions)]
     if "pool" in attrs:
@@ -102,15 +102,25 @@ def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions)
     return bool(np.allclose(expected, judged, rtol=1e-6, atol=1e-9, equal_nan=True))
 
 
-def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
+def ranking_tables(ranks: xr.Dataset, *, name: str) -> list[Table]:
+    """Ranks of every stratum, a table each."""
+    names = [x for x in str(ranks.attrs["within"]).split(", ") if x]
+    strata = rank_table(ranks)[names].drop_duplicates().to_dict("records") if names else [{}]
+    return [
+        ranking_table(ranks, {str(k): v for k, v in held.items()}, name=f"{name}-{place}-ranks")
+        for place, held in enumerate(strata, start=1)
+    ]
+
+
+def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str) -> Table:
     """Ranks of one stratum, the best first.
 
     Parameters
     ----------
     ranks : Dataset
-        What `ranks_of` returned.
-    stratum : Stratum
-        One of `pair_strata`.
+        What `hmetad.rank` returned.
+    held : mapping of str to object
+        What is held equal in the stratum, and its values; none of the one stratum of all.
     name : str
         Stem of the table's file.
 
@@ -119,7 +129,7 @@ def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
     Table
     """
     frame = rank_table(ranks)
-    for key, value in stratum.held.items():
+    for key, value in held.items():
         frame = frame[frame[key] == value]
     over = str(ranks.attrs["over"])
     columns = {
@@ -130,13 +140,14 @@ def ranking_table(ranks: xr.Dataset, stratum: Stratum, *, name: str) -> Table:
         frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
         columns["withheld"] = "Withheld for"
     level, rest = in_percent(ranks.attrs["ci_prob"]), in_percent(1 - ranks.attrs["ci_prob"])
-    where = f", {stratum.name}" if stratum.name else ""
+    where = "".join(f", {value}" for value in held.values())
+    first = "largest" if ranks.attrs["largest_first"] else "smallest"
     return table_from_frame(
         frame,
         f"Ranks by {symbol(str(ranks.attrs['quantity']))}{where}.",
         columns=columns,
         formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
-        note=f"Rank 1 is the largest value; {level} intervals of the rank. P(best): probability of "
+        note=f"Rank 1 is the {first} value; {level} intervals of the rank. P(best): probability of "
         f"rank 1; best from {level}, not best up to {rest}.",
         name=name,
     )
