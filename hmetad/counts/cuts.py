@@ -16,6 +16,8 @@ from hmetad.notice import Notice, notice_of
 
 __all__ = ["cut_notices"]
 
+# Trials of each response from which one shared rating is no chance.
+MANY_TRIALS = 200
 STEP = (
     "A scale from sure S1 to sure S2 is no confidence before it is folded: the rating is the "
     "distance from its middle. response_from_confidence=True counts all the same."
@@ -41,7 +43,9 @@ def cut_notices(
     Returns
     -------
     list of Notice
-        ``"response-is-confidence-cut"`` of severity "error", with the cells unless it is all.
+        ``"response-is-confidence-cut"`` of severity "error", with the cells unless it is all; a
+        warning where a single rating is of both responses, as quantiles of the confidence that
+        responses were cut from.
 
     Raises
     ------
@@ -77,6 +81,9 @@ def cut_notices(
         raise InputError("response", got, "a choice between the stimuli, made apart from it", step)
     if is_proven.all() or (not concerned and is_cut(used.sum(axis=0, keepdims=True), ratings=1)):
         return [cut_notice(())]
+    if not concerned and is_nearly_cut(used.sum(axis=0)):
+        measures = type2_measures()
+        return [notice_of("response-is-confidence-cut.nearly", type2_measures=measures)]
     return [cut_notice(concerned)] if concerned else []
 
 
@@ -103,3 +110,12 @@ def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:
     highest = used.shape[-1] - 1 - is_used[..., ::-1].argmax(axis=-1)
     is_apart = (highest < lowest[..., ::-1]).any(axis=-1)
     return has_enough.all(axis=-1) & is_apart
+
+
+def is_nearly_cut(used: NDArray[np.int64]) -> bool:
+    """Whether many trials, (response, K), have one rating alone in common."""
+    is_used = used > 0
+    if (used.sum(axis=1) < MANY_TRIALS).any() or (is_used.sum(axis=1) < 2).any():
+        return False
+    (first, last), (other, end) = (np.flatnonzero(one)[[0, -1]] for one in is_used)
+    return bool(last == other or end == first)

@@ -242,6 +242,21 @@ def test_a_task_that_is_a_cut_beside_one_that_is_none_is_refused_and_named():
     assert noticed.cells == ("GPT-5 | B", "Mistral | B")
 
 
+def test_a_cut_of_confidence_is_noticed_where_its_quantiles_straddle_it():
+    """Correctness as the stimulus, sure or unsure as the response, ratings by quantiles."""
+    rng = np.random.default_rng(3)
+    correct, confidence = rng.integers(0, 2, 2000), rng.beta(4, 2, 2000)
+    sure = (confidence > 0.6).astype(int)
+    trials = pd.DataFrame({"stimulus": correct, "response": sure, "confidence": confidence})
+    (noticed,) = (x for x in notices(count_trials(trials, quantiles=4)) if x.code == CUT)
+    assert noticed.severity == "warning"
+    assert "one rating that both responses have" in noticed.message
+    # A few trials with other ratings, and it may be a bias.
+    trials.loc[:3, "confidence"] = [0.01, 0.99, 0.01, 0.99]
+    trials.loc[:3, "response"] = [1, 0, 1, 0]
+    assert CUT not in codes(count_trials(trials, quantiles=4))
+
+
 def test_a_cut_is_seen_where_cells_are_items():
     trials = frame(item=np.arange(400) // 4)
     cut = np.where(trials["model"] == "GPT-5", 2, 3)
