@@ -185,7 +185,8 @@ def of_table(
 ) -> tuple[pd.DataFrame, Floats, Floats]:
     """Cells, values and standard errors of a data frame."""
     if se is None:
-        raise InputError("se", "None", "the column of standard errors", f"Add se='{name}_se'.")
+        step = f"They are often in a column such as '{name}_se'."
+        raise InputError("se", "nothing", "the column of standard errors", step)
     named = [str(column) for column in table.columns]
     for column in (name, se, *columns):
         if named.count(column) != 1:
