@@ -32,6 +32,7 @@ BELOW = {
     "uniformity": set(),
     "notice_registry": set(),
     "results": set(),
+    "directions": set(),
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},
 }
 FLOOR = {*BELOW} - {"caches"}

@@ -44,11 +44,13 @@ from hmetad.commands.compare_options import (
     Var,
     Weights,
     Within,
+    Without,
 )
 from hmetad.commands.compared import (
     decisions_answer,
     superiorities,
     with_fits,
+    with_left_out,
     with_new,
     with_others,
     with_outcome,
@@ -105,6 +107,7 @@ def compare(
     pool: Pool = None,
     weights: Weights = "equal",
     against: Against = None,
+    without: Without = None,
     matrix: Matrix = None,
     kind: ContrastKind = "difference",
     null: Null = 0.0,
@@ -121,6 +124,7 @@ def compare(
     """Compare cells of fits, and judge each difference by a ROPE."""
     chosen = chosen_format(print_as, as_json)
     needs_over(over, kind, within=within, pool=pool, against=against, matrix=matrix, rank=rank)
+    needs_over(over, "difference", without=without)
     refuse_together(weights, pool, population=population, new=new)
     limits = limits_for(kind, rope, bool(sensitivity))
     path = None if output is None else writable_file(output, *suffixes_for(limits))
@@ -142,6 +146,7 @@ def compare(
         weights,
         population,
         split(new),
+        without or [],
     )
     draws = asked_draws(fits, asked)
     gate = asked_gate(fail_if, asked, limits)
@@ -163,11 +168,15 @@ def compare(
         others = decided_otherwise(fits, asked, decisions)
         answer = with_others(answer, others)
     answer = with_new(with_fits(answer, fits, paths), asked.new)
+    answer = with_left_out(answer, asked.without)
     outcome = None
     if gate is not None and decisions is not None:
         outcome = judge_gate(gate, decisions)
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
+        if ranks is None and asked.without and over is not None and own is None:
+            # A page of many pairs would rank all levels.
+            ranks = ranks_of(fits, asked, ci_prob)
         write(path, answer, fits, decisions, others, asked, ranks)
     give(answer, chosen, [] if path is None else [path])
     if outcome is not None:

@@ -29,6 +29,7 @@ __all__ = [
     "Var",
     "Weights",
     "Within",
+    "Without",
 ]
 
 Files = Annotated[
@@ -91,6 +92,10 @@ Against = Annotated[
     typer.Option(
         "--against", "--reference", metavar="LEVEL", help="Compare all others with this one."
     ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LEVEL", help="Leave this level of --over out; may be repeated."),
 ]
 Matrix = Annotated[
     Path | None,

@@ -27,6 +27,7 @@ __all__ = [
     "decisions_answer",
     "superiorities",
     "with_fits",
+    "with_left_out",
     "with_new",
     "with_others",
     "with_outcome",
@@ -104,6 +105,11 @@ def with_new(answer: Answer, new: Sequence[str]) -> Answer:
     named = f"; for a new {' and '.join(new)}"
     listings = tuple(replace(one, title=one.title + named) for one in answer.listings)
     return replace(answer, listings=listings, more={**answer.more, "new": list(new)})
+
+
+def with_left_out(answer: Answer, without: Sequence[str]) -> Answer:
+    """Answer that says which levels were left out, where some were."""
+    return replace(answer, more={**answer.more, "without": list(without)}) if without else answer
 
 
 def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import parse_level, sampling_options
+from hmetad.commands.arguments import options_named, parse_level, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind, PoolWeights
@@ -65,6 +65,8 @@ class Question:
         Whether conditions of the population are compared, in the place of cells.
     new : list of str
         Columns with a level that nobody has seen yet, for which a fit of estimates predicts.
+    without : list of str
+        Levels of `over` that are left out.
     """
 
     var: str
@@ -77,6 +79,7 @@ class Question:
     pool_weights: PoolWeights = "equal"
     is_population: bool = False
     new: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
 
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
@@ -126,6 +129,17 @@ def drawn_from(fits: Fits, asked: Question) -> dict[str, Any]:
 
 
 def source_of(fit: "xr.DataTree", asked: Question) -> Any:
+    """Draws of one fit that are compared, without the levels that are left out."""
+    source = whole_source_of(fit, asked)
+    if not asked.without:
+        return source
+    over, known = str(asked.over), levels_of({"": fit}, str(asked.over))
+    left_out = [known.get(level, level) for level in asked.without]
+    with options_named({"levels": "--without", "over": "--over"}):
+        return hmetad.compare.leave_out(source, over, left_out)
+
+
+def whole_source_of(fit: "xr.DataTree", asked: Question) -> Any:
     """Draws of one fit: its own, of its population, or of a measure that its model predicts."""
     if are_resampled(fit):
         if "formula" in fit.attrs:

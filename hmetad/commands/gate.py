@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import hmetad
+from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.errors import InputError, nearest
 from hmetad.notice_registry import short_words
-from hmetad.text.directions import LESS_IS_BETTER, MORE_IS_BETTER
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,6 +23,7 @@ from hmetad.compare.pooled import pooled_values
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import Draws, both_codes, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
+from hmetad.directions import largest_is_first
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
     FEWEST_DRAWS,
@@ -34,7 +35,6 @@ from hmetad.monte_carlo import (
 from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in
-from hmetad.text.directions import largest_is_first
 
 __all__ = ["rank", "rank_table"]
 

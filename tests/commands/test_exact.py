@@ -7,6 +7,9 @@ from command_line import refused, run
 
 import hmetad
 from hmetad.measures import measure_trials
+from hmetad.notice import notice_of, with_notices
+
+CODE = "dprime-not-positive"
 
 
 @pytest.fixture
@@ -104,6 +107,31 @@ def test_the_best_has_the_first_rank(draws, var, first):
     assert by_rank[0] == best
     page = (draws / "page.html").read_text(encoding="utf-8")
     assert f"Rank 1 is the {first} value" in page
+
+
+def test_a_level_is_left_out_of_contrasts_and_ranks(answers):
+    trials = pd.read_csv(answers / "answers.csv")
+    third = trials[trials["model"] == "a"].assign(model="c, d")
+    third["confidence"] = np.random.default_rng(2).permutation(third["confidence"])
+    pd.concat([trials, third]).to_csv(answers / "three.csv", index=False)
+    line = "measures three.csv --by model --correct correct --interval --cluster item"
+    run(answers, f"{line} --draws 500 --seed 1 -o three.nc")
+    line = "compare three.nc --var accuracy --over model --rope=-0.01,0.01 --rank --json"
+    answer = run(answers, f"{line} --without 'c, d'").answer
+    assert [row["label"] for row in answer["rows"]] == ["a − b"]
+    assert {row["cell"] for row in answer["ranks"]} == {"a", "b"}
+    assert answer["without"] == ["c, d"]
+    whole = run(answers, line).answer
+    assert len(whole["rows"]) == 3
+    assert answer["rows"][0] == whole["rows"][0]
+    own = with_notices(hmetad.bayes.load_draws(answers / "three.nc"), [notice_of(CODE, ["c, d"])])
+    hmetad.bayes.save_draws(own, answers / "three.nc")
+    for options, is_said in (("", True), (" --without 'c, d'", False)):
+        found = run(answers, line + options).answer["notices"]
+        assert (CODE in {one["code"] for one in found}) == is_said
+    assert "Did you mean 'c, d'?" in refused(answers, f"{line} --without c,d")
+    line = "compare three.nc --var accuracy --rope=-0.01,0.01"
+    assert "--over: got nothing, with --without" in refused(answers, f"{line} --without a")
 
 
 def test_draws_of_the_command_are_known_to_be_independent(draws):

@@ -13,11 +13,11 @@ from hmetad.bayes.predict import predict_levels
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
+from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
 from hmetad.results import shown_in
-from hmetad.text.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.text.names import heading, in_percent, symbol
 from hmetad.untrusted import read_attr
 

@@ -1,6 +1,6 @@
-"""Quantities that have a best end.
+"""Quantities of which more, or less, is better.
 
-Name of a quantity → whether more, or less, of it is better.
+Name of a quantity → whether its largest value is the first.
 """
 
 __all__ = ["LESS_IS_BETTER", "MORE_IS_BETTER", "largest_is_first"]
