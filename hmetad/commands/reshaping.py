@@ -23,7 +23,8 @@ GROUPS = ("task", "model", "prompt", "filter", "run", "log", "perturbation", "re
 # Arguments of either that are columns of the trials, and what asks for them.
 COLUMNS = ("answer", "trials", "target", "item")
 
-CHOICE = "confidence-of-the-choice"
+# What is said of the confidence that a log has, and does not hold for that of agreement or pairs.
+OF_THE_LOG = ("confidence-of-the-choice", "no-confidence")
 
 Orders = Literal["both", "listed"]
 Judged = Literal["modal", "graded"]
@@ -72,7 +73,7 @@ def reshaped_trials(
         check_kept(asked.keep, trials, made)
     counted = {**before.get("rejected", {}), **made.attrs.get("rejected", {})}
     # Agreement is no confidence of the choice, and pairs say themselves that they have it.
-    kept = [one for one in hmetad.logs.frame_notices(trials) if one.code != CHOICE]
+    kept = [one for one in hmetad.logs.frame_notices(trials) if one.code not in OF_THE_LOG]
     found = [*kept, *hmetad.logs.frame_notices(made)]
     made.attrs = {**before, **made.attrs, "rejected": counted}
     return made, found

@@ -275,6 +275,13 @@ def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
         ("lm-eval lm_eval --pattern a", "--pattern: got 'a' with 0 groups"),
         ("lm-eval lm_eval --words sure=7", "--words: got 'sure': 7.0"),
         ("lm-eval lm_eval --scale 7,1", "--scale: got (7.0, 1.0)"),
+        (
+            "lm-eval lm_eval --scale procent",
+            "--scale: got 'procent', allowed is probability, "
+            "percent, a number that is its top, or both ends such as 1,7.",
+        ),
+        ("lm-eval lm_eval --scale 1,2,3", "--scale: got '1,2,3'"),
+        ("promptfoo t.csv", "It does not begin as JSON does. A table, such as CSV, is read by"),
         ("lm-eval lm_eval --limit x=1", "--limit: got 'x'"),
         ("lm-eval lm_eval --ratings 1", "--ratings: got 1"),
         ("inspect inspect --scorer x", "--scorer: got 'x'"),
@@ -383,3 +390,19 @@ def test_other_processes_read_the_files_where_workers_are_asked_for(tmp_path):
     assert "--workers" in refused(tmp_path, f"{line} -o none.csv --workers 0")
     allowed = "--workers: got an option that dataset does not have"
     assert allowed in refused(tmp_path, "import dataset michael2026 -o n.csv --workers 2")
+
+
+@pytest.mark.parametrize(
+    ("line", "source"),
+    [
+        ("inspect inspect --task colours_open --scorer includes", "completion"),
+        ("promptfoo promptfoo", "output"),
+    ],
+)
+def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
+    tmp_path, line, source
+):
+    kind, place, *task = line.split()
+    line = f"import {kind} {LOGS / place} {' '.join(task)} -o out.csv --json"
+    said = [one["next_step"] for one in run(tmp_path, line).answer["notices"]]
+    assert any(f"--confidence-from {source} " in one for one in said)
