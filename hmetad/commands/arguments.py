@@ -42,6 +42,8 @@ __all__ = [
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
+# Scales of stated confidence that have a name.
+SCALES = ("probability", "percent")
 
 
 @contextmanager
@@ -174,8 +176,11 @@ def parse_scale(scale: str | None) -> Any:
     try:
         ends = [float(end) for end in scale.split(",")]
     except ValueError:
-        return scale
-    return ends[0] if len(ends) == 1 else tuple(ends)
+        ends = []
+    if scale not in SCALES and len(ends) not in (1, 2):
+        allowed = f"{', '.join(SCALES)}, a number that is its top, or both ends such as 1,7"
+        raise InputError("--scale", repr(scale), allowed)
+    return scale if scale in SCALES else ends[0] if len(ends) == 1 else tuple(ends)
 
 
 def parse_level(levels: Mapping[str, Any], over: str, against: str | None) -> Any:

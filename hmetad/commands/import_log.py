@@ -33,6 +33,7 @@ from hmetad.commands.import_options import (
     Agreement,
     AnswerFilter,
     AnswerPattern,
+    AnswersBy,
     ConfidenceFrom,
     Decimal,
     Delimiter,
@@ -57,7 +58,7 @@ from hmetad.commands.import_options import (
     Workers,
 )
 from hmetad.commands.options import AsJson, Limit, PrintAs
-from hmetad.commands.reshaping import reshaped_trials
+from hmetad.commands.reshaping import Reshaping, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
@@ -76,6 +77,7 @@ hmetad import table raw.csv --columns correct=ok,confidence=sure -o trials.csv
 hmetad import run.eval -o trials.csv
 hmetad import helm runs/ -o pairs.csv --option-pairs both
 hmetad import inspect epochs/ -o trials.csv --agreement modal
+hmetad import table answers.csv -o trials.csv --agreement modal --by model,set
 hmetad import table "answers/*.csv" -o trials.csv --grades yes=true,no=false
 hmetad import dataset michael2026 -o trials.csv
 """
@@ -117,6 +119,7 @@ def import_log(
     decimal: Decimal = None,
     option_pairs: OptionPairs = None,
     agreement: Agreement = None,
+    by: AnswersBy = None,
     field: Field = None,
     pattern: Pattern = None,
     words: Words = None,
@@ -131,6 +134,7 @@ def import_log(
     path = writable_file(output, *WRITERS)
     kind, source = kind_and_path(log)
     refuse_inputs(path, source)
+    asked = Reshaping(option_pairs, agreement, None if by is None else split(by), split(keep))
     options = given_options(
         task=task,
         runs=runs,
@@ -155,7 +159,7 @@ def import_log(
     )
     with reading_processes(workers) as executor:
         read = read_trials(kind, source, options | given_options(executor=executor))
-    trials, notices = reshaped_trials(read, option_pairs, agreement)
+    trials, notices = reshaped_trials(read, asked)
     if ratings is not None:
         trials["rating"] = quantile_ratings(confidence_of(trials), ratings)
     remarks = said_remarks(trials, kind, source)

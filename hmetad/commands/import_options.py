@@ -16,6 +16,7 @@ __all__ = [
     "Agreement",
     "AnswerFilter",
     "AnswerPattern",
+    "AnswersBy",
     "ConfidenceFrom",
     "Decimal",
     "Delimiter",
@@ -103,7 +104,8 @@ Wide = Annotated[
     typer.Option(metavar="PAIRS", help="Table with a row per item: correct={model}_ok."),
 ]
 KeptColumns = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMNS", help="Table: columns to keep.")
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Table: columns to keep with --wide or --option-pairs."),
 ]
 Delimiter = Annotated[
     str | None,
@@ -131,6 +133,15 @@ Agreement = Annotated[
         metavar="ANSWER",
         help="Confidence as the share of answers to an item that agree with its modal or "
         "graded one.",
+    ),
+]
+AnswersBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMNS",
+        help="Beside --agreement or --option-pairs: columns that tell whose answers to which "
+        "question they are, beside the item: model,set.",
     ),
 ]
 Field = Annotated[str | None, typer.Option(metavar="NAME", help="Field that states confidence.")]

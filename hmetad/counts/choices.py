@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.counts.noticed import frame_notices
+from hmetad.counts.questions import item_columns
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.lines import json_value
@@ -136,7 +137,8 @@ def pair_notices(trials: TableLike, rows: Rows, confidence: str, number: int) ->
         return []
     counted, made = numbers(first[confidence]), numbers(first[CONFIDENCE])
     is_choice = confidence == CONFIDENCE or grows_with(counted, made)
-    items = rows.ask([Distinct(("item",))])[0][0]
+    parts = item_columns(rows.first_rows(sorted(rows.columns), LOOKED_AT), [confidence])
+    items = rows.ask([Distinct(tuple(parts))])[0][0]
     found = dependence(number, len(items))
     return [notice for notice in found if is_choice or notice.code == PAIRED]
 
@@ -150,7 +152,7 @@ def dependence(number: int, items: int) -> list[Notice]:
     ['paired-options', 'confidence-of-the-choice']
     """
     return [
-        notice_of(PAIRED, number=number, items=items, each=number / items),
+        notice_of(PAIRED, number=number, items=items),
         notice_of(CHOICE),
     ]
 

@@ -22,6 +22,7 @@ from hmetad.logs.trials import (
     TrialCollector,
     check_threshold,
     choice_notices,
+    confidence_notices,
     safe_text,
     sample_name,
 )
@@ -126,6 +127,8 @@ def read_inspect(
     unfinished = [file for file, status in statuses.items() if status != "success"]
     if choices.source == "logprobs":
         trials.notices += choice_notices(trials)
+    if source is None and not is_stated:
+        trials.notices += confidence_notices(trials, "completion")
     return trials.frame(scale=scale, files=[*statuses], unfinished=unfinished)
 
 

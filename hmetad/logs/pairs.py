@@ -20,6 +20,7 @@ from hmetad.counts.choices import POSITIONS, WRONG_OPTION, dependence
 from hmetad.counts.labels import as_text
 from hmetad.counts.names import column_names, named_rows
 from hmetad.counts.noticed import add_notices
+from hmetad.counts.questions import item_columns
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
@@ -47,6 +48,7 @@ def option_pairs(
     target: str = "target",
     item: str | None = "item",
     by: By = (),
+    keep: str | Sequence[str] = (),
     ratings: int | None = None,
     orders: Orders = "both",
 ) -> pd.DataFrame:
@@ -67,6 +69,8 @@ def option_pairs(
         Column that names the question; None: every row is a question of its own.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns to keep, under new names where a mapping gives them, as in `count_trials`.
+    keep : str or sequence of str, optional
+        Further columns to keep, such as those that tell items of the same name apart.
     ratings : int, optional
         K of ratings, by equal intervals of confidence from ½ to 1; a value on a cut goes up. By
         default confidence stays continuous, for `bin_confidence`.
@@ -77,7 +81,7 @@ def option_pairs(
     Returns
     -------
     DataFrame
-        Columns of `by`, then ``item``, ``wrong_option`` (its number, from 0),
+        Columns of `by` and `keep`, then ``item``, ``wrong_option`` (its number, from 0),
         ``stimulus`` and ``response`` ("A" or "B": the place of the right option, and of the one
         chosen) and ``confidence`` (probability of ½ to 1, or rating 1..K). Attrs: ``orders``, and
         ``notices`` (JSON): what was left out, and the two warnings that `count_pairs` gives to its
@@ -113,7 +117,8 @@ def option_pairs(
     """
     trials = named_rows(rows_of(trials), by).frame()
     groups = column_names("by", by)
-    check_arguments(trials, probabilities, target, item, groups, orders)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    check_arguments(trials, probabilities, target, item, groups, kept, orders)
     matrix, names = probability_matrix(trials, probabilities)
     right = right_options(trials[target], names, matrix)
     row, wrong, found = pairs_of(matrix, right)
@@ -125,14 +130,14 @@ def option_pairs(
     nth = np.repeat(nth_tie(p == q, keys), times)
     p, q = np.repeat(p, times), np.repeat(q, times)
     says_b = np.where(p == q, nth % 2 == 1, (p > q) == is_b)
-    frame = keys.loc[np.repeat(keys.index, times)].reset_index(drop=True)
+    frame = trials[[*groups, *kept]].iloc[np.repeat(row, times)].reset_index(drop=True)
     frame["item"] = items[np.repeat(row, times)]
     frame[WRONG_OPTION] = np.repeat(wrong, times)
     frame["stimulus"], frame["response"] = (
         np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
     )
     frame["confidence"] = rate_confidence(np.maximum(p, q) / (p + q), ratings)
-    found += dependence(len(frame), frame["item"].nunique(dropna=False))
+    found += dependence(len(frame), number_of_items(frame))
     frame.attrs = add_notices({"orders": orders}, found)
     return frame
 
@@ -158,7 +163,7 @@ def count_pairs(
     DataArray
         Integer ``counts`` (trials) with dims (cell, stimulus, response, rating); S1 is "A", S2 is
         "B". Beside the notices of `count_trials` it has two warnings: ``"paired-options"`` (how
-        many pairs an item has) and ``"confidence-of-the-choice"``; the former stands for
+        many pairs of how many items) and ``"confidence-of-the-choice"``; the former stands for
         ``"mixed-items"`` too.
 
     Raises
@@ -187,8 +192,13 @@ def count_pairs(
     # What items of unequal difficulty do to pairs is said by "paired-options", with its own remedy.
     found = [notice for notice in notices(counts) if notice.code not in SHARED]
     bare = counts.assign_attrs(notices="[]")
-    shared = dependence(int(counts.sum()), pairs["item"].nunique(dropna=False))
+    shared = dependence(int(counts.sum()), number_of_items(pairs))
     return with_notices(bare, [*found, *shared])
+
+
+def number_of_items(pairs: pd.DataFrame) -> int:
+    """Items of pairs; those of the same name in different sets are different ones."""
+    return len(pairs[item_columns(pairs)].drop_duplicates())
 
 
 def check_arguments(
@@ -197,6 +207,7 @@ def check_arguments(
     target: str,
     item: str | None,
     groups: Sequence[str],
+    kept: Sequence[str],
     orders: str,
 ) -> None:
     """Refuse columns that are missing or used twice, and an order that there is not."""
@@ -206,12 +217,13 @@ def check_arguments(
             "probabilities", repr(columns), "a column of lists, or two or more columns"
         )
     used = [("probabilities", name) for name in columns] + [("target", target)]
-    used += [("by", name) for name in groups] + ([] if item is None else [("item", item)])
+    grouped = [*(("by", name) for name in groups), *(("keep", name) for name in kept)]
+    used += grouped + ([] if item is None else [("item", item)])
     check_roles(list(trials.columns), used)
-    taken = [name for name in groups if name in OWN]
-    if taken:
-        step = "The item is kept in any case; rename other columns by a mapping."
-        raise InputError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", step)
+    for argument, name in grouped:
+        if name in OWN:
+            step = "The item is kept in any case; rename other columns by a mapping in by=."
+            raise InputError(argument, repr(name), f"names other than {', '.join(OWN)}", step)
     if orders not in get_args(Orders):
         raise InputError("orders", repr(orders), "'both' or 'listed'")
 

@@ -27,6 +27,7 @@ from hmetad.logs.trials import (
     as_dict,
     check_threshold,
     clip_text,
+    confidence_notices,
     safe_text,
     verdict,
 )
@@ -139,6 +140,8 @@ def read_promptfoo(
     read = partial(part_of, task, choices, within)
     parts = of_each(read, files_of_kind(Path(path), "promptfoo", ALLOWED), executor)
     trials, files = joined_parts(parts, Path(path), task)
+    if source is None and not is_stated:
+        trials.notices += confidence_notices(trials, "output")
     return trials.frame(scale=scale, files=[*files])
 
 

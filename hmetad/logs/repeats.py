@@ -5,7 +5,7 @@ Source: self-consistency, Wang et al. (2023); the share as confidence, Xiong et 
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,9 +17,10 @@ from hmetad.counts.checks import check_roles
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import as_text
 from hmetad.counts.noticed import add_notices
+from hmetad.counts.questions import GROUPS, columns_of_questions, columns_that_differ
 from hmetad.errors import InputError
 from hmetad.logs.statements import fold_word, is_missing
-from hmetad.notice import notice_of
+from hmetad.notice import Notice, first_few, notice_of
 from hmetad.rows.lines import json_value
 from hmetad.rows.sources import rows_of
 
@@ -30,7 +31,6 @@ Judged = Literal["modal", "graded"]
 # What readers call the parts of a trial, in the order in which they are looked for.
 LISTS = "answers"
 ANSWERS = (LISTS, "answer", "chosen", "response")
-GROUPS = ("task", "model", "prompt", "filter", "perturbation")
 FEWEST = 2
 OWN = ("item", "target", "answer", "correct", "confidence", "confidence_se", "samples")
 
@@ -66,8 +66,10 @@ def agreement(
     item : str, optional
         Column that names the item.
     by : str or sequence of str, optional
-        Grouping columns: answers are compared within them. By default those of "task", "model",
-        "prompt", "filter" and "perturbation" that are there.
+        Grouping columns: answers are compared within them. They say, with the item, whose answers
+        to which question these are. By default those of "task", "model", "prompt", "filter" and
+        "perturbation" that are there; other columns that differ among the answers to an item are
+        then refused (see Notes).
     correct : str, optional
         Column that says whether an answer is right; of lists, whether the first of them is.
     of : {"modal", "graded"}, optional
@@ -79,15 +81,16 @@ def agreement(
     DataFrame
         One row per item: the columns of `by`, ``item``, ``answer``, ``correct`` (of that answer),
         ``confidence`` (share of the answers that agree with it), ``samples`` (number of answers
-        that the share is out of) and ``confidence_se``; and ``target``, if there is one. Attrs,
-        JSON-able: ``agreement`` (`of`), ``rejected`` (values left missing, per reason),
-        ``notices``, and ``files`` of the trials.
+        that the share is out of) and ``confidence_se``; and ``target``, if there is one, and the
+        other columns that are the same in all answers to an item. Attrs, JSON-able: ``agreement``
+        (`of`), ``rejected`` (values left missing, per reason), ``notices``, and ``files`` of the
+        trials.
 
     Raises
     ------
     InputError
-        If a column is missing, a group has a column of the result's name, or no item has two
-        answers.
+        If a column is missing, a group has a column of the result's name, no item has two
+        answers, or, without `by`, answers to an item may be answers to different questions.
 
     Notes
     -----
@@ -106,6 +109,14 @@ def agreement(
     alone. Answers that are missing count neither for nor against: they are not in ``samples``. An
     item with fewer than two answers has no confidence. Confidence has few levels with few samples,
     of n answers at most n + 1.
+
+    Different questions may have the same item, such as number 0 in each of two sets. So without
+    `by` the answers to an item may differ only in what belongs to an answer: which time it was
+    ("run", "log", "repeat", "epoch", "sample", "seed", and in logs with a "run" or "log" "id" and
+    "doc_id"), the answer and its grade, confidence, lists, and measured numbers (more than 20
+    different ones with fractions, such as times). Another column that differs, a "target" too, is
+    refused: name in `by` what tells questions apart, or leave it out of `by` on purpose. Then a
+    notice names what was put together.
 
     Examples
     --------
@@ -128,6 +139,9 @@ def agreement(
     taken = [name for name in groups if name in OWN]
     if taken:
         raise InputError("by", repr(taken[0]), f"names other than {', '.join(OWN)}", "Rename it.")
+    apart, same = sorted_columns(trials, [*groups, item], [column, correct], groups)
+    if by is None and apart:
+        raise several_questions(apart, groups)
     rejected: Counter[str] = Counter()
     rows, ties = [], 0
     for first, answers in items_of(trials, column, [*groups, item], correct):
@@ -135,7 +149,8 @@ def agreement(
         ties += is_tie
         target = {"target": first["target"]} if "target" in first else {}
         place = {name: first[name] for name in groups}
-        rows.append({**place, "item": first[item], **target, **row})
+        more = {name: first[name] for name in same}
+        rows.append({**place, "item": first[item], **target, **row, **more})
     frame = pd.DataFrame(rows)
     if not frame["confidence"].notna().any():
         got, allowed = f"at most one answer to each of {len(frame)} items", "several answers"
@@ -144,11 +159,43 @@ def agreement(
         )
         raise InputError("trials", got, allowed, step)
     frame["correct"] = frame["correct"].astype("boolean")
-    found = [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
+    found = put_together(apart)
+    found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
     kept: dict[Hashable | None, Any] = {n: trials.attrs[n] for n in ("files",) if n in trials.attrs}
     kept |= {"agreement": of, "rejected": dict(rejected)}
     frame.attrs = add_notices(kept, found)
     return frame
+
+
+def sorted_columns(
+    trials: pd.DataFrame, within: Sequence[str], known: Sequence[str], groups: Sequence[str]
+) -> tuple[Mapping[str, int], list[str]]:
+    """Columns in which answers to an item may be to other questions; columns that they share."""
+    names = columns_of_questions(trials, [*known, *within])
+    checked = [*(name for name in (*GROUPS, "target") if name in trials), *names]
+    checked = [name for name in dict.fromkeys(checked) if name not in groups]
+    apart = columns_that_differ(trials, within, checked)
+    return apart, [name for name in names if name not in apart]
+
+
+def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputError:
+    """Error for answers to an item that may be answers to different questions."""
+    found = first_few([f"{name!r} (in {number} items)" for name, number in apart.items()])
+    got = f"none, where answers to one item differ in {found}"
+    known = ", ".join(map(repr, groups)) or "an empty by="
+    rest = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
+    allowed = "the columns that tell whose answers to which question they are"
+    step = (
+        f"Are these different questions, or asked in different ways? Name all such columns by by=, "
+        f"for instance {rest}. Are they answers to the same question? Then give {known} alone."
+    )
+    return InputError("by", got, allowed, step)
+
+
+def put_together(apart: Mapping[str, int]) -> list[Notice]:
+    """Notice of columns that differ among answers that were taken for answers to one question."""
+    names = first_few(list(map(repr, apart)))
+    return [notice_of("merged-answers", columns=names)] if apart else []
 
 
 def as_list(names: str | Sequence[str]) -> list[str]:

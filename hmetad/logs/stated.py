@@ -220,7 +220,7 @@ def scale_of(numbers: NDArray[np.float64], allowed: str) -> str:
     step = "Say what bare numbers mean, for instance scale='percent'."
     small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
     if small and large:
-        got += f", {small} between 0 and 1 beside {large} above 1"
+        got += f": {small} lie between 0 and 1, and {large} above 1"
         step = (
             "The column mixes two scales: read its parts by themselves, or say which scale holds "
             "for all, for instance scale='percent'."

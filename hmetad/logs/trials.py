@@ -25,6 +25,7 @@ __all__ = [
     "check_threshold",
     "choice_notices",
     "clip_text",
+    "confidence_notices",
     "safe_text",
     "sample_name",
     "verdict",
@@ -311,6 +312,34 @@ def choice_notices(trials: TrialCollector) -> list[Notice]:
     options = trials.values("option_probabilities")
     has_options = any(one is not None and len(one) == 2 for one in options)
     return [notice_of("confidence-of-the-choice")] if has_options else []
+
+
+def confidence_notices(trials: TrialCollector, text: str) -> list[Notice]:
+    """Notice that no log-probability gives a confidence, with the place of what models write.
+
+    Parameters
+    ----------
+    trials : TrialCollector
+        Trials for which nobody said where confidence stands.
+    text : str
+        The source that stands for the text of the model.
+
+    Returns
+    -------
+    list of Notice
+        None where a trial has a confidence.
+
+    Examples
+    --------
+    >>> trials = TrialCollector()
+    >>> trials.add({"item": "a"}, Trial({"confidence": math.nan}))
+    >>> [notice.code for notice in confidence_notices(trials, "completion")]
+    ['no-confidence']
+    """
+    values = trials.values("confidence")
+    if not values or any(not math.isnan(as_number(value)) for value in values):
+        return []
+    return [notice_of("no-confidence", all=len(values), text=text)]
 
 
 def column(values: Sequence[Any]) -> pd.Series:

@@ -19,6 +19,7 @@ from hmetad.logs.joined import FILE, joined_tables
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
+from hmetad.logs.unread import unread_notices
 from hmetad.rows.limits import Limits
 from hmetad.rows.scans import files_of
 from hmetad.rows.tables import SUFFIXES, TEXTS
@@ -86,8 +87,10 @@ def read_trials(
     DataFrame
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
-        suffix, ``decimal_commas`` (columns in which they were found), and ``scale``, ``examples``
-        and ``notices`` where confidence was parsed.
+        suffix, ``decimal_commas`` (columns in which they were found), ``scale`` and ``examples``
+        where confidence was parsed, and ``notices`` (JSON), if there are any: those of
+        `parse_confidence`; or of a column that stays as it is, ``"confidence-text"``,
+        ``"mixed-scales"`` and ``"negative-confidence"``.
 
     Raises
     ------
@@ -128,6 +131,8 @@ def read_trials(
         attrs |= {"rejected": {**attrs["rejected"], **counts}, "scale": stated.attrs["scale"]}
         attrs["examples"] = stated.attrs["examples"]
         attrs = add_notices(attrs, frame_notices(stated))
+    elif "confidence" in trials:
+        attrs = add_notices(attrs, unread_notices(trials["confidence"]))
     trials.attrs = attrs
     return trials
 

@@ -4,6 +4,7 @@ Path of a file with one JSON object per line → iterator over (line number, lin
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -23,6 +24,9 @@ NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
 STEPS = np.zeros(256, dtype=np.int8)
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
 BLOCK = 2**20
+# What any JSON begins with, or a file of blanks; it is looked for in the first bytes.
+BEGINNING = re.compile(r"[\ufeff\s]*($|[\[{\"0-9-]|true|false|null|NaN|Infinity)")
+OPENING = 200
 
 
 class Line(NamedTuple):
@@ -176,7 +180,7 @@ def json_value(place: str, content: bytes, limits: Limits = LIMITS) -> Any:
     except InputError:
         raise
     except (ValueError, RecursionError) as error:
-        raise no_json(place, error) from error
+        raise no_json(place, content, error) from error
 
 
 def check_structure(place: str, content: bytes, limits: Limits) -> None:
@@ -221,11 +225,22 @@ def as_utf8(content: bytes) -> bytes:
     return content.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
 
 
-def no_json(place: str, error: Exception) -> InputError:
+def no_json(place: str, content: bytes, error: Exception) -> InputError:
     """Error for bytes that are no JSON, or hold a number that is too long."""
     reason = str(error).splitlines()[0]
     if reason.startswith("Exceeds the limit"):
         allowed = f"whole numbers of at most {sys.get_int_max_str_digits()} digits"
         return InputError(place, "a longer number", allowed)
     step = "Perhaps it was cut off while it was written or copied; copy it again."
+    if not begins_as_json(content):
+        step = (
+            "It does not begin as JSON does. A table, such as CSV, is read by "
+            "`hmetad import table`, and by logs.read_trials."
+        )
     return InputError(place, f"text that is no JSON ({reason})", "a JSON object", step)
+
+
+def begins_as_json(content: bytes) -> bool:
+    """Whether the first sign of a text may begin JSON, or there is none."""
+    opening = content[:OPENING].decode(json.detect_encoding(content), "replace")
+    return BEGINNING.match(opening) is not None

@@ -205,6 +205,44 @@ def test_agreement_over_epochs_is_confidence(tmp_path):
     assert pd.read_csv(tmp_path / "again.csv")["samples"].tolist() == [1, 1, 1, 1, 1, 0]
 
 
+SETS = """model,set,item,epoch,answer,correct
+m,math,0,1,4,1
+m,math,0,2,4,1
+m,code,0,1,7,0
+m,code,0,2,8,0
+"""
+
+
+def test_questions_of_two_sets_with_one_number_are_told_apart_by_columns(tmp_path):
+    (tmp_path / "t.csv").write_text(SETS)
+    said = refused(tmp_path, "import table t.csv --agreement modal -o out.csv")
+    assert "--by: got none, where answers to one item differ in 'set' (in 1 items)" in said
+    assert "Name all such columns by --by, for instance 'model', 'set'." in said
+    line = "import table t.csv --agreement modal --by model,set -o out.csv --json"
+    assert run(tmp_path, line).answer["trials"] == 2
+    assert pd.read_csv(tmp_path / "out.csv")["set"].tolist() == ["math", "code"]
+    done = run(tmp_path, line.replace("model,set", "model"))
+    assert done.answer["notices"][0]["code"] == "merged-answers"
+    said = refused(tmp_path, "import table t.csv --by model -o out.csv")
+    assert "--by: got columns, without --agreement or --option-pairs" in said
+    said = refused(tmp_path, f"{line} --keep epoch")
+    assert "--keep: got 'epoch', allowed is columns that are the same in all answers" in said
+    assert "--keep: got 'x', allowed is a column of the table" in refused(
+        tmp_path, f"{line} --keep x"
+    )
+
+
+def test_pairs_keep_what_tells_questions_apart_and_what_was_asked_for(tmp_path):
+    lines = [f'm,{name},0,1,"[0.2, 0.8]",{sure}' for name, sure in (("a", 0.25), ("b", 0.125))]
+    rows = "\n".join(["model,benchmark,item,target,option_probabilities,cost", *lines])
+    (tmp_path / "t.csv").write_text(rows + "\n")
+    done = run(tmp_path, "import table t.csv --option-pairs both --keep cost -o pairs.csv --json")
+    pairs = pd.read_csv(tmp_path / "pairs.csv")
+    assert pairs["benchmark"].tolist() == ["a", "a", "b", "b"]
+    assert pairs["cost"].tolist() == [0.25, 0.25, 0.125, 0.125]
+    assert done.answer["notices"][0]["message"].startswith("4 pairs of 2 items")
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -237,6 +275,13 @@ def test_trials_that_cannot_be_reshaped_are_refused(tmp_path, options, says):
         ("lm-eval lm_eval --pattern a", "--pattern: got 'a' with 0 groups"),
         ("lm-eval lm_eval --words sure=7", "--words: got 'sure': 7.0"),
         ("lm-eval lm_eval --scale 7,1", "--scale: got (7.0, 1.0)"),
+        (
+            "lm-eval lm_eval --scale procent",
+            "--scale: got 'procent', allowed is probability, "
+            "percent, a number that is its top, or both ends such as 1,7.",
+        ),
+        ("lm-eval lm_eval --scale 1,2,3", "--scale: got '1,2,3'"),
+        ("promptfoo t.csv", "It does not begin as JSON does. A table, such as CSV, is read by"),
         ("lm-eval lm_eval --limit x=1", "--limit: got 'x'"),
         ("lm-eval lm_eval --ratings 1", "--ratings: got 1"),
         ("inspect inspect --scorer x", "--scorer: got 'x'"),
@@ -345,3 +390,19 @@ def test_other_processes_read_the_files_where_workers_are_asked_for(tmp_path):
     assert "--workers" in refused(tmp_path, f"{line} -o none.csv --workers 0")
     allowed = "--workers: got an option that dataset does not have"
     assert allowed in refused(tmp_path, "import dataset michael2026 -o n.csv --workers 2")
+
+
+@pytest.mark.parametrize(
+    ("line", "source"),
+    [
+        ("inspect inspect --task colours_open --scorer includes", "completion"),
+        ("promptfoo promptfoo", "output"),
+    ],
+)
+def test_a_log_without_log_probabilities_names_the_option_that_reads_the_text(
+    tmp_path, line, source
+):
+    kind, place, *task = line.split()
+    line = f"import {kind} {LOGS / place} {' '.join(task)} -o out.csv --json"
+    said = [one["next_step"] for one in run(tmp_path, line).answer["notices"]]
+    assert any(f"--confidence-from {source} " in one for one in said)

@@ -165,6 +165,23 @@ def test_grouping_columns_are_kept_and_renamed():
     assert pairs["model"].tolist() == np.repeat(list("xyz"), 12).tolist()
 
 
+def test_items_of_the_same_name_in_two_sets_are_counted_apart_in_pairs_and_in_their_file(tmp_path):
+    frame = questions(6, set=list("aaabbb"), model=list("xyxyxy")).assign(item=[0, 1, 2] * 2)
+    pairs = option_pairs(frame, by="model", keep="set", ratings=4)
+    assert pairs.columns.tolist()[:3] == ["model", "set", "item"]
+    assert pairs["set"].tolist() == ["a"] * 18 + ["b"] * 18
+    pairs.to_csv(tmp_path / "pairs.csv", index=False)
+    for counts in (count_pairs(pairs), count_trials(tmp_path / "pairs.csv")):
+        (said,) = (one for one in notices(counts) if one.code == "paired-options")
+        assert said.message.startswith("36 pairs of 6 items")
+
+
+@pytest.mark.parametrize("keep", ["set", "item", "response"])
+def test_columns_to_keep_are_there_and_have_no_other_role(keep):
+    with pytest.raises(InputError, match=f"keep.*: got '{keep}'"):
+        option_pairs(questions(3, response="a"), keep=keep)
+
+
 def test_without_an_item_every_row_is_one_and_another_column_may_name_it():
     frame = questions(5, doc=list("abcde"))
     assert option_pairs(frame, item=None)["item"].tolist() == np.repeat(range(5), 6).tolist()
@@ -255,7 +272,7 @@ def test_the_table_is_that_of_the_trials_with_what_they_share():
     assert codes(counts)[-2:] == ["paired-options", "confidence-of-the-choice"]
     shared = notices(counts)[-2]
     assert (shared.severity, shared.cells) == ("warning", ())
-    assert shared.message.startswith("180 pairs of 30 items, 6.0 an item")
+    assert shared.message.startswith("180 pairs of 30 items, over all")
     assert json.loads(counts.attrs["labels"]) == ["A", "B"]
 
 

@@ -144,3 +144,52 @@ def test_single_answers_and_tables_without_answers_are_refused():
         agreement(asked(["4"], ["5"]))
     with pytest.raises(InputError, match="answer: got none, for columns 'item'"):
         agreement(pd.DataFrame({"item": [1]}))
+
+
+def two_sets(**columns):
+    """Answers of one model to question q0 of one set, and to q0 of another."""
+    sets = [asked(["4", "4", "5"], set="math"), asked(["7", "8", "7"], target="7", set="code")]
+    return pd.concat(sets, ignore_index=True).assign(model="m", **columns)
+
+
+def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
+    trials = two_sets(epoch=[1, 2, 3] * 2)
+    with pytest.raises(
+        InputError, match=r"by: got none, .* differ in 'target' \(in 1 items\); 'set'"
+    ):
+        agreement(trials)
+    agreed = agreement(trials, by=["model", "set"])
+    assert agreed["set"].tolist() == ["math", "code"]
+    assert agreed["samples"].tolist() == [3, 3]
+    assert agreed.attrs.get("notices", "[]") == "[]"
+
+
+def test_what_is_put_together_on_purpose_is_said():
+    (said,) = frame_notices(agreement(two_sets(), by="model"))[:1]
+    assert said.code == "merged-answers"
+    assert "'target'; 'set'" in said.message
+    trials = pd.concat([asked(["4", "4"], model="A"), asked(["4", "5"], model="B")])
+    assert [one.code for one in frame_notices(agreement(trials, by=()))] == ["merged-answers"]
+
+
+@pytest.mark.parametrize("column", ["file", "benchmark", "temperature", "language"])
+def test_any_unknown_column_that_differs_is_refused_and_one_that_does_not_is_kept(column):
+    values = {"temperature": [0.5, 0.7, 0.5]}.get(column, ["a", "b", "a"])
+    trials = asked(["4", "4", "5"]).assign(**{column: values})
+    with pytest.raises(InputError, match=f"'{column}' .in 1 items"):
+        agreement(trials)
+    same = agreement(trials.assign(**{column: "a"}))
+    assert same[column].tolist() == ["a"]
+
+
+def test_what_an_answer_is_written_with_may_differ():
+    columns = {
+        "run": [1, 2, 1],
+        "epoch": [1, 1, 2],
+        "seed": [3, 4, 5],
+        "confidence": [0.1, 0.2, 0.3],
+    }
+    columns |= {"reasoning": list("abc"), "log": "a.eval", "id": [1, 2, 3]}
+    agreed = agreement(asked(["4", "4", "5"]).assign(**columns))
+    assert agreed["samples"].tolist() == [3]
+    assert not {*columns} - {"confidence"} & {*agreed}

@@ -162,7 +162,9 @@ def test_how_many_texts_restate_their_confidence_is_said():
 
 
 def test_two_scales_in_a_column_are_never_read_as_one_silently():
-    with pytest.raises(InputError, match=r"1 between 0 and 1 beside 2 above 1.*mixes two scales"):
+    with pytest.raises(
+        InputError, match=r": 1 lie between 0 and 1, and 2 above 1.*mixes two scales"
+    ):
         parse_confidence([0.9, 85, 70])
     parsed = parse_confidence([0.9, 85, 70], scale="percent")
     (notice,) = frame_notices(parsed)
