@@ -16,6 +16,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import check_roles, plain_array
 from hmetad.counts.choices import trial_notices
 from hmetad.counts.correct import right_trials
+from hmetad.counts.missing_confidence import missing_confidence
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
     cell_coords,
@@ -25,6 +26,7 @@ from hmetad.counts.table import (
     plain_attrs,
 )
 from hmetad.errors import InputError
+from hmetad.measures.confidence_scale import ROUNDING, mixed_scales
 from hmetad.notice import Notice, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
@@ -51,8 +53,6 @@ Placed = tuple[tuple[str, ...], NDArray[Any]]
 
 RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
 MAX_RATING = 20
-# What a computed probability may be beyond 0 or 1.
-ROUNDING = 1e-9
 
 
 class Judged(NamedTuple):
@@ -130,6 +130,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     is_there = np.where(np.isnan(value), np.nan, 0.0)
     used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
     kind, kinds, n = row_kinds(used)
+    silent = missing_confidence(kinds, n, by, roles)
     is_complete = ~kinds.isna().to_numpy().any(axis=1)
     kinds, n, dropped = complete_rows(kinds, n)
     is_right, labels = right_trials(kinds, n, roles["correct"])
@@ -144,9 +145,10 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
             "rows_dropped": int((~kept).sum()),
         }
     )
-    return Judged(
-        index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, [*carried, *dropped]
-    )
+    cell, value = index[kind], value[kept]
+    mixed = mixed_scales(cell, value, cell_labels(cells))
+    found = [*carried, *silent, *mixed, *dropped]
+    return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 
 def count_forecasts(judged: Judged) -> Forecasts:

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.draws import cell_generator, seed_entropy
 from hmetad.errors import InputError
+from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecast_bins import mass_bins
 from hmetad.measures.forecasts import (
     By,
@@ -25,14 +26,14 @@ from hmetad.measures.forecasts import (
     Placed,
     count_forecasts,
     describe_results,
-    few_trials,
     judged_trials,
 )
 from hmetad.measures.repeats import repeated_items
+from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, notices_where, with_notices
+from hmetad.notice import with_notices
 from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
@@ -135,14 +136,10 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
+    judged = rounded(judged_trials(trials, by, {"correct": correct, "confidence": confidence}))
     cells = own_trials(count_forecasts(judged), bins)
+    values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
     observed = [(one.right.astype(float), one.wrong.astype(float)) for one in cells]
-    rows = [
-        measures_of(one, right[None], wrong[None], bins)
-        for one, (right, wrong) in zip(cells, observed, strict=True)
-    ]
-    values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     se = np.array([float(area_error(right, wrong).error) for right, wrong in observed])
     far = ndtri((1 + ci_prob) / 2)
     values |= {
@@ -156,7 +153,7 @@ def measure_trials(
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
-    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
+    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, judged)])
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
@@ -221,7 +218,8 @@ def resample_trials(
     True
     """
     roles = {"correct": correct, "confidence": confidence}
-    judged = judged_trials(trials, by, roles | ({} if cluster is None else {"cluster": cluster}))
+    roles |= {} if cluster is None else {"cluster": cluster}
+    judged = rounded(judged_trials(trials, by, roles))
     cells, entropy = own_trials(count_forecasts(judged), bins), seed_entropy(seed)
     if cluster is None:
         weighted = [trial_weights(one, n, kind, cell_generator(entropy, place))
@@ -245,7 +243,9 @@ def resample_trials(
     result = result.map(lambda one: one.assign_attrs(INDEPENDENT) if "draw" in one.dims else one)
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
-    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
+    said = [*judged.found, *repeated, *cell_notices(result, judged)]
+    said += raised_by_chance(result, observed_measures(cells, bins))
+    return noticed_by_measure(with_notices(result, said))
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
@@ -320,6 +320,15 @@ def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
     ]
 
 
+def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:
+    """Measures of the trials as they are, (cells,)."""
+    rows = [
+        measures_of(one, one.right[None].astype(float), one.wrong[None].astype(float), bins)
+        for one in cells
+    ]
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
 def numbers_of_trials(cells: list[OwnTrials]) -> Ints:
     """Trials of each cell."""
     return np.array([one.right.sum() + one.wrong.sum() for one in cells])
@@ -387,9 +396,6 @@ def measures_of(one: OwnTrials, right: Floats, wrong: Floats, bins: int) -> dict
     return found
 
 
-def cell_notices(result: xr.Dataset, cells: list[OwnTrials]) -> list[Notice]:
-    """Notices of cells with few trials, or none that are right, or wrong."""
-    numbers = np.array([[one.right.sum(), one.wrong.sum()] for one in cells])
-    right, wrong = (xr.DataArray(x, {"cell": result["cell"].values}, "cell") for x in numbers.T)
-    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
-    return [*few_trials(right + wrong), *notices_where(masks)]
+def rounded(judged: Judged) -> Judged:
+    """Trials whose confidence is a probability but for errors of rounding, without these."""
+    return judged._replace(value=rounded_to_probabilities(judged.value))
