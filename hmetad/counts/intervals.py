@@ -23,7 +23,7 @@ from hmetad.counts.resample import Statistic, as_dataset, resample
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
 
-__all__ = ["biased_draws", "is_beside", "resample_interval"]
+__all__ = ["biased_draws", "is_beside", "limits_of", "resample_interval"]
 
 Method = Literal["percentile", "basic", "bca"]
 type Floats = NDArray[np.float64]

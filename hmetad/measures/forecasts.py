@@ -234,6 +234,8 @@ def finite_confidence(column: pd.Series) -> Floats:
         value = np.full(len(column), np.nan)
         if known.dtype.kind in "if":
             value[present] = known
+        elif present.any() and known.dtype.kind == "U":
+            raise text_as_confidence(argument, column[present], ones(present.sum()), allowed)
         elif present.any():
             raise InputError(argument, f"values such as {known.tolist()[0]!r}", allowed)
     elif not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):

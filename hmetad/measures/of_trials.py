@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.draws import cell_generator, seed_entropy
+from hmetad.counts.intervals import limits_of
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecast_bins import mass_bins
@@ -293,14 +294,19 @@ def resample_trials_interval(
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
     estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
     draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
-    outside = (1 - ci_prob) / 2
-    bounds = draws.quantile([outside, 1 - outside], "draw", skipna=True)
     found = {"trials": estimates["trials"]}
     for name in [name for name in draws.data_vars if name != "trials"]:
-        ends = [bounds[name].isel(quantile=k, drop=True) for k in range(2)]
-        parts = [estimates[name], *(end.where(estimates[name].notnull()) for end in ends)]
-        joined = xr.concat(parts, pd.Index(SUMMARY, name="summary"), combine_attrs="drop")
-        found[str(name)] = joined.transpose("cell", "summary").assign_attrs(estimates[name].attrs)
+        centre = estimates[name].to_numpy()
+        values = draws[name].transpose("cell", "draw").to_numpy()
+        limits = limits_of(values, centre, "percentile", ci_prob, None)
+        limits[np.isnan(centre)] = np.nan
+        joined = np.concatenate([centre[:, None], limits], axis=1)
+        found[str(name)] = xr.DataArray(
+            joined,
+            {**estimates.coords, "summary": list(SUMMARY)},
+            ("cell", "summary"),
+            attrs=estimates[name].attrs,
+        )
     return xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
 
 
