@@ -259,6 +259,11 @@ def right_trials(
     if neither:
         listed = ", ".join(f"{value!r} ({frequencies[value]} trials)" for value in neither[:5])
         step = "Decide for each trial whether it was right, or drop it."
+        if any(isinstance(value, str) for value in neither):
+            step = (
+                "Say which word means right: `hmetad import table FILE --grades C=true,I=false -o "
+                "trials.csv`, or trials[...].map({'C': True, 'I': False})."
+            )
         if any(isinstance(value, float) and 0 < value < 1 for value in neither):
             step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"

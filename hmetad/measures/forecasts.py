@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import check_roles, plain_array
+from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
 from hmetad.counts.correct import right_trials
 from hmetad.counts.missing_confidence import missing_confidence
@@ -228,17 +228,19 @@ def finite_confidence(column: pd.Series) -> Floats:
     """Confidence as numbers, NaN where it is missing."""
     argument = f"confidence column {str(column.name)!r}"
     allowed = "finite numbers"
+    is_number = pd.api.types.is_numeric_dtype(column)
+    if not is_number and any(isinstance(value, str) for value in column.tolist()):
+        once = np.ones(len(column), dtype=np.int64)
+        raise text_as_confidence(argument, column, once, allowed)
     if column.dtype == object:
         present = column.notna().to_numpy()
         known = plain_array(argument, column[present])
         value = np.full(len(column), np.nan)
         if known.dtype.kind in "if":
             value[present] = known
-        elif present.any() and known.dtype.kind == "U":
-            raise text_as_confidence(argument, column[present], ones(present.sum()), allowed)
         elif present.any():
             raise InputError(argument, f"values such as {known.tolist()[0]!r}", allowed)
-    elif not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+    elif not is_number or pd.api.types.is_bool_dtype(column):
         got = f"values such as {column.dropna().tolist()[:1]}"
         raise InputError(argument, got, allowed, "Convert the column to numbers.")
     else:
