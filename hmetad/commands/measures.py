@@ -3,6 +3,7 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ from hmetad.commands.options import (
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
 from hmetad.results import results
-from hmetad.text.names import column_name
+from hmetad.text.names import column_name, in_percent
 
 if TYPE_CHECKING:
     from hmetad.compare.decisions import Decisions
@@ -194,6 +195,8 @@ def asked_gate(asked: Request, fail_if: str | None, var: str, rope: str | None) 
     """Condition under which the command fails, where there are verdicts to see it by."""
     if fail_if is None:
         return None
+    if var == "aurc" and asked.is_exact:
+        raise InputError("--var", "'aurc'", "selective_area, which is 1 − AURC: more is better")
     gate = parse_gate(fail_if, var)
     if rope is None or not asked.has_draws or not asked.by:
         raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")
@@ -204,13 +207,19 @@ def measures_answer(asked: Request, measured: Measured) -> Answer:
     """Measures as an answer: a row for each cell, and how intervals were made."""
     rows = rows_of(hmetad.report.estimate_table(measured.result))
     shown = {name: title for name, title in columns(asked.is_exact).items() if name in rows[0]}
-    listing = Listing(rows, shown, "Measures; all of them by -o table.csv or --json")
+    listing = Listing(rows, shown, titled(asked, shown))
     found = [*hmetad.notices(measured.result), *measured.notices]
     if not asked.has_draws:
         return Answer((listing,), found)
     how = {"method": asked.method, "ci_prob": asked.ci_prob, "draws": asked.drawn["n"]}
     used = as_seed(measured.result.attrs["seed"])
     return Answer((listing,), found, used, more={"intervals": how})
+
+
+def titled(asked: Request, shown: Mapping[str, str]) -> str:
+    """Title of the table on a terminal, with what "from" and "to" are."""
+    said = f"; from, to: {in_percent(asked.ci_prob)} interval" if "from" in shown.values() else ""
+    return f"Measures; all of them by -o table.csv or --json{said}"
 
 
 def decided(asked: Request, measured: Measured, var: str, rope: str) -> "Decisions":

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import as_seed, parse_by, parse_correction
+from hmetad.commands.arguments import as_seed, columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
 from hmetad.errors import InputError
 
@@ -94,7 +94,17 @@ def has_exact_confidence(trials: "Rows", counted: Mapping[str, Any]) -> bool:
 
 def measured_trials(asked: Request) -> Measured:
     """Measures of trials, by confidence as it is or by rating."""
+    refuse_grouped_cluster(asked)
     return measured_exactly(asked) if asked.is_exact else measured_counts(asked)
+
+
+def refuse_grouped_cluster(asked: Request) -> None:
+    """Refuse to group by what is drawn whole: a cell that is one unit has no spread."""
+    cluster = asked.drawn["cluster"]
+    if cluster is not None and cluster in columns_of(parse_by(asked.by)):
+        step = f"Leave {cluster} out of --by: --cluster draws it whole, for all cells at once."
+        got = f"{cluster!r}, which --cluster names too"
+        raise InputError("--by", got, "columns beside that of --cluster", step)
 
 
 def measured_exactly(asked: Request) -> Measured:

@@ -97,10 +97,11 @@ def rating_numbers(
     """
     argument = f"confidence column {confidence!r}"
     named = [value for value in groups[confidence].tolist() if isinstance(value, str | bool)]
-    if named:
-        kind = "text" if isinstance(named[0], str) else "booleans"
+    if named and not isinstance(named[0], str):
         step = "Give each level its number, 1 for the least confident."
-        raise InputError(argument, f"{kind} such as {named[0]!r}", "integers 1..K", step)
+        raise InputError(argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
+    if named:
+        raise text_as_confidence(argument, groups[confidence], n, "integers 1..K")
     array = plain_array(argument, groups[confidence])
     refuse_fractions(confidence, array, n)
     # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
@@ -118,6 +119,40 @@ def rating_numbers(
     if quantiles is not None and ratings is None:
         rule = f"quantiles of column {confidence!r}"
     return rating, K, f"K = {K}, {rule}"
+
+
+def text_as_confidence(
+    argument: str, values: pd.Series, n: NDArray[np.int64] | None, allowed: str
+) -> InputError:
+    """Error for a column of confidence with text, which names the first that is no number.
+
+    Value i stands for n[i] trials; without n nothing is counted.
+
+    Examples
+    --------
+    >>> error = text_as_confidence(
+    ...     "confidence", pd.Series(["0.7", "high"]), np.array([3, 1]), "numbers"
+    ... )
+    >>> error.got
+    "text such as 'high' (1 of 4 values are no numbers)"
+    """
+    texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
+    is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
+    odd = texts[is_odd]
+    shown = next(iter(odd if len(odd) else texts.dropna()))
+    counted = ""
+    if n is not None and len(odd):
+        total = int(n[values.notna().to_numpy()].sum())
+        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
+    step = "Give each level its number, 1 for the least confident."
+    # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
+    if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
+        step = (
+            "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
+            "text such as 83%, and counts what it cannot read, which becomes a missing value; "
+            "--scale percent where bare numbers are percentages."
+        )
+    return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
 
 
 def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
@@ -289,7 +324,8 @@ def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> N
     for name, times in Counter(name for _, name in used).items():
         if times > 1:
             where = ", ".join(dict.fromkeys(said for said, column in used if column == name))
-            raise InputError(where, f"{name!r} {times} times", "a different column for each")
+            step = f"Name {name!r} once, and leave it out of the others."
+            raise InputError(where, f"{name!r} {times} times", "a different column for each", step)
 
 
 def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]) -> None:

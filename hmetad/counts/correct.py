@@ -27,6 +27,7 @@ from hmetad.counts.checks import (
 from hmetad.counts.choices import trial_notices
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import label_frequencies
+from hmetad.counts.missing_confidence import missing_confidence
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import asking
 from hmetad.counts.table import (
@@ -145,7 +146,8 @@ def count_correct(
     }
     counts = type2_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
-    of_rows = [*trial_notices(trials), *dropped]
+    silent = missing_confidence(tallied[0], tallied[1], by, roles)
+    of_rows = [*trial_notices(trials), *silent, *dropped]
     return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
 
 
@@ -257,6 +259,11 @@ def right_trials(
     if neither:
         listed = ", ".join(f"{value!r} ({frequencies[value]} trials)" for value in neither[:5])
         step = "Decide for each trial whether it was right, or drop it."
+        if any(isinstance(value, str) for value in neither):
+            step = (
+                "Say which word means right: `hmetad import table FILE --grades C=true,I=false -o "
+                "trials.csv`, or trials[...].map({'C': True, 'I': False})."
+            )
         if any(isinstance(value, float) and 0 < value < 1 for value in neither):
             step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"

@@ -5,6 +5,9 @@ Source: Efron (1987) for the BCa interval; Davison & Hinkley (1997), equation 5.
 for its acceleration where trials of each stimulus are drawn apart.
 """
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,7 +23,7 @@ from hmetad.counts.resample import Statistic, as_dataset, resample
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
 
-__all__ = ["resample_interval"]
+__all__ = ["biased_draws", "is_beside", "limits_of", "resample_interval"]
 
 Method = Literal["percentile", "basic", "bca"]
 type Floats = NDArray[np.float64]
@@ -106,7 +109,7 @@ def resample_interval(
     estimates = as_dataset(statistic(table))
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
-    beside: list[Notice] = []
+    beside: dict[str, xr.DataArray] = {}
     for name, estimate in estimates.data_vars.items():
         if not np.issubdtype(estimate.dtype, np.floating):
             result[name] = estimate
@@ -119,12 +122,12 @@ def resample_interval(
         limits = limits_of(values, centre, method, ci_prob, acceleration)
         limits[np.isnan(centre)] = np.nan
         if kind == "bootstrap" and method != "basic":
-            beside += beside_estimate(str(name), values, estimate)
+            beside[str(name)] = is_beside(values, estimate)
         together = np.concatenate([centre[..., None], limits], axis=-1)
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
-    return with_notices(result, [*notices(draws), *notices(estimates), *beside])
+    return with_notices(result, [*notices(draws), *notices(estimates), *biased_draws(beside)])
 
 
 def limits_of(
@@ -143,8 +146,8 @@ def defined_only(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[Notice]:
-    """Notice of cells whose draws lie to one side of the estimate, which is biased."""
+def is_beside(values: Floats, estimate: xr.DataArray) -> xr.DataArray:
+    """Where the draws, on the last axis, lie to one side of the estimate."""
     defined = np.isfinite(values)
     number = np.maximum(defined.sum(axis=-1), 1)
     kept = np.where(defined, values, 0.0)
@@ -152,8 +155,16 @@ def beside_estimate(name: str, values: Floats, estimate: xr.DataArray) -> list[N
     spread = np.sqrt(np.maximum((kept**2).sum(axis=-1) / number - mean**2, 0.0))
     distance = abs(mean - estimate.to_numpy())
     far = FAR_BESIDE * spread + ROUNDING * abs(estimate.to_numpy())
-    is_beside = estimate.copy(data=distance > far)
-    return notice_where(is_beside, "biased-draws", name=name)
+    return estimate.copy(data=distance > far)
+
+
+def biased_draws(beside: Mapping[str, xr.DataArray], code: str = "biased-draws") -> list[Notice]:
+    """One notice of the measures whose draws lie to one side somewhere, with all those cells."""
+    masks = {name: mask for name, mask in beside.items() if mask.any()}
+    if not masks:
+        return []
+    by_cell = [mask.any([dim for dim in mask.dims if dim != "cell"]) for mask in masks.values()]
+    return notice_where(reduce(or_, by_cell), code, names=", ".join(masks))
 
 
 def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:

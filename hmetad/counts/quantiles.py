@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
-from hmetad.counts.checks import check_roles
+from hmetad.counts.checks import check_roles, text_as_confidence
 from hmetad.errors import InputError, nearest
 from hmetad.rows.queries import Distinct, Piece, Spread
 from hmetad.rows.rows import Rows, Tally, regrouped
@@ -278,8 +278,7 @@ def numbers_of(values: pd.Series, confidence: str) -> NDArray[np.float64]:
     found = pd.to_numeric(texts, errors="coerce")
     named = texts[found.isna() & ~texts.isin(GAPS)]
     if len(named):
-        step = "Give each level its number, or leave out quantiles=."
-        raise InputError(argument, f"values such as {named.iloc[0]!r}", "numbers", step)
+        raise text_as_confidence(argument, texts[~texts.isin(GAPS)], None, "numbers")
     return np.append(found.to_numpy(dtype=np.float64), np.nan)[codes]
 
 

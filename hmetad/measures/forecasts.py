@@ -13,9 +13,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import check_roles, plain_array
+from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
 from hmetad.counts.correct import right_trials
+from hmetad.counts.missing_confidence import missing_confidence
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
     cell_coords,
@@ -25,6 +26,7 @@ from hmetad.counts.table import (
     plain_attrs,
 )
 from hmetad.errors import InputError
+from hmetad.measures.confidence_scale import ROUNDING, mixed_scales
 from hmetad.notice import Notice, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
@@ -51,8 +53,6 @@ Placed = tuple[tuple[str, ...], NDArray[Any]]
 
 RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
 MAX_RATING = 20
-# What a computed probability may be beyond 0 or 1.
-ROUNDING = 1e-9
 
 
 class Judged(NamedTuple):
@@ -130,6 +130,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     is_there = np.where(np.isnan(value), np.nan, 0.0)
     used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
     kind, kinds, n = row_kinds(used)
+    silent = missing_confidence(kinds, n, by, roles)
     is_complete = ~kinds.isna().to_numpy().any(axis=1)
     kinds, n, dropped = complete_rows(kinds, n)
     is_right, labels = right_trials(kinds, n, roles["correct"])
@@ -144,9 +145,10 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
             "rows_dropped": int((~kept).sum()),
         }
     )
-    return Judged(
-        index[kind], is_right[kind], value[kept], kind, kinds, cells, attrs, [*carried, *dropped]
-    )
+    cell, value = index[kind], value[kept]
+    mixed = mixed_scales(cell, value, cell_labels(cells))
+    found = [*carried, *silent, *mixed, *dropped]
+    return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 
 def count_forecasts(judged: Judged) -> Forecasts:
@@ -226,6 +228,10 @@ def finite_confidence(column: pd.Series) -> Floats:
     """Confidence as numbers, NaN where it is missing."""
     argument = f"confidence column {str(column.name)!r}"
     allowed = "finite numbers"
+    is_number = pd.api.types.is_numeric_dtype(column)
+    if not is_number and any(isinstance(value, str) for value in column.tolist()):
+        once = np.ones(len(column), dtype=np.int64)
+        raise text_as_confidence(argument, column, once, allowed)
     if column.dtype == object:
         present = column.notna().to_numpy()
         known = plain_array(argument, column[present])
@@ -234,7 +240,7 @@ def finite_confidence(column: pd.Series) -> Floats:
             value[present] = known
         elif present.any():
             raise InputError(argument, f"values such as {known.tolist()[0]!r}", allowed)
-    elif not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+    elif not is_number or pd.api.types.is_bool_dtype(column):
         got = f"values such as {column.dropna().tolist()[:1]}"
         raise InputError(argument, got, allowed, "Convert the column to numbers.")
     else:

@@ -16,7 +16,9 @@ from scipy.special import ndtri
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.draws import cell_generator, seed_entropy
+from hmetad.counts.intervals import limits_of
 from hmetad.errors import InputError
+from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecast_bins import mass_bins
 from hmetad.measures.forecasts import (
     By,
@@ -25,14 +27,14 @@ from hmetad.measures.forecasts import (
     Placed,
     count_forecasts,
     describe_results,
-    few_trials,
     judged_trials,
 )
 from hmetad.measures.repeats import repeated_items
+from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, notices_where, with_notices
+from hmetad.notice import with_notices
 from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
@@ -135,14 +137,10 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
+    judged = rounded(judged_trials(trials, by, {"correct": correct, "confidence": confidence}))
     cells = own_trials(count_forecasts(judged), bins)
+    values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
     observed = [(one.right.astype(float), one.wrong.astype(float)) for one in cells]
-    rows = [
-        measures_of(one, right[None], wrong[None], bins)
-        for one, (right, wrong) in zip(cells, observed, strict=True)
-    ]
-    values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     se = np.array([float(area_error(right, wrong).error) for right, wrong in observed])
     far = ndtri((1 + ci_prob) / 2)
     values |= {
@@ -156,7 +154,7 @@ def measure_trials(
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
-    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
+    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, judged)])
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
@@ -221,7 +219,8 @@ def resample_trials(
     True
     """
     roles = {"correct": correct, "confidence": confidence}
-    judged = judged_trials(trials, by, roles | ({} if cluster is None else {"cluster": cluster}))
+    roles |= {} if cluster is None else {"cluster": cluster}
+    judged = rounded(judged_trials(trials, by, roles))
     cells, entropy = own_trials(count_forecasts(judged), bins), seed_entropy(seed)
     if cluster is None:
         weighted = [trial_weights(one, n, kind, cell_generator(entropy, place))
@@ -246,7 +245,9 @@ def resample_trials(
     result = result.assign({name: one.assign_attrs(INDEPENDENT) for name, one in drawn.items()})
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
-    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, cells)])
+    said = [*judged.found, *repeated, *cell_notices(result, judged)]
+    said += raised_by_chance(result, observed_measures(cells, bins))
+    return noticed_by_measure(with_notices(result, said))
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
@@ -294,14 +295,19 @@ def resample_trials_interval(
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
     estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
     draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
-    outside = (1 - ci_prob) / 2
-    bounds = draws.quantile([outside, 1 - outside], "draw", skipna=True)
     found = {"trials": estimates["trials"]}
     for name in [name for name in draws.data_vars if name != "trials"]:
-        ends = [bounds[name].isel(quantile=k, drop=True) for k in range(2)]
-        parts = [estimates[name], *(end.where(estimates[name].notnull()) for end in ends)]
-        joined = xr.concat(parts, pd.Index(SUMMARY, name="summary"), combine_attrs="drop")
-        found[str(name)] = joined.transpose("cell", "summary").assign_attrs(estimates[name].attrs)
+        centre = estimates[name].to_numpy()
+        values = draws[name].transpose("cell", "draw").to_numpy()
+        limits = limits_of(values, centre, "percentile", ci_prob, None)
+        limits[np.isnan(centre)] = np.nan
+        joined = np.concatenate([centre[:, None], limits], axis=1)
+        found[str(name)] = xr.DataArray(
+            joined,
+            {**estimates.coords, "summary": list(SUMMARY)},
+            ("cell", "summary"),
+            attrs=estimates[name].attrs,
+        )
     return xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
 
 
@@ -319,6 +325,15 @@ def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
         )
         for first, last in pairwise(start)
     ]
+
+
+def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:
+    """Measures of the trials as they are, (cells,)."""
+    rows = [
+        measures_of(one, one.right[None].astype(float), one.wrong[None].astype(float), bins)
+        for one in cells
+    ]
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
 def numbers_of_trials(cells: list[OwnTrials]) -> Ints:
@@ -388,9 +403,6 @@ def measures_of(one: OwnTrials, right: Floats, wrong: Floats, bins: int) -> dict
     return found
 
 
-def cell_notices(result: xr.Dataset, cells: list[OwnTrials]) -> list[Notice]:
-    """Notices of cells with few trials, or none that are right, or wrong."""
-    numbers = np.array([[one.right.sum(), one.wrong.sum()] for one in cells])
-    right, wrong = (xr.DataArray(x, {"cell": result["cell"].values}, "cell") for x in numbers.T)
-    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
-    return [*few_trials(right + wrong), *notices_where(masks)]
+def rounded(judged: Judged) -> Judged:
+    """Trials whose confidence is a probability but for errors of rounding, without these."""
+    return judged._replace(value=rounded_to_probabilities(judged.value))

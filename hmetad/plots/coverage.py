@@ -90,7 +90,8 @@ def risk_coverage(
     ax.set(xlim=(0, 1.02), ylim=(0, max(1.08 * top, 0.02)))
     name_axes(ax, "coverage (share of answers given)", "risk (share wrong of those)")
     if len(told) < len(cells):
-        ax.plot([], [], color=QUIET, label=f"{len(cells) - len(told)} others")
+        rest = len(cells) - len(told)
+        ax.plot([], [], color=QUIET, label=f"{rest} other{'s' * (rest > 1)}")
     put_legend(ax)
     return ax
 

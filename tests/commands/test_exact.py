@@ -257,3 +257,33 @@ def test_repeated_items_are_told_beside_intervals_of_counts(answers):
     assert "repeated-items" in codes
     codes = [x["code"] for x in run(answers, f"{line} --cluster item --json").answer["notices"]]
     assert "repeated-items" not in codes
+
+
+def test_what_is_drawn_whole_is_no_cell(answers):
+    more = "--by model,item --interval --cluster item"
+    for confidence in ("--correct correct", "--correct correct --quantiles 4"):
+        assert "Leave item out of --by" in refused(
+            answers, f"measures answers.csv {confidence} {more}"
+        )
+
+
+def test_aurc_is_one_less_selective_area(answers):
+    line = "measures answers.csv --by model --correct correct --interval --cluster item --var aurc"
+    said = refused(answers, f'{line} --rope=-0.1,0.1 --fail-if "a worse than b"')
+    assert "selective_area, which is 1 − AURC" in said
+
+
+def test_the_interval_on_the_terminal_has_its_level(answers):
+    line = "measures answers.csv --by model --correct correct"
+    assert "from, to: 95 % interval" in run(answers, line).stdout
+    assert "from, to: 80 % interval" in run(answers, f"{line} --ci-prob 0.8").stdout
+
+
+def test_notices_of_confidence_are_on_the_terminal_and_in_json(answers):
+    trials = pd.read_csv(answers / "answers.csv")
+    is_wrong = (trials["model"] == "b") & (trials["correct"] == 0)
+    trials.assign(confidence=trials["confidence"].mask(is_wrong)).to_csv(answers / "shy.csv")
+    line = "measures shy.csv --by model --correct correct"
+    assert "confidence-missing; cell b" in run(answers, line).stderr
+    found = run(answers, f"{line} --json").answer["notices"]
+    assert [one["cells"] for one in found if one["code"] == "confidence-missing"] == [["b"]]

@@ -307,9 +307,23 @@ def test_ratings_out_of_range_are_listed_with_their_numbers():
 
 
 def test_text_confidence_is_refused():
-    message = r"text such as '\w+', allowed is integers 1..K.*its number, 1 for the least"
+    message = r"text such as '\w+' \(400 of 400 .*integers 1..K.*its number, 1 for the least"
     with pytest.raises(InputError, match=message):
         count_trials(frame(confidence=np.tile(["low", "high"], 200)))
+
+
+def test_the_text_that_is_no_number_is_named_and_counted():
+    confidence = np.array(["1", "2", "2", "high"] * 100, dtype=object)
+    says = r"text such as 'high' \(100 of 400 values are no numbers\).*import table FILE --scale"
+    with pytest.raises(InputError, match=says):
+        count_trials(frame(confidence=confidence))
+    with pytest.raises(InputError, match=r"text such as '71%'.*import table FILE --scale"):
+        count_trials(frame(confidence=np.tile(["71%", "83%"], 200)), quantiles=2)
+
+
+def test_a_column_with_two_roles_is_to_be_left_out_of_one():
+    with pytest.raises(InputError, match="Name 'right' once, and leave it out of the others"):
+        count_correct(frame(right=1), correct="right", by=["right"])
 
 
 def test_boolean_confidence_is_refused():

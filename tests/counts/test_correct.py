@@ -359,3 +359,9 @@ def test_few_trials_of_one_response_are_not_few_trials_of_the_cell():
     few = from_nr([[30, 20, 2, 5]], [[10, 10, 2, 3]])
     said = {x.message for x in notices(measure(few)) if x.code == "few-trials"}
     assert not any("one of the two" in text for text in said)
+
+
+def test_words_for_grades_have_the_command_that_reads_them():
+    trials = pd.DataFrame({"correct": ["C", "I"], "confidence": [1, 2]})
+    with pytest.raises(InputError, match=r"import table FILE --grades C=true,I=false"):
+        count_correct(trials)

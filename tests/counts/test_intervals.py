@@ -210,6 +210,14 @@ def test_draws_beside_a_biased_estimate_are_noticed_and_reflection_covers():
     assert covered["percentile"] < 0.85
 
 
+def test_measures_with_biased_draws_are_named_in_one_notice():
+    counts = simulate_counts(np.full(3, 1.5), 0.0, 0.6, trials=100, seed=2)
+    found = resample_interval(counts, meta_information, n=200, seed=1)
+    said = [notice for notice in notices(found) if notice.code == "biased-draws"]
+    assert len(said) == 1
+    assert "meta_i, " in said[0].message
+
+
 def test_draws_that_all_equal_the_estimate_are_not_beside_it():
     def constant(tables):
         return (0.0 * tables.sum(["stimulus", "response", "rating"]) + 0.06).rename("constant")

@@ -242,3 +242,14 @@ def test_repeated_items_are_noticed_unless_they_are_drawn_whole():
     assert "repeated-items" not in [one.code for one in notices(measure_trials(trials, by="model"))]
     whole = notices(resample_trials(trials, by="model", cluster="item", n=10, seed=1))
     assert "repeated-items" not in [one.code for one in whole]
+
+
+def test_intervals_of_a_cell_without_errors_warn_by_notices_alone():
+    trials = answers()
+    trials.loc[trials["model"] == "b", "correct"] = True
+    found = resample_trials_interval(trials, by="model", cluster="item", n=50, seed=1)
+    assert found["auroc2"].sel(cell="b").isnull().all()
+    assert found["accuracy"].sel(cell="b").values.tolist() == [1, 1, 1]
+    draws = resample_trials(trials, by="model", cluster="item", n=50, seed=1)
+    ends = np.quantile(draws["auroc2"].sel(cell="a"), [0.025, 0.975])
+    np.testing.assert_allclose(found["auroc2"].sel(cell="a")[1:], ends, rtol=1e-12)

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from hmetad.counts.correct import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.information import meta_information
+from hmetad.measures.selection import selective_prediction
 from hmetad.measures.type2 import auroc2
 
 
@@ -111,3 +113,11 @@ def test_a_cell_without_trials_leaves_an_empty_curve():
     nothing = from_nr([0, 0, 0, 0], [0, 0, 0, 0])
     for plot in (plots.type1_roc, plots.type2_roc):
         assert drawn(plot(nothing).figure)
+
+
+@pytest.mark.parametrize(("models", "said"), [(9, "1 other"), (10, "2 others")])
+def test_the_legend_counts_the_lines_without_a_colour(models, said):
+    rows = {"model": np.repeat([*"abcdefghij"][:models], 20), "correct": [1, 0, 1, 1] * 5 * models}
+    trials = pd.DataFrame({**rows, "confidence": np.tile(np.arange(20) / 20, models)})
+    ax = plots.risk_coverage(selective_prediction(trials, by="model"))
+    assert ax.get_legend_handles_labels()[1][-1] == said

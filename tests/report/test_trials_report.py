@@ -211,3 +211,60 @@ def test_probabilities_of_being_best_are_shares_of_draws(trials):
 def test_repeated_items_are_noticed_on_the_page(trials):
     page = measures_report(trials, by=["model", "set"], n=50, seed=1)
     assert "cells hold the same items" in page.markdown()
+
+
+def shy_and_honest():
+    """Answers of two models, of which one leaves out confidence where it is wrong."""
+    trials = answers(noises=(0.5, 4.0))
+    wrong = trials.index[(trials["model"] == "b") & ~trials["correct"]]
+    trials.loc[wrong[::2], "confidence"] = np.nan
+    return trials
+
+
+def headings_of(page):
+    return [getattr(block, "heading", "") for block in page.blocks]
+
+
+def test_missing_confidence_is_said_before_the_answer():
+    page = measures_report(shy_and_honest(), by="model", n=50, seed=1)
+    assert headings_of(page)[:3] == ["Question", "Before the answer", "Answer"]
+    (item,) = page.blocks[1].items
+    assert item[0] == "warning"
+    assert "b (" in item[1]
+    assert "is that of answers with a confidence" in page.markdown()
+
+
+def test_without_such_notices_the_answer_follows_the_question(report):
+    assert headings_of(report)[:2] == ["Question", "Answer"]
+
+
+def test_two_scales_leave_no_verdict_but_that_on_accuracy(trials):
+    is_percent = (trials["model"] == "a") & (trials["set"] == "x") & (trials.index % 2 == 0)
+    percent = (100 * trials["confidence"]).round()
+    mixed = trials.assign(confidence=trials["confidence"].where(~is_percent, percent))
+    page = measures_report(mixed, **ASKED)
+    assert page.blocks[1].items[0][0] == "error"
+    words = page.blocks[2].paragraphs[0]
+    assert "By AUROC2 there is no verdict: two scales of confidence." in words
+    assert "By Accuracy there is no verdict" not in words
+    first = table(page, "matrix-auroc2")
+    assert "best" in str(first.rows)
+
+
+def test_a_page_of_percentages_does_not_speak_of_what_it_leaves_out(trials):
+    page = measures_report(trials.assign(confidence=100 * trials["confidence"]), **ASKED)
+    assert "--scale percent" in page.blocks[1].items[0][1]
+    assert "read as a probability" not in page.blocks[0].paragraphs[0]
+    said = next(x for x in page.blocks if getattr(x, "heading", "") == "How it was computed")
+    assert "there are no ECE and Brier score" in " ".join(said.paragraphs)
+    assert "bins" not in " ".join(said.paragraphs)
+
+
+def test_the_page_says_that_intervals_of_ece_lie_too_high(report):
+    assert "lie too high and often miss the true value" in report.markdown()
+
+
+def test_meanings_of_the_page_are_those_of_trials(report):
+    meanings = {row[0]: row[1] for row in table(report, "meaning").rows}
+    assert meanings["Accuracy"].startswith("share of right answers")
+    assert "selective_area" in meanings["AURC"]

@@ -12,6 +12,8 @@ import xarray as xr
 
 from hmetad.errors import InputError, nearest
 from hmetad.measures.of_trials import measure_trials, resample_trials
+from hmetad.notice import notices
+from hmetad.notice_registry import short_words
 from hmetad.report.contents.chosen_measures import OF_TRIALS
 from hmetad.report.contents.standings import (
     Measure,
@@ -23,7 +25,10 @@ from hmetad.report.contents.standings import (
 
 __all__ = ["Evidence", "cells_of_strata", "compared_columns", "evidence_of"]
 
+# Errors of trials are about confidence: the share of right answers does not depend on them.
+RIGHT = "accuracy"
 AURC = (
+    "1 less selective_area, as the files of measures and of draws have it: "
     "area under the risk–coverage curve: the mean share wrong as more and more answers are given, "
     "the most confident first"
 )
@@ -69,8 +74,11 @@ def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]
     measures = tuple(one for one in OF_TRIALS if one.name in draws)
     names = [str(name) for name, drawn in draws.data_vars.items() if "draw" in drawn.dims]
     strata = tuple(measure_strata(estimates, draws, over, names))
+    reasons = reasons_withheld(draws, over)
     standings = {
-        (stratum.name, one.name): standing_of(stratum, one, ci_prob)
+        (stratum.name, one.name): Standing(one, stratum, {}, reason=reason)
+        if (reason := reasons.get("" if stratum.averaged else stratum.name)) and one.name != RIGHT
+        else standing_of(stratum, one, ci_prob)
         for stratum in strata
         for one in measures
     }
@@ -100,10 +108,25 @@ def compared(draws: xr.Dataset, over: str | None) -> str:
 
 def cells_of_strata(found: Evidence) -> dict[str, list[str]]:
     """Labels of the cells of each stratum, by its name."""
-    others = [name for name in compared_columns(found.draws) if name != found.over]
-    keys = zip(*(found.draws[name].to_numpy().tolist() for name in others), strict=True)
-    names = [" | ".join(map(str, key)) for key in keys] or [""] * found.draws.sizes["cell"]
+    return cells_by_stratum(found.draws, found.over)
+
+
+def cells_by_stratum(draws: xr.Dataset, over: str) -> dict[str, list[str]]:
+    """Labels of the cells that differ in one column alone, by the levels of the others."""
+    others = [name for name in compared_columns(draws) if name != over]
+    keys = zip(*(draws[name].to_numpy().tolist() for name in others), strict=True)
+    names = [" | ".join(map(str, key)) for key in keys] or [""] * draws.sizes["cell"]
     cells: dict[str, list[str]] = {}
-    for name, label in zip(names, found.draws["cell"].to_numpy().tolist(), strict=True):
+    for name, label in zip(names, draws["cell"].to_numpy().tolist(), strict=True):
         cells.setdefault(name, []).append(label)
     return cells
+
+
+def reasons_withheld(draws: xr.Dataset, over: str) -> dict[str, str]:
+    """Why strata have no verdict, by name; that of their mean has no name."""
+    reasons: dict[str, str] = {}
+    for notice in notices(draws):
+        for name, cells in cells_by_stratum(draws, over).items():
+            if notice.severity == "error" and (not notice.cells or {*notice.cells} & {*cells}):
+                reasons |= {name: short_words(notice.code), "": short_words(notice.code)}
+    return reasons

@@ -64,19 +64,31 @@ def method(found: Evidence, command: str) -> tuple[str, ...]:
         else "Single answers were drawn, in each cell by itself; where several answers are to one "
         "item, intervals that draw items whole are the right ones (cluster)."
     )
-    bins = found.estimates.attrs["bins"]
     said = [
         f"Confidence is taken as it is: no ratings were made. All measures were computed again in "
         f"each of {attrs['n']:,} draws of the data, {drawn}, seed {attrs['seed']}. {whole}",
-        f"Intervals are the quantiles of the draws. Measures that are never below 0, such as the "
-        "ECE, are larger in draws than in the data, so that their intervals lie somewhat high; the "
-        f"debiased ECE has less of what chance adds. Both use {bins} bins of about as many answers "
-        "each, those of all answers of a cell.",
+        "Accuracy, as all measures here, is that of answers with a confidence.",
+        f"Intervals are the quantiles of the draws. {of_calibration(found)}",
         "A verdict of best rests on the probability of being the best over the draws; it says "
         "nothing about how large a difference is. To judge differences against what is negligible, "
         "use contrast and decide, or hmetad compare with a region of practical equivalence.",
     ]
     return (*said, *([f"To run it again: {command}"] if command else []))
+
+
+def of_calibration(found: Evidence) -> str:
+    """What intervals of calibration errors are worth, or why there are none."""
+    if "ece" not in found.draws:
+        return "Confidence is not from 0 to 1 everywhere, so that there are no ECE and Brier score."
+    bins = found.estimates.attrs["bins"]
+    return (
+        f"ECE uses {bins} bins of about as many answers each, those of all answers of a cell. "
+        "Chance makes ECE larger, in the data and once more in the draws, so that its intervals "
+        "lie too high and often miss the true value: with 300 answers and a true ECE of 0.05, "
+        "intervals of 95 % held it in 10 % of simulated data sets, those of the debiased ECE in "
+        "84 %. The fewer answers and the smaller the ECE, the worse. The Brier score does not have "
+        "this bias."
+    )
 
 
 def meaning(found: Evidence) -> Block:

@@ -15,6 +15,7 @@ from hmetad.counts.names import text_columns
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration
 from hmetad.measures.selection import selective_prediction
+from hmetad.notice import notices, with_notices
 from hmetad.report.contents.chosen import (
     answer_prose,
     answer_table,
@@ -40,9 +41,12 @@ __all__ = ["trials_report"]
 # Options of the measures, with those of the report.
 OPTIONS = ("by", "correct", "confidence", "cluster", "n", "kind", "bins", "ci_prob", "seed")
 CHOICE = (
-    "Which {over} should be chosen? It depends on the use: for right answers, for confidence that "
-    "tells right from wrong, or for confidence that is read as a probability."
+    "Which {over} should be chosen? It depends on the use: for right answers, {uses}confidence "
+    "that tells right from wrong{last}."
 )
+AS_PROBABILITY = ", or for confidence that is read as a probability"
+# Notices without which the answer is misread: they stand before it, and with the others at the end.
+BEFORE_THE_ANSWER = ("mixed-scales", "confidence-missing", "not-probabilities")
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
 
 
@@ -104,8 +108,8 @@ def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
 def first_screen(found: Evidence) -> list[Block]:
     """Question, answer and evidence."""
     several = len(found.first.levels) > 1
-    question = CHOICE.format(over=found.over) if several else ALONE
-    blocks: list[Block] = [Prose("Question", (question,))]
+    question = question_of(found) if several else ALONE
+    blocks: list[Block] = [Prose("Question", (question,)), *warned(found)]
     standings = found.standing(found.first)
     if several:
         said = answer_prose(standings, found.over, found.ci_prob, drawn_units(found.draws))
@@ -114,6 +118,20 @@ def first_screen(found: Evidence) -> list[Block]:
         blocks += [said, answer_table(standings, found.ci_prob, caption)]
     order = ordered_levels(found.first, found.measures[1])
     return [*blocks, evidence_figure(found.first, standings, order, found.ci_prob)]
+
+
+def question_of(found: Evidence) -> str:
+    """Question of the choice, with the uses that the measures at hand answer for."""
+    has_brier = "brier" in found.draws
+    uses, last = ("for ", AS_PROBABILITY) if has_brier else ("or for ", "")
+    return CHOICE.format(over=found.over, uses=uses, last=last)
+
+
+def warned(found: Evidence) -> tuple[Block, ...]:
+    """Notices that a reader needs before the answer."""
+    said = [one for one in notices(found.draws) if one.code in BEFORE_THE_ANSWER]
+    said = [one for one in said if one.severity != "info"]
+    return notice_block(with_notices(xr.Dataset(), said), "Before the answer")
 
 
 def matrices(found: Evidence) -> list[Block]:

@@ -1,0 +1,65 @@
+"""Notices of measures of trials with confidence as it is, and which measures they are about.
+
+Judged trials, draws and estimates → notices; draws with notices → draws that say them by variable.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.counts.intervals import biased_draws, is_beside
+from hmetad.measures.confidence_scale import not_probabilities
+from hmetad.measures.forecasts import Judged, few_trials
+from hmetad.notice import Notice, notice_attrs, notices, notices_where
+
+__all__ = ["cell_notices", "noticed_by_measure", "raised_by_chance"]
+
+# Sums of sizes or squares of errors in bins, which chance makes larger.
+RAISED_BY_CHANCE = ("ece", "reliability", "resolution")
+
+
+def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
+    """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
+    labels = result["cell"].values.tolist()
+    right, wrong = (
+        xr.DataArray(np.bincount(judged.cell, x, len(labels)), {"cell": labels}, "cell")
+        for x in (judged.right, 1 - judged.right)
+    )
+    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
+    off = not_probabilities(judged.cell, judged.value, labels)
+    return [*off, *few_trials(right + wrong), *notices_where(masks)]
+
+
+def raised_by_chance(
+    draws: xr.Dataset, estimates: Mapping[str, NDArray[np.float64]]
+) -> list[Notice]:
+    """Notice of measures whose draws lie above an estimate that chance has made too large."""
+    beside = {}
+    for name in RAISED_BY_CHANCE:
+        if name in draws:
+            drawn = draws[name].transpose("cell", "draw")
+            estimate = drawn.isel(draw=0, drop=True).copy(data=estimates[name])
+            beside[name] = is_beside(drawn.to_numpy(), estimate)
+    return biased_draws(beside, "biased-draws.trials")
+
+
+def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
+    """Draws whose variables say by themselves which notices are about them, where not all are."""
+    said = notices(draws)
+    if all(is_about(one, str(name)) for one in said for name in draws.data_vars):
+        return draws
+    own = {
+        name: notice_attrs(one for one in said if is_about(one, str(name))) or {"notices": "[]"}
+        for name in draws.data_vars
+    }
+    return draws.assign({name: x.assign_attrs(own[name]) for name, x in draws.data_vars.items()})
+
+
+def is_about(notice: Notice, name: str) -> bool:
+    """Whether a notice of trials is about a measure."""
+    # The share of right answers does not depend on the scale of confidence.
+    if notice.code == "mixed-scales":
+        return name not in ("accuracy", "trials")
+    return notice.code != "biased-draws" or name in RAISED_BY_CHANCE
