@@ -53,13 +53,14 @@ def missing_confidence(
     if not is_missing.any():
         return []
     correct = groups[roles["correct"]]
-    right = np.array([as_correct(plain(value)) for value in correct.tolist()], dtype=object)
+    right = [as_correct(plain(value)) for value in correct.tolist()]
     others = groups.drop(columns=roles["confidence"]).isna().to_numpy().any(axis=1)
     graded = np.array([value is not None for value in right]) & ~others
     if not (graded & is_missing).any():
         return []
     index, cells = cells_of(groups[graded].reset_index(drop=True), by, [])
-    n, is_missing, is_right = n[graded], is_missing[graded], right[graded] == True  # noqa: E712
+    is_right = np.array([value is True for value in right])[graded]
+    n, is_missing = n[graded], is_missing[graded]
     shares = pd.DataFrame(
         {
             "without": np.bincount(index, n * is_missing),
