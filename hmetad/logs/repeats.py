@@ -189,11 +189,12 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
     found = first_few([f"{name!r} (in {number} items)" for name, number in apart.items()])
     got = f"none, where answers to one item differ in {found}"
     known = ", ".join(map(repr, groups)) or "an empty by="
-    rest = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
+    named = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
+    such = f", for instance {named}" if named else ""
     allowed = "the columns that tell whose answers to which question they are"
     step = (
-        f"Are these different questions, or asked in different ways? Name all such columns by by=, "
-        f"for instance {rest}. Are they answers to the same question? Then give {known} alone."
+        f"Are these different questions, or asked in different ways? Name all such columns by by="
+        f"{such}. Are they answers to the same question? Then give {known} alone."
     )
     return InputError("by", got, allowed, step)
 

@@ -158,6 +158,8 @@ def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
         InputError, match=r"by: got none, .* differ in 'target' \(in 1 items\); 'set'"
     ):
         agreement(trials)
+    with pytest.raises(InputError, match=r"columns by by=\. Are .* give an empty by= alone"):
+        agreement(trials[["item", "answer", "target"]])
     agreed = agreement(trials, by=["model", "set"])
     assert agreed["set"].tolist() == ["math", "code"]
     assert agreed["samples"].tolist() == [3, 3]
