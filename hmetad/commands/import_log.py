@@ -85,6 +85,7 @@ REMARKS = (
     "filters",
     "delimiter",
     "decimal_commas",
+    "undecided_commas",
     "rejected",
     "duplicates",
     "unfinished",
@@ -174,6 +175,11 @@ def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, A
     remarks = {name: trials.attrs[name] for name in REMARKS if trials.attrs.get(name)}
     for name, remark in remarks.items():
         say(f"{name.replace('_', ' ')}: {json.dumps(remark, ensure_ascii=False)}")
+    if "undecided_commas" in remarks:
+        say(
+            "Some values of these columns look like numbers with a decimal comma, not all: they "
+            "stay text. Give --decimal comma if they are numbers."
+        )
     if kind == "table" and not {*JUDGED} & {*trials.columns}:
         say(
             f"{source}: no column 'correct' or 'confidence'. Name them by --columns correct=NAME, "

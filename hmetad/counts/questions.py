@@ -12,12 +12,20 @@ import pandas as pd
 from hmetad.arguments import check_inputs
 from hmetad.counts.labels import as_text
 
-__all__ = ["GROUPS", "columns_of_questions", "columns_that_differ", "item_columns"]
+__all__ = [
+    "GROUPS",
+    "answers_of_one_time",
+    "columns_of_questions",
+    "columns_that_differ",
+    "item_columns",
+]
 
 # What readers of logs call whose answers they are, to which version of a question.
 GROUPS = ("task", "model", "prompt", "filter", "perturbation")
 # What says which of several times it was.
 TIMES = ("run", "log", "repeat", "epoch", "sample", "seed")
+# What counts the answers to a question by itself.
+COUNTERS = ("repeat", "epoch", "sample")
 # Numbers of questions beside their item, in logs; a table may mean something else by them.
 LOGGED, NUMBERS = ("run", "log"), ("id", "doc_id")
 # What belongs to an answer.
@@ -91,6 +99,34 @@ def columns_that_differ(
     group = coded.groupby(list(within)).ngroup() if within else pd.Series(0, index=coded.index)
     several = {name: int((coded.groupby(group)[name].nunique() > 1).sum()) for name in columns}
     return {name: number for name, number in several.items() if number}
+
+
+def answers_of_one_time(trials: pd.DataFrame, within: Sequence[str]) -> int:
+    """Answers in a group that came at the same time as another, where columns count the times.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per answer.
+    within : sequence of str
+        Columns that name the groups.
+
+    Returns
+    -------
+    int
+        0 where there is no column "repeat", "epoch" or "sample".
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"item": [0, 0, 0, 1], "epoch": [1, 2, 1, 1]})
+    >>> answers_of_one_time(trials, ["item"])
+    1
+    """
+    if not {*COUNTERS} & {*trials.columns}:
+        return 0
+    names = [name for name in (*TIMES, *NUMBERS) if name in trials]
+    coded = pd.DataFrame({name: codes(trials[name]) for name in dict.fromkeys([*within, *names])})
+    return int(coded.duplicated().sum())
 
 
 def item_columns(trials: pd.DataFrame, known: Sequence[str] = ()) -> list[str]:

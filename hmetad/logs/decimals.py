@@ -8,13 +8,15 @@ from typing import Literal
 
 import pandas as pd
 
-__all__ = ["Decimal", "with_decimal_commas"]
+__all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas"]
 
 Decimal = Literal["comma", "point"]
 
 NUMBER = re.compile(r"\s*[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 # "1,234" may be 1234 as well.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
+# "-3e-05", as programs write 0.00003 beside others with a comma: no thousands, and no point.
+POWER = re.compile(r"\s*[+-]?[0-9]+[eE][+-]?[0-9]+\s*")
 
 
 def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -28,8 +30,9 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     Returns
     -------
     table : DataFrame
-        Columns of text in which every filled value is a number with one decimal comma are numbers.
-        Others stay as they are, and so do those in which every comma may part thousands.
+        Columns of text in which every filled value is a number with one decimal comma are numbers,
+        and some may be whole numbers times a power of ten, such as ``-3e-05``. Others stay as they
+        are, and so do those in which every comma may part thousands.
     columns : list of str
         Those that were read so.
 
@@ -45,10 +48,38 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return table.assign(**numbers), found
 
 
+def partly_decimal_commas(table: pd.DataFrame) -> list[str]:
+    """Columns that stay text, though some values look like numbers with a decimal comma.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `with_decimal_commas` gives it.
+
+    Returns
+    -------
+    list of str
+        Also those in which every comma may part thousands.
+
+    Examples
+    --------
+    >>> partly_decimal_commas(pd.DataFrame({"at": ["1,5", "2"], "name": ["a", "b"]}))
+    ['at']
+    """
+    return [name for name in table.columns if any(map(NUMBER.fullmatch, texts(table[name])))]
+
+
 def has_decimal_commas(column: pd.Series) -> bool:
-    """Whether all values of a column that are there are texts of numbers with a decimal comma."""
+    """Whether all values are texts of numbers, with commas that are decimal ones for sure."""
+    values = texts(column)
+    commas = [one for one in values if NUMBER.fullmatch(one)]
+    is_sure = any(not THOUSANDS.fullmatch(one) for one in commas)
+    rest = (one for one in values if not NUMBER.fullmatch(one))
+    return is_sure and len(values) == column.count() and all(map(POWER.fullmatch, rest))
+
+
+def texts(column: pd.Series) -> list[str]:
+    """Values of a column that are text."""
     if pd.api.types.is_numeric_dtype(column):
-        return False
-    values = column.dropna().tolist()
-    are_numbers = all(isinstance(one, str) and NUMBER.fullmatch(one) for one in values)
-    return are_numbers and not all(THOUSANDS.fullmatch(one) for one in values)
+        return []
+    return [value for value in column.dropna().tolist() if isinstance(value, str)]

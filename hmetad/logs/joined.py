@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from hmetad.errors import InputError
-from hmetad.logs.decimals import Decimal, with_decimal_commas
+from hmetad.logs.decimals import Decimal, partly_decimal_commas, with_decimal_commas
 from hmetad.logs.delimiters import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.logs.parts import of_each
 from hmetad.logs.trials import safe_text
@@ -52,7 +52,8 @@ def joined_tables(
         Of several files with a column ``file``.
     found : dict
         ``delimiter``: names of delimiters that are not those of the suffixes; ``decimal_commas``:
-        columns whose decimal commas were found. No key for what there is none of.
+        columns whose decimal commas were found; ``undecided_commas``: those that stay text, though
+        some values look like numbers with a decimal comma. No key for what there is none of.
 
     Raises
     ------
@@ -79,7 +80,9 @@ def joined_tables(
     between = {sign or usual_delimiter(file) for file, sign in signs.items()}
     if decimal is None and not between & {",", None}:
         table, commas = with_decimal_commas(table)
+        partly = partly_decimal_commas(table)
         found |= {"decimal_commas": commas} if commas else {}
+        found |= {"undecided_commas": partly} if partly else {}
     return table, found
 
 

@@ -17,7 +17,12 @@ from hmetad.counts.checks import check_roles
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import as_text
 from hmetad.counts.noticed import add_notices
-from hmetad.counts.questions import GROUPS, columns_of_questions, columns_that_differ
+from hmetad.counts.questions import (
+    GROUPS,
+    answers_of_one_time,
+    columns_of_questions,
+    columns_that_differ,
+)
 from hmetad.errors import InputError
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.notice import Notice, first_few, notice_of
@@ -116,7 +121,8 @@ def agreement(
     "doc_id"), the answer and its grade, confidence, lists, and measured numbers (more than 20
     different ones with fractions, such as times). Another column that differs, a "target" too, is
     refused: name in `by` what tells questions apart, or leave it out of `by` on purpose. Then a
-    notice names what was put together.
+    notice names what was put together. Another (``"answers-of-one-time"``) says where answers to
+    an item have the same "repeat", "epoch" or "sample": nothing tells their questions apart.
 
     Examples
     --------
@@ -159,7 +165,7 @@ def agreement(
         )
         raise InputError("trials", got, allowed, step)
     frame["correct"] = frame["correct"].astype("boolean")
-    found = put_together(apart)
+    found = [*put_together(apart), *same_times(answers_of_one_time(trials, [*groups, item]))]
     found += [notice_of("tied-answers", number=ties, all=len(frame))] if ties else []
     kept: dict[Hashable | None, Any] = {n: trials.attrs[n] for n in ("files",) if n in trials.attrs}
     kept |= {"agreement": of, "rejected": dict(rejected)}
@@ -183,11 +189,12 @@ def several_questions(apart: Mapping[str, int], groups: Sequence[str]) -> InputE
     found = first_few([f"{name!r} (in {number} items)" for name, number in apart.items()])
     got = f"none, where answers to one item differ in {found}"
     known = ", ".join(map(repr, groups)) or "an empty by="
-    rest = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
+    named = ", ".join(map(repr, (*groups, *(name for name in apart if name not in OWN))))
+    such = f", for instance {named}" if named else ""
     allowed = "the columns that tell whose answers to which question they are"
     step = (
-        f"Are these different questions, or asked in different ways? Name all such columns by by=, "
-        f"for instance {rest}. Are they answers to the same question? Then give {known} alone."
+        f"Are these different questions, or asked in different ways? Name all such columns by by="
+        f"{such}. Are they answers to the same question? Then give {known} alone."
     )
     return InputError("by", got, allowed, step)
 
@@ -196,6 +203,11 @@ def put_together(apart: Mapping[str, int]) -> list[Notice]:
     """Notice of columns that differ among answers that were taken for answers to one question."""
     names = first_few(list(map(repr, apart)))
     return [notice_of("merged-answers", columns=names)] if apart else []
+
+
+def same_times(number: int) -> list[Notice]:
+    """Notice of answers that were given at the same time as others to their item."""
+    return [notice_of("answers-of-one-time", number=number)] if number else []
 
 
 def as_list(names: str | Sequence[str]) -> list[str]:

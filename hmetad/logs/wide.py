@@ -67,7 +67,8 @@ def read_trials(
     decimal : {"comma", "point"}, optional
         How numbers in a text are written: 0,85 or 0.85. By default with a point; but where the
         columns are not separated by commas, a column in which every filled value is a number with
-        one decimal comma is read so ("1,234" alone may be 1234, and stays text).
+        one decimal comma is read so, -3e-05 beside them too ("1,234" alone may be 1234, and stays
+        text).
     grades : mapping of str to bool, optional
         What the values of column "correct" mean, such as ``{"yes": True, "no": False}``; either
         case. Values that are not among them, and say neither right nor wrong, are left missing.
@@ -87,7 +88,8 @@ def read_trials(
     DataFrame
         One row per trial; of several files with a column ``file``, their names. Attrs: ``files``,
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
-        suffix, ``decimal_commas`` (columns in which they were found), ``scale`` and ``examples``
+        suffix, ``decimal_commas`` (columns in which they were found), ``undecided_commas`` (those
+        that stay text, though some values look so), ``scale`` and ``examples``
         where confidence was parsed, and ``notices`` (JSON), if there are any: those of
         `parse_confidence`; or of a column that stays as it is, ``"confidence-text"``,
         ``"mixed-scales"`` and ``"negative-confidence"``.

@@ -339,6 +339,9 @@ def test_decimal_commas_are_said_or_asked_for(tmp_path):
     assert pd.read_csv(tmp_path / "out.csv")["confidence"].tolist() == [0.85, 0.6]
     done = run(tmp_path, "import table t.csv -o out.csv --json")
     assert done.answer["decimal_commas"] == ["sure"]
+    assert done.answer["undecided_commas"] == ["rt"]
+    assert 'undecided commas: ["rt"]' in done.stderr
+    assert "Give --decimal comma if they are numbers." in done.stderr
     run(tmp_path, "import table t.csv --decimal comma -o out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["rt"].tolist() == [0.5, 2]
     run(tmp_path, "import table t.csv --decimal point -o out.csv")

@@ -55,6 +55,15 @@ def test_a_column_that_may_be_something_else_stays_text(write, values):
     trials = read_trials(write("t.csv", "a;sure", *(f"1;{value}" for value in values)))
     assert trials["sure"].tolist() == list(values)
     assert "decimal_commas" not in trials.attrs
+    assert trials.attrs["undecided_commas"] == ["sure"]
+
+
+def test_powers_of_ten_beside_sure_decimal_commas_are_numbers_too(write):
+    trials = read_trials(write("t.csv", "a;p;q", "1;-3,6e-05;1,234", "2;-3e-05;1e3", "3;;2,000"))
+    assert trials["p"].tolist()[:2] == [-3.6e-05, -3e-05]
+    assert trials.attrs["decimal_commas"] == ["p"]
+    assert trials["q"].tolist() == ["1,234", "1e3", "2,000"]
+    assert trials.attrs["undecided_commas"] == ["q"]
 
 
 def test_nothing_is_found_in_a_file_of_commas_or_that_says_what_is_text(tmp_path, write):

@@ -158,6 +158,8 @@ def test_questions_of_the_same_name_in_two_sets_are_not_put_together():
         InputError, match=r"by: got none, .* differ in 'target' \(in 1 items\); 'set'"
     ):
         agreement(trials)
+    with pytest.raises(InputError, match=r"columns by by=\. Are .* give an empty by= alone"):
+        agreement(trials[["item", "answer", "target"]])
     agreed = agreement(trials, by=["model", "set"])
     assert agreed["set"].tolist() == ["math", "code"]
     assert agreed["samples"].tolist() == [3, 3]
@@ -193,3 +195,13 @@ def test_what_an_answer_is_written_with_may_differ():
     agreed = agreement(asked(["4", "4", "5"]).assign(**columns))
     assert agreed["samples"].tolist() == [3]
     assert not {*columns} - {"confidence"} & {*agreed}
+
+
+def test_answers_of_one_epoch_to_one_item_are_said_to_be_perhaps_of_two_questions():
+    trials = two_sets(epoch=[1, 2, 3] * 2).drop(columns=["set", "target"])
+    said = frame_notices(agreement(trials))[0]
+    assert said.code == "answers-of-one-time"
+    assert said.message.startswith("3 answers have the same epoch")
+    logged = trials.assign(log=["a"] * 3 + ["b"] * 3)
+    found = [one.code for one in frame_notices(agreement(logged))]
+    assert "answers-of-one-time" not in found
