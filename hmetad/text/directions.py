@@ -10,4 +10,6 @@ MORE_IS_BETTER = (
     *("log_m", "m_ratio", "meta_d", "meta_information", "phi", "resolution", "rmi"),
     *("selective_area", "v_statistic"),
 )
-LESS_IS_BETTER = ("brier", "ece", "reliability", "reliability_debiased", "meta_noise")
+LESS_IS_BETTER = (
+    *("brier", "ece", "ece_debiased", "reliability", "reliability_debiased", "meta_noise"),
+)
