@@ -287,3 +287,8 @@ def test_notices_of_confidence_are_on_the_terminal_and_in_json(answers):
     assert "confidence-missing; cell b" in run(answers, line).stderr
     found = run(answers, f"{line} --json").answer["notices"]
     assert [one["cells"] for one in found if one["code"] == "confidence-missing"] == [["b"]]
+
+
+def test_worse_is_known_for_the_debiased_calibration_error(draws):
+    line = "compare draws.nc --var ece_debiased --over model --rope=-0.5,0.5"
+    run(draws, f'{line} --fail-if "a worse than b"', status=0)

@@ -27,7 +27,8 @@ RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
     "Practical: where does the interval lie against the region of practical equivalence (ROPE), "
     "{rope}? Outside: different. Inside: negligible. Otherwise: inconclusive. A verdict is "
-    "withheld (unreliable) where the chains did not mix or its Monte Carlo error could turn it."
+    "withheld (unreliable) where draws cannot be relied on, or their Monte Carlo error could turn "
+    "it."
 )
 
 
