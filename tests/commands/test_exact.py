@@ -9,7 +9,7 @@ import hmetad
 from hmetad.measures import measure_trials
 from hmetad.notice import notice_of, with_notices
 
-CODE = "dprime-not-positive"
+CODE = "ceiling"
 
 
 @pytest.fixture
@@ -124,8 +124,9 @@ def test_a_level_is_left_out_of_contrasts_and_ranks(answers):
     whole = run(answers, line).answer
     assert len(whole["rows"]) == 3
     assert answer["rows"][0] == whole["rows"][0]
-    own = with_notices(hmetad.bayes.load_draws(answers / "three.nc"), [notice_of(CODE, ["c, d"])])
-    hmetad.bayes.save_draws(own, answers / "three.nc")
+    drawn = hmetad.bayes.load_draws(answers / "three.nc")
+    noticed = with_notices(drawn["accuracy"], [notice_of(CODE, ["c, d"])])
+    hmetad.bayes.save_draws(drawn.assign(accuracy=noticed), answers / "three.nc")
     for options, is_said in (("", True), (" --without 'c, d'", False)):
         found = run(answers, line + options).answer["notices"]
         assert (CODE in {one["code"] for one in found}) == is_said
