@@ -56,7 +56,7 @@ def panel_axes(
     Raises
     ------
     InputError
-        If there are not as many axes as panels.
+        If there are not as many axes as panels, or one is something else.
 
     Examples
     --------
@@ -76,6 +76,9 @@ def panel_axes(
     axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     if len(axes) != number:
         raise InputError("ax", f"{len(axes)} axes", f"{number}, one per panel")
+    for one in axes:
+        if not isinstance(one, Axes):
+            raise InputError("ax", type(one).__name__, "axes of matplotlib")
     return axes
 
 
