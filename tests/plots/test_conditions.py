@@ -45,7 +45,7 @@ def test_criterion_refuses_too_few_axes(estimates):
     with pytest.raises(InputError, match="one per panel"):
         plots.criterion(estimates, estimate="mean", ax=Figure().subplots())
     with pytest.raises(InputError, match="ax: got float, allowed is axes of matplotlib"):
-        plots.criterion(estimates, estimate="mean", ax=[0.6, 0.7])
+        plots.criterion(estimates, estimate="mean", ax=np.array([0.6, 0.7]))
 
 
 @pytest.fixture
