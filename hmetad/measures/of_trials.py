@@ -3,15 +3,12 @@
 DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 from scipy.special import ndtri
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
@@ -19,10 +16,8 @@ from hmetad.counts.draws import cell_generator, seed_entropy
 from hmetad.counts.intervals import limits_of
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import rounded_to_probabilities
-from hmetad.measures.forecast_bins import mass_bins
 from hmetad.measures.forecasts import (
     By,
-    Forecasts,
     Judged,
     Placed,
     count_forecasts,
@@ -31,6 +26,15 @@ from hmetad.measures.forecasts import (
 )
 from hmetad.measures.repeats import repeated_items
 from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
+from hmetad.measures.trial_weights import (
+    Drawn,
+    OwnTrials,
+    Weighted,
+    drawn_weights,
+    own_trials,
+    trial_weights,
+    unit_weights,
+)
 from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
@@ -41,22 +45,10 @@ __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
-type Weighted = Iterator[tuple[Floats, Floats]]
-Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
 SUMMARY = ("estimate", "lower", "upper")
-# Numbers that are held at once while draws are made.
-AT_ONCE, BYTES = 2**22, 8
-
-
-class OwnTrials(NamedTuple):
-    """Distinct confidences of one cell, and the trials right and wrong with each."""
-
-    confidence: Floats
-    right: Ints
-    wrong: Ints
-    bin_of: Ints | None
+BYTES = 8
 
 
 @check_inputs(skip=("trials",), bins=whole(1), ci_prob=probability)
@@ -311,22 +303,6 @@ def resample_trials_interval(
     return xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
 
 
-def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
-    """Trials of each cell by confidence, with bins where all confidence is a probability."""
-    is_probability = ((forecasts.value >= 0) & (forecasts.value <= 1)).all()
-    bin_of = mass_bins(forecasts, bins) if is_probability else None
-    start = np.searchsorted(forecasts.cell, np.arange(forecasts.n_cells + 1))
-    return [
-        OwnTrials(
-            forecasts.value[first:last],
-            forecasts.right[first:last],
-            (forecasts.trials - forecasts.right)[first:last],
-            None if bin_of is None else bin_of[first:last],
-        )
-        for first, last in pairwise(start)
-    ]
-
-
 def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:
     """Measures of the trials as they are, (cells,)."""
     rows = [
@@ -346,47 +322,6 @@ def rows_of_cells(judged: Judged) -> list[Ints]:
     order = np.argsort(judged.cell, kind="stable")
     ends = np.cumsum(np.bincount(judged.cell, minlength=len(judged.cells)))
     return np.split(order, ends[:-1])
-
-
-def drawn_weights(units: int, n: int, kind: Drawn, rng: np.random.Generator) -> Floats:
-    """How often each unit counts, (n, units)."""
-    if kind == "dirichlet":
-        return units * rng.dirichlet(np.ones(units), size=n)
-    return rng.multinomial(units, np.full(units, 1 / units), size=n).astype(float)
-
-
-def trial_weights(one: OwnTrials, n: int, kind: Drawn, rng: np.random.Generator) -> Weighted:
-    """Trials of a cell drawn by themselves, part after part: right and wrong, (draws, f)."""
-    outcomes, width = np.concatenate([one.right, one.wrong]), len(one.right)
-    total = int(outcomes.sum())
-    for size in part_sizes(n, len(outcomes)):
-        if kind == "dirichlet":
-            drawn = rng.standard_gamma(outcomes, size=(size, len(outcomes)))
-            drawn *= total / drawn.sum(axis=1, keepdims=True)
-        else:
-            drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
-        yield drawn[:, :width], drawn[:, width:]
-
-
-def unit_weights(
-    one: OwnTrials, unit: Ints, value: Floats, right: Ints, weights: Floats
-) -> Weighted:
-    """Trials of a cell counted as often as their units, part after part."""
-    place, width = np.searchsorted(one.confidence, value), len(one.confidence)
-    columns = np.where(right == 1, place, place + width)
-    shape = (weights.shape[1], 2 * width)
-    table = coo_array((np.ones(len(unit)), (unit, columns)), shape=shape).tocsr()
-    start = 0
-    for size in part_sizes(len(weights), 2 * width):
-        drawn = weights[start : start + size] @ table
-        start += size
-        yield drawn[:, :width], drawn[:, width:]
-
-
-def part_sizes(n: int, width: int) -> list[int]:
-    """Numbers of draws that are made together."""
-    step = max(1, AT_ONCE // width)
-    return [min(step, n - start) for start in range(0, n, step)]
 
 
 def drawn_measures(one: OwnTrials, parts: Weighted, bins: int) -> dict[str, Floats]:
