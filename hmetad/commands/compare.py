@@ -174,9 +174,6 @@ def compare(
         outcome = judge_gate(gate, decisions)
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
-        if ranks is None and asked.without and over is not None and own is None:
-            # A page of many pairs would rank all levels.
-            ranks = ranks_of(fits, asked, ci_prob)
         write(path, answer, fits, decisions, others, asked, ranks)
     give(answer, chosen, [] if path is None else [path])
     if outcome is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import options_named, parse_level, sampling_options
+from hmetad.commands.arguments import options_named, parse_level, refuse_aurc, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind, PoolWeights
@@ -33,11 +33,6 @@ __all__ = [
 ]
 
 type Fits = Mapping[str, "xr.DataTree"]
-
-# Measures that are known by another name, and what to take.
-OTHER_NAMES = {
-    "aurc": "The area under the risk–coverage curve is 1 − selective_area: take selective_area.",
-}
 
 
 @dataclass(frozen=True)
@@ -84,8 +79,7 @@ class Question:
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
     """Draws of the contrasts asked for; without `over` those of the quantity itself."""
-    if asked.var in OTHER_NAMES:
-        raise InputError("--var", repr(asked.var), "a quantity of the fit", OTHER_NAMES[asked.var])
+    refuse_aurc(asked.var)
     sources = drawn_from(fits, asked)
     if asked.over is None:
         return as_it_is(sources, asked.var)

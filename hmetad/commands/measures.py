@@ -25,6 +25,7 @@ from hmetad.commands.arguments import (
     as_seed,
     parse_by,
     parse_limits,
+    refuse_aurc,
     refuse_inputs,
     split,
     writable_file,
@@ -195,8 +196,8 @@ def asked_gate(asked: Request, fail_if: str | None, var: str, rope: str | None) 
     """Condition under which the command fails, where there are verdicts to see it by."""
     if fail_if is None:
         return None
-    if var == "aurc" and asked.is_exact:
-        raise InputError("--var", "'aurc'", "selective_area, which is 1 − AURC: more is better")
+    if asked.is_exact:
+        refuse_aurc(var)
     gate = parse_gate(fail_if, var)
     if rope is None or not asked.has_draws or not asked.by:
         raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")

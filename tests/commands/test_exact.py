@@ -162,6 +162,12 @@ def test_many_pairs_have_ranks(answers):
     page = hmetad.report.decisions_report(made, drawn)
     (ranks,) = [block for block in page.blocks if "ranks" in getattr(block, "name", "")]
     assert len(ranks.rows) == 11
+    fewer = hmetad.compare.leave_out(drawn, "model", ["x0"])
+    made = hmetad.decide(hmetad.contrast(fewer, var="auroc2", over="model"), rope=(-0.01, 0.01))
+    page = hmetad.report.decisions_report(made, drawn)
+    (kept,) = [block for block in page.blocks if "ranks" in getattr(block, "name", "")]
+    assert "x0" not in [row[0] for row in kept.rows]
+    assert len(kept.rows) == 10
     assert ranks.rows[0][0] in ("b", "x0", "a")
 
 
@@ -271,7 +277,7 @@ def test_what_is_drawn_whole_is_no_cell(answers):
 def test_aurc_is_one_less_selective_area(answers):
     line = "measures answers.csv --by model --correct correct --interval --cluster item --var aurc"
     said = refused(answers, f'{line} --rope=-0.1,0.1 --fail-if "a worse than b"')
-    assert "selective_area, which is 1 − AURC" in said
+    assert "AURC is 1 − selective_area" in said
 
 
 def test_the_interval_on_the_terminal_has_its_level(answers):

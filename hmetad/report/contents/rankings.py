@@ -12,6 +12,8 @@ from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.predict import predict_levels
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
+from hmetad.compare.leaving_out import leave_out
+from hmetad.compare.quantities import Draws
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.report.contents.pairwise import held_equal
@@ -46,16 +48,16 @@ def ranks_of(
     if attrs.get("kind") != "difference" or quantity not in (*MORE_IS_BETTER, *LESS_IS_BETTER):
         return None
     names = [attrs["over"], *held_equal(decisions)]
+    shown = compared_levels(shown_levels(fits), decisions)
     if "pool" in attrs:
-        return pooled_ranks(fits, decisions, names)
-    shown = shown_levels(fits)
+        return pooled_ranks(shown, decisions, names)
     draws = cells_of(shown, quantity, names)
     if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
     if not are_differences(draws.mean(["chain", "draw"], skipna=False), names, decisions):
         return None
     asked = {"var": quantity, "over": names[0], "within": names[1:]}
-    is_one = isinstance(shown, xr.DataTree | xr.Dataset)
+    is_one = isinstance(shown, xr.DataTree | xr.Dataset | xr.DataArray)
     return rank(shown, **asked, independent=not is_one)
 
 
@@ -68,21 +70,37 @@ def shown_levels(
     return fits
 
 
+def compared_levels(
+    shown: xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree], decisions: Decisions
+) -> Draws | Mapping[str, xr.DataTree]:
+    """Draws of the levels that decisions compare alone, where these are of columns of cells."""
+    if not isinstance(shown, xr.DataTree | xr.Dataset):
+        return shown
+    over, table = str(decisions.results.attrs["over"]), decisions.table()
+    drawn = shown["posterior"].to_dataset() if isinstance(shown, xr.DataTree) else shown
+    if over not in drawn.coords or drawn[over].dims != ("cell",):
+        return shown
+    compared = {*table["left"], *table["right"]}
+    levels = dict.fromkeys(drawn[over].to_numpy().tolist())
+    rest = [level for level in levels if level not in compared]
+    return leave_out(shown, over, rest) if 0 < len(rest) < len(levels) else shown
+
+
 def pooled_ranks(
-    fits: xr.DataTree | Mapping[str, xr.DataTree], decisions: Decisions, names: list[str]
+    shown: Draws | Mapping[str, xr.DataTree], decisions: Decisions, names: list[str]
 ) -> xr.Dataset | None:
     """Ranks of pooled values; None where contrasts are over other levels than ranks would be."""
     results, attrs = decisions.results, decisions.results.attrs
     if (results["not_pooled"] != "").any():
         return None
     return rank(
-        fits,
+        shown,
         var=decisions.quantity,
         over=names[0],
         within=names[1:],
         pool=[name for name in attrs["pool"].split(", ") if name],
         weights=read_attr(attrs, "pool_weights"),
-        independent=not isinstance(fits, xr.DataTree),
+        independent=not isinstance(shown, xr.DataTree | xr.Dataset | xr.DataArray),
     )
 
 
