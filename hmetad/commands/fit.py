@@ -95,7 +95,7 @@ def fit(
     """Count trials, sample a model's posterior, and write it."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".nc")
-    refuse_inputs(path, *(given for given in (file, Path(model)) if given.is_file()))
+    refuse_inputs(path, file, Path(model))
     spec = hmetad.load_model(model)
     formulas = parse_formulas(formula)
     counts = count_file(

@@ -13,6 +13,7 @@ import pandas as pd
 from hmetad.arguments import check_inputs, with_submit
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
+from hmetad.files import TABLES, files_of
 from hmetad.logs.decimals import Decimal
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
@@ -21,8 +22,7 @@ from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.logs.unread import unread_notices
 from hmetad.rows.limits import Limits
-from hmetad.rows.scans import files_of
-from hmetad.rows.tables import SUFFIXES, TEXTS
+from hmetad.rows.tables import TEXTS
 
 __all__ = ["long_table", "read_trials"]
 
@@ -141,7 +141,7 @@ def read_trials(
 
 def table_paths(path: Path) -> list[Path]:
     """Tables that a path means: a file, those in a folder that are no logs, or of a pattern."""
-    allowed = (*SUFFIXES, *TEXTS)
+    allowed = (*TABLES, *TEXTS)
     if path.is_dir():
         return files_of_kind(path, "table", f"a table {', '.join(allowed)}")
     return [file for file, _ in files_of(path, allowed)]

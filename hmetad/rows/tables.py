@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.files import PACKED, TABLES
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
-from hmetad.rows.packed import PACKED, UNREADABLE, open_packed, text_size
+from hmetad.rows.packed import UNREADABLE, open_packed, text_size
 from hmetad.rows.parquet import parquet_table
 from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = [
     "GAPS",
     "SEPARATORS",
-    "SUFFIXES",
     "TEXTS",
     "header_names",
     "is_number",
@@ -50,7 +50,6 @@ NO_TABLE = (
     pd.errors.ParserWarning,
 )
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-SUFFIXES = (*SEPARATORS, ".jsonl", ".parquet")
 # Texts that are read where their delimiter is known.
 TEXTS = (".txt", ".dat")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
@@ -279,7 +278,7 @@ def table_suffix(path: Path, *, is_text: bool = False) -> str:
     if not path.is_file():
         raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
-    known = (*SEPARATORS, *TEXTS) if is_text else SUFFIXES
+    known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
         raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
@@ -290,7 +289,7 @@ def similar_file(path: Path) -> str:
     """Suggestion of the tables that lie in the same folder."""
     if not path.parent.is_dir():
         return f"There is no folder {str(path.parent)!r} either."
-    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in SUFFIXES)
+    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in TABLES)
     return f"In that folder: {', '.join(beside[:5])}." if beside else ""
 
 
