@@ -24,6 +24,7 @@ from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_siz
 from hmetad.rows.lines import lines_of
 from hmetad.rows.packed import UNREADABLE, open_packed, text_size
 from hmetad.rows.parquet import parquet_table
+from hmetad.rows.rows import columns_named
 from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = [
@@ -181,7 +182,8 @@ def header_names(path: Path, sep: str) -> list[str]:
 def guarded_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
     """Names as the header has them, which may be guarded."""
     plain = unguard(header)
-    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in names]
+    asked = {column for name in names for column in columns_named(name, plain)}
+    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in asked]
 
 
 def as_text(text: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
@@ -216,7 +218,7 @@ def values_of_texts(frame: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFra
     {'model': ['4.10', 'NA'], 'confidence': [3.0, nan]}
     """
     columns = list(frame.columns)
-    kept = [name for name in text if name in columns]
+    kept = [column for name in text for column in columns_named(name, columns)]
     # Quoted, a row of one missing value is no blank line.
     rows = io.StringIO(frame.to_csv(index=False, quoting=csv.QUOTE_ALL))
     return unguard_frame(pd.read_csv(rows, **as_text(kept, columns)))
