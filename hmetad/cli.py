@@ -39,8 +39,8 @@ from hmetad.report.terminal import say
 __all__ = ["app", "main", "outcome"]
 
 INTERRUPTED = 130
-# An argument of a function that a message names without a value: "Choose with metric=."
-ARGUMENT = re.compile(r"\b([a-z_]+)=(?=[ ,.;)]|$)")
+# An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
+ARGUMENT = re.compile(r"\b([a-z_]+)=(?:\[([^\]]*)\]|(\d*))(?=[ ,.;)]|$)")
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),
@@ -130,10 +130,14 @@ def as_typed(error: InputError, arguments: Sequence[str]) -> str:
     command = commands.get(next((word for word in arguments if word in commands), ""))
     known = {text for parameter in command.params for text in parameter.opts} if command else set()
 
-    def typed(name: str, otherwise: str) -> str:
+    def typed(name: str, otherwise: str, value: str = "") -> str:
         option = f"--{name.replace('_', '-')}"
-        return option if option in known else otherwise
+        return f"{option} {value}".rstrip() if option in known else otherwise
+
+    def as_option(found: re.Match[str]) -> str:
+        value = (found[2] or "").replace("'", "").replace(", ", ",") or found[3] or ""
+        return typed(found[1], found[0], f'"{value}"' if " " in value else value)
 
     named = typed(error.argument, error.argument)
-    step = ARGUMENT.sub(lambda found: typed(found[1], found[0]), error.next_step)
-    return str(InputError(named, error.got, error.allowed, step))
+    allowed, step = (ARGUMENT.sub(as_option, text) for text in (error.allowed, error.next_step))
+    return str(InputError(named, error.got, allowed, step))

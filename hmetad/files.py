@@ -1,6 +1,7 @@
-"""Files written whole or not at all: the one writer of every output.
+"""Files written whole or not at all: the one writer of every output; and which files are read.
 
 Path → content, for each → files on disk. Each is whole; all are written before the first is moved.
+Path, folder or pattern → the files that it means.
 
 What is new is written beside its place, brought to the disk and moved into place. A run that is
 killed at any moment leaves the old files, the new ones, or beside them a file whose name says
@@ -13,12 +14,31 @@ import re
 import signal
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, EPERM
+from fnmatch import fnmatch
+from glob import has_magic
 from pathlib import Path
 
-__all__ = ["clear_unfinished", "refuse_place", "write_together", "written_files"]
+from hmetad.errors import InputError
+
+__all__ = [
+    "PACKED",
+    "TABLES",
+    "clear_unfinished",
+    "files_of",
+    "found_in",
+    "is_table",
+    "refuse_place",
+    "would_find",
+    "write_together",
+    "written_files",
+]
+
+# Suffixes of tables, and of what may be compressed.
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 # SIGHUP is not known everywhere.
 ENDING_SIGNALS = [
@@ -128,6 +148,114 @@ def refuse_place(path: Path) -> None:
         raise PermissionError(EPERM, "what stands there is no file", str(path))
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(EACCES, "the file that is there may not be changed", str(path))
+
+
+def files_of(
+    place: Path, suffixes: Sequence[str] = TABLES
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Files of a path, a folder or a pattern, with the columns that their folders are named for.
+
+    Parameters
+    ----------
+    place : Path
+        A file is taken as it is, whether it is there or not.
+    suffixes : sequence of str, optional
+        Of the files that are taken from a folder or fit a pattern.
+
+    Yields
+    ------
+    tuple of Path and dict
+        Sorted; of a folder named ``column=value`` the dict says so.
+
+    Raises
+    ------
+    InputError
+        If a folder or a pattern has no such file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", "notes.md"):
+    ...         Path(folder, name).touch()
+    ...     [file.name for file, _ in files_of(Path(folder, "*"))]
+    ['a.csv', 'b.csv']
+    """
+    where = search_of(place)
+    if where is None:
+        yield place, {}
+        return
+    root, _ = where
+    found = [path for path in sorted(found_in(place)) if is_table(path.name, suffixes)]
+    found = [path for path in found if not is_hidden(path.relative_to(root))]
+    if not found:
+        step = "Put a pattern in quotes, so that no shell changes it."
+        raise InputError(
+            str(place), "no table there", f"files ending in {', '.join(suffixes)}", step
+        )
+    for path in found:
+        named = (part.partition("=") for part in path.relative_to(root).parts[:-1])
+        yield path, {name: value for name, sign, value in named if sign and name}
+
+
+def found_in(place: Path) -> list[Path]:
+    """Files of any name in a folder or of a pattern; a file alone, whether it is there or not.
+
+    Examples
+    --------
+    >>> found_in(Path("trials.csv"))
+    [PosixPath('trials.csv')]
+    """
+    where = search_of(place)
+    return [place] if where is None else [x for x in where[0].glob(where[1]) if x.is_file()]
+
+
+def would_find(place: Path, output: Path) -> bool:
+    """Whether a folder or a pattern would find a file of this name, once it is there.
+
+    Examples
+    --------
+    >>> would_find(Path("*.csv"), Path("new.csv")), would_find(Path("*.csv"), Path("new.nc"))
+    (True, False)
+    """
+    where = search_of(place)
+    if where is None or is_hidden(Path(output.name)):
+        return False
+    root, pattern = where[0], Path(where[1])
+    folders = [root] if len(pattern.parts) == 1 else root.glob(str(pattern.parent))
+    # The folder itself may not be there yet.
+    parents = [output.parent, *([output.parent.parent] if "**" in pattern.parts else [])]
+    places = [parent for parent in parents if parent.is_dir()]
+    return fnmatch(output.name, pattern.name) and any(
+        folder.is_dir() and folder.samefile(place) for folder in folders for place in places
+    )
+
+
+def search_of(place: Path) -> tuple[Path, str] | None:
+    """Folder that is searched, and the pattern of the files in it; None of a file alone."""
+    if place.is_file() or not (place.is_dir() or has_magic(str(place))):
+        return None
+    if place.is_dir():
+        return place, "**/*"
+    root = next(folder for folder in place.parents if not has_magic(str(folder)))
+    return root, str(place.relative_to(root))
+
+
+def is_table(name: str, suffixes: Sequence[str] = TABLES) -> bool:
+    """Whether a file has the suffix of a table.
+
+    Examples
+    --------
+    >>> is_table("a.csv.gz"), is_table("notes.md")
+    (True, False)
+    """
+    own = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in PACKED]
+    return bool(own) and own[-1] in suffixes
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a file, or a folder that it is in, has the name of one to be passed over."""
+    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def make_folder(folder: Path, made: list[Path]) -> None:

@@ -18,7 +18,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 # Each room, and the rooms below it that it may use.
 BELOW = {
     "errors": set(),
-    "files": set(),
+    "files": {"errors"},
     "frozen": {"errors"},
     "memory": {"errors"},
     "caches": set(),

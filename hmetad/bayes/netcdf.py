@@ -13,8 +13,10 @@ import xarray as xr
 
 from hmetad.bayes.checksums import refuse_changed_file, with_checksum
 from hmetad.bayes.containers import MAX_BYTES, reading, refuse_unusual_hdf5
+from hmetad.errors import InputError
+from hmetad.files import write_together
 
-__all__ = ["netcdf_bytes", "read_netcdf"]
+__all__ = ["netcdf_bytes", "read_netcdf", "write_netcdf"]
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 # netCDF lists the coordinates of a variable with blanks between their names.
@@ -29,6 +31,15 @@ def netcdf_bytes(tree: xr.DataTree) -> bytes:
     being closed.
     """
     return with_checksum(bytes(rename_coordinates(tree, quoted_names).to_netcdf(engine=ENGINE)))
+
+
+def write_netcdf(tree: xr.DataTree, path: str | Path) -> Path:
+    """Write a netCDF file, whole or not at all; its suffix keeps tables from being replaced."""
+    path = Path(path)
+    if path.suffix != ".nc":
+        raise InputError("path", repr(str(path)), "a name that ends in .nc")
+    write_together({path: netcdf_bytes(tree)})
+    return path
 
 
 def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:

@@ -8,10 +8,9 @@ from pathlib import Path
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
+from hmetad.bayes.netcdf import read_netcdf, write_netcdf
 from hmetad.bayes.store import checked_fit, load_fit
 from hmetad.errors import InputError
-from hmetad.files import write_together
 
 __all__ = ["load_draws", "load_source", "save_draws"]
 
@@ -29,7 +28,7 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
         What `resample` or `measures.resample_trials` returned. Variables with dims (cell, draw) are
         written, and the numbers of trials of the cells, with their coordinates and notices.
     path : str or Path
-        The file; an existing one is kept until the new one is complete.
+        The file, .nc; an existing one is kept until the new one is complete.
 
     Returns
     -------
@@ -38,7 +37,7 @@ def save_draws(draws: xr.Dataset, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If no variable has these dims.
+        If no variable has these dims, or the name does not end in .nc.
     OSError
         If the disk is full or cannot be written to.
 
@@ -55,8 +54,7 @@ Draws of fits are written by save_fit.
         step = "Draws of fits are written by save_fit."
         raise InputError("draws", f"dims {dict(draws.sizes)}", "variables by cell and draw", step)
     tree = xr.DataTree.from_dict({f"/{GROUP}": draws[[*drawn, *counted]]})
-    write_together({Path(path): netcdf_bytes(tree)})
-    return Path(path)
+    return write_netcdf(tree, path)
 
 
 @check_inputs()

@@ -13,10 +13,9 @@ from hmetad.bayes.check_fit import check_fit
 from hmetad.bayes.compact import with_results, without_results
 from hmetad.bayes.containers import MAX_BYTES
 from hmetad.bayes.fit import finish_fit, with_posterior_notices
-from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
+from hmetad.bayes.netcdf import read_netcdf, write_netcdf
 from hmetad.bayes.zarr_store import read_folder
 from hmetad.errors import InputError
-from hmetad.files import write_together
 from hmetad.notice import notice_of, notices, with_notices
 
 __all__ = ["checked_fit", "load_fit", "save_fit"]
@@ -34,7 +33,7 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     fit : DataTree
         What `hmetad.fit` or `bayes.fit_estimates` returned.
     path : str or Path
-        The file; an existing one is kept until the new one is complete.
+        The file, .nc; an existing one is kept until the new one is complete.
     whole : bool, optional
         Whether the file has all variables, for other programs that read it. Else those are left
         out that follow from others, such as M from log M; `load_fit` computes them again, to the
@@ -47,7 +46,7 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     Raises
     ------
     InputError
-        If it is no fit, or its folder does not exist.
+        If it is no fit, the name does not end in .nc, or its folder does not exist.
     OSError
         If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
@@ -62,8 +61,7 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
     is_small = fit["posterior"].nbytes <= MAX_WHOLE
     is_whole = is_small if whole is None else whole
     kept = fit if is_whole or spec is None else without_results(fit, spec)
-    write_together({path: netcdf_bytes(kept)})
-    return path
+    return write_netcdf(kept, path)
 
 
 @check_inputs(max_bytes=whole(1))

@@ -6,17 +6,18 @@ Text of options → values, or an error that names the option.
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hmetad.errors import InputError, nearest
-from hmetad.files import refuse_place
+from hmetad.files import found_in, is_table, refuse_place, would_find
 
 __all__ = [
     "DATA_FILES",
     "REPORTS",
+    "STORE",
     "as_seed",
     "columns_of",
     "given_options",
@@ -34,6 +35,7 @@ __all__ = [
     "parse_words",
     "refuse_aurc",
     "refuse_inputs",
+    "refuse_kept",
     "sampling_options",
     "split",
     "writable_file",
@@ -43,6 +45,9 @@ __all__ = [
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
+# What only a folder of draws holds. hmetad.bayes.zarr_store names it too, but takes seconds to
+# import.
+STORE = ("fit.json", "draws.zarr")
 # Scales of stated confidence that have a name.
 SCALES = ("probability", "percent")
 
@@ -225,20 +230,36 @@ def writable_file(path: Path, *suffixes: str) -> Path:
     return path
 
 
-def refuse_inputs(output: Path, *inputs: Path) -> None:
-    """Refuse an output that is one of the inputs, by whatever name or link, or a fit in one."""
-    beside = {output.with_name(f"{output.stem}_{kind}") for kind in ("figures", "tables")}
+def refuse_inputs(output: Path, *inputs: Path, is_read: Callable[[str], bool] = is_table) -> None:
+    """Refuse an output that is an input, by whatever name or link, or would be one the next time.
+
+    Inputs are files, folders and patterns, of which all files are read whose name `is_read`; and
+    folders in which a fit is kept. Beside a page in Markdown or LaTeX go tables and figures.
+    """
+    beside = [output.with_name(f"{output.stem}_{kind}") for kind in ("tables", "figures")]
     for given in inputs:
-        is_folder = given.is_dir()
-        files = [*given.rglob("*.nc"), *given.rglob("fit.json")] if is_folder else [given]
+        if any((given / name).exists() for name in STORE):
+            refuse_kept(output, given)
+        found = found_in(given)
+        files = found if found == [given] else [file for file in found if is_read(file.name)]
         if output.exists() and any(file.exists() and output.samefile(file) for file in files):
             step = "It would be lost: name another."
             raise InputError("--output", f"the input {str(output)!r}", "another file", step)
-        if output.suffix in REPORTS and given.absolute().parent in {
-            folder.absolute() for folder in beside
-        }:
+        parents = {file.absolute().parent for file in files}
+        if output.suffix in REPORTS and parents & {folder.absolute() for folder in beside}:
             step = "Tables and figures are written there: name another."
             raise InputError("--output", f"{str(output)!r} beside the input", "another file", step)
+        new = beside[0] / "table.csv" if output.suffix in (".md", ".tex") else output
+        if is_read(new.name) and would_find(given, new):
+            got = f"{str(output)!r}, where {str(given)!r} would read it the next time"
+            raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
+
+
+def refuse_kept(output: Path, folder: Path) -> None:
+    """Refuse an output in a folder in which draws or studies of a run are kept."""
+    if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
+        got = f"{str(output)!r}, in which folder {str(folder)!r} keeps a run"
+        raise InputError("--output", got, "a file elsewhere", "Write it to another folder.")
 
 
 def writable_folder(folder: Path) -> Path:

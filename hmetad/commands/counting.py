@@ -34,12 +34,21 @@ MOST_RATINGS = 20
 
 
 def scan_trials(
-    file: Path, by: list[str] | None, limit: list[str] | None, within: Sequence[str] = ()
+    file: Path,
+    by: list[str] | None,
+    limit: list[str] | None,
+    within: Sequence[str] = (),
+    *,
+    columns: Sequence[str],
+    codes: list[str] | None = None,
 ) -> "Rows":
-    """Trials of files, not yet read, with grouping columns as text."""
-    limits = chosen_limits(limit)
+    """Trials of files, not yet read, with grouping columns as text.
+
+    `columns` are the others in use, in which codes are missing values.
+    """
     text = [*columns_of(parse_by(by)), *within]
-    return hmetad.logs.scan_table(file, text=text, limits=limits)
+    rows = hmetad.logs.scan_table(file, text=text, limits=chosen_limits(limit))
+    return rows.spelled([*columns, *text]).without(split(codes), columns)
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:
@@ -58,11 +67,15 @@ def count_file(
     by: list[str] | None,
     limit: list[str] | None = None,
     quantiles_within: Sequence[str] = (),
+    levels: list[str] | None = None,
+    missing_codes: list[str] | None = None,
     **asked: Any,
 ) -> "xr.DataArray":
     """Count table of files, as of `count_scanned`."""
-    trials = scan_trials(file, by, limit, quantiles_within)
-    return count_scanned(trials, by=by, quantiles_within=quantiles_within, **asked)
+    columns = [asked[name] for name in ("stimulus", "response", "confidence")]
+    trials = scan_trials(file, by, limit, quantiles_within, columns=columns, codes=missing_codes)
+    asked |= {"quantiles_within": quantiles_within, "levels": split(levels) or None}
+    return count_scanned(trials, by=by, **asked)
 
 
 def count_scanned(
@@ -75,6 +88,7 @@ def count_scanned(
     confidence: str,
     correct: str | None = None,
     ratings: int | None,
+    levels: Sequence[str] | None = None,
     quantiles: int | None,
     quantiles_within: Sequence[str] = (),
     labels: str,
@@ -87,12 +101,11 @@ def count_scanned(
         if name not in trials.columns:
             step = nearest(name, trials.columns)
             raise InputError("--quantiles-within", repr(name), "a column of the trials", step)
-    if quantiles is None and ratings is None:
-        refuse_many_ratings(trials, confidence)
     asked: dict[str, Any] = {
         "by": parse_by(by),
         "confidence": confidence,
         "ratings": ratings,
+        "levels": levels,
         "quantiles": quantiles,
         "quantiles_within": list(quantiles_within),
     }
@@ -135,17 +148,5 @@ def warnings_said() -> Iterator[None]:
         yield
     for warning in caught:
         # What follows is about arguments in Python.
-        said = str(warning.message).partition(" Choose the cuts")[0]
-        say(f"warning: {said} Ask for fewer by --quantiles.")
-
-
-def refuse_many_ratings(trials: "Rows", confidence: str) -> None:
-    """Refuse whole numbers that are likely no ratings, in words of the command line."""
-    if confidence not in trials.columns:
-        return
-    values = trials.first_rows([confidence])[confidence]
-    most = values.max() if values.dtype.kind in "iuf" else 0
-    if most > MOST_RATINGS:
-        step = "Percentages and the like become ratings by --quantiles 4."
-        allowed = f"ratings up to {MOST_RATINGS}, unless --ratings says how many there are"
-        raise InputError("--confidence", f"values up to {most:g} in {confidence!r}", allowed, step)
+        said, sign, _ = str(warning.message).partition(" Choose the cuts")
+        say(f"warning: {said}{' Ask for fewer by --quantiles.' if sign else ''}")

@@ -29,7 +29,9 @@ from hmetad.commands.options import (
     Confidence,
     Draws,
     Labels,
+    Levels,
     Limit,
+    MissingCodes,
     PrintAs,
     Quantiles,
     QuantilesWithin,
@@ -79,6 +81,8 @@ def fit(
     response: Response = "response",
     confidence: Confidence = "confidence",
     ratings: Ratings = None,
+    levels: Levels = None,
+    missing_codes: MissingCodes = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
     limit: Limit = None,
@@ -95,7 +99,7 @@ def fit(
     """Count trials, sample a model's posterior, and write it."""
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, ".nc")
-    refuse_inputs(path, *(given for given in (file, Path(model)) if given.is_file()))
+    refuse_inputs(path, file, Path(model))
     spec = hmetad.load_model(model)
     formulas = parse_formulas(formula)
     counts = count_file(
@@ -106,6 +110,8 @@ def fit(
         response=response,
         confidence=confidence,
         ratings=ratings,
+        levels=levels,
+        missing_codes=missing_codes,
         quantiles=quantiles,
         quantiles_within=split(quantiles_within),
         limit=limit,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ from hmetad.commands.options import AsJson, Limit, PrintAs
 from hmetad.commands.reshaping import Reshaping, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
-from hmetad.logs.kinds import READERS, known_kinds, recognise_kind
+from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
 from hmetad.report.terminal import say
 from hmetad.text.cells import csv_frame
 
@@ -134,7 +135,7 @@ def import_log(
     chosen = chosen_format(print_as, as_json)
     path = writable_file(output, *WRITERS)
     kind, source = kind_and_path(log)
-    refuse_inputs(path, source)
+    refuse_inputs(path, source, is_read=partial(is_read_as, kind))
     asked = Reshaping(option_pairs, agreement, None if by is None else split(by), split(keep))
     options = given_options(
         task=task,
@@ -168,6 +169,12 @@ def import_log(
     listing = Listing(filled_columns(trials), COLUMNS, f"{len(trials)} trials")
     more = {"trials": len(trials), **remarks}
     give(Answer((listing,), notices, more=more), chosen, [path])
+
+
+def is_read_as(kind: str, name: str) -> bool:
+    """Whether a file of a folder of logs or tables is read, as far as its name says."""
+    own = kind_of_name(name)
+    return kind != "dataset" and (own != "table" if kind != "table" else own in ("table", None))
 
 
 def said_remarks(trials: "pd.DataFrame", kind: str, source: Path) -> dict[str, Any]:

@@ -62,7 +62,9 @@ from hmetad.commands.options import (
     CiProb,
     Confidence,
     Labels,
+    Levels,
     Limit,
+    MissingCodes,
     PrintAs,
     Quantiles,
     QuantilesWithin,
@@ -108,6 +110,8 @@ def measures(
     confidence: Confidence = "confidence",
     correct: Correct = None,
     ratings: Ratings = None,
+    levels: Levels = None,
+    missing_codes: MissingCodes = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
     cluster: Cluster = None,
@@ -137,15 +141,18 @@ def measures(
     """
     chosen = chosen_format(print_as, as_json)
     path = output_path(output, file)
-    trials = scan_trials(file, by, limit, split(quantiles_within))
+    within = split(quantiles_within)
+    columns = [*([correct] if correct else [stimulus, response]), confidence]
+    trials = scan_trials(file, by, limit, within, columns=columns, codes=missing_codes)
     counted: dict[str, Any] = {
         "stimulus": stimulus,
         "response": response,
         "confidence": confidence,
         "correct": correct,
         "ratings": ratings,
+        "levels": split(levels) or None,
         "quantiles": quantiles,
-        "quantiles_within": split(quantiles_within),
+        "quantiles_within": within,
         "labels": labels,
     }
     is_exact = has_exact_confidence(trials, counted)

@@ -88,6 +88,7 @@ def has_exact_confidence(trials: "Rows", counted: Mapping[str, Any]) -> bool:
         counted["correct"] is not None
         and counted["quantiles"] is None
         and counted["ratings"] is None
+        and counted["levels"] is None
         and are_numbers(trials, counted["confidence"])
     )
 

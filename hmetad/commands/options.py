@@ -18,7 +18,9 @@ __all__ = [
     "Format",
     "Kind",
     "Labels",
+    "Levels",
     "Limit",
+    "MissingCodes",
     "PoolWeights",
     "PrintAs",
     "Quantiles",
@@ -55,6 +57,18 @@ Confidence = Annotated[str, typer.Option(metavar="COLUMN", help="Ratings 1 to K.
 Ratings = Annotated[
     int | None,
     typer.Option(metavar="K", help="Number of ratings; by default the largest rating in the file."),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="VALUES",
+        help="Values of confidence that are not 1 to K, the least confident first: 0,1,2,3 or "
+        "guess,unsure,sure.",
+    ),
+]
+MissingCodes = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUES", help="Codes that stand for a missing answer: 999,-1."),
 ]
 Limit = Annotated[
     list[str] | None,

@@ -15,6 +15,8 @@ from hmetad.commands.arguments import (
     given_options,
     parse_limits,
     parse_numbers,
+    refuse_inputs,
+    refuse_kept,
     writable_file,
 )
 from hmetad.commands.options import AsJson, CiProb, PrintAs, Seed
@@ -102,6 +104,10 @@ def plan(
     """Say how many trials or people a question about M needs, by simulation."""
     chosen = chosen_format(print_as, as_json)
     written = [] if output is None else [writable_file(output, *DATA_FILES)]
+    for path in written:
+        refuse_inputs(path, *([] if pilot is None else [pilot]))
+        if resume is not None:
+            refuse_kept(path, resume)
     needs_one_goal(probability, half_width, rope)
     numbers = whole_numbers("--subjects", subjects or ("1" if question is None else "20,40,80"))
     truth = {"m_ratio": m_ratio, "dprime": dprime, "c": c}

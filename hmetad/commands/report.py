@@ -11,7 +11,7 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import REPORTS, parse_pairs, refuse_inputs, writable_file
+from hmetad.commands.arguments import REPORTS, STORE, parse_pairs, refuse_inputs, writable_file
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import about_fits, fit_notices, read_fits
 from hmetad.errors import InputError
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "report"]
 
-# Files that only a folder of draws holds. hmetad.bayes.zarr_store names them too, but takes
-# seconds to import.
-STORE = ("fit.json", "draws.zarr")
 EXAMPLES = """
 hmetad report fit.nc -o page.html --question "Who knows more?"
 hmetad report fits/ -o all.md

@@ -63,7 +63,7 @@ def reproduce(
     files = [folder / "comparison.csv", folder / "report.html"]
     for path in files:
         refuse_place(path)
-        refuse_inputs(path, *([] if data is None else [data]))
+        refuse_inputs(path, *([] if data is None else [data]), is_read=lambda name: ".json" in name)
     options = given_options(seed=seed, draws=draws, data=data)
     comparison = run_study(study, folder, **options, **sampling_options())
     explained = bool((comparison["agrees"] | (comparison["note"] != "")).all())

@@ -34,7 +34,9 @@ from hmetad.commands.options import (
     Confidence,
     Draws,
     Labels,
+    Levels,
     Limit,
+    MissingCodes,
     PrintAs,
     Quantiles,
     QuantilesWithin,
@@ -108,6 +110,8 @@ def select(
     response: Response = "response",
     confidence: Confidence = "confidence",
     ratings: Ratings = None,
+    levels: Levels = None,
+    missing_codes: MissingCodes = None,
     quantiles: Quantiles = None,
     quantiles_within: QuantilesWithin = None,
     limit: Limit = None,
@@ -129,8 +133,8 @@ def select(
         raise InputError("--by", repr(by), "one column, the people", "Name the other --difficulty.")
     counts = count_file(
         file, by=columns, stimulus=stimulus, response=response, confidence=confidence,
-        ratings=ratings, quantiles=quantiles, quantiles_within=split(quantiles_within), limit=limit,
-        labels=labels,
+        ratings=ratings, levels=levels, missing_codes=missing_codes, quantiles=quantiles,
+        quantiles_within=split(quantiles_within), limit=limit, labels=labels,
     )  # fmt: skip
     options = {} if quick else {**sampling_options(), **given_options(draws=draws)}
     found = hmetad.select.select_models(

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
+from hmetad.counts.codes import code_step, suspected_codes
 from hmetad.errors import InputError
 
 __all__ = ["bin_confidence", "check_ratings", "quantile_of", "without_gaps"]
@@ -82,8 +83,9 @@ def bin_confidence(
     Warns
     -----
     UserWarning
-        If ties, or fewer values than ratings, leave a group with fewer than K quantiles, or equal
-        values leave no width to divide.
+        If a value looks like a code for a missing answer, such as 999 beside 1 to 4. If ties, or
+        fewer values than ratings, leave a group with fewer than K quantiles, or equal values leave
+        no width to divide.
 
     Notes
     -----
@@ -104,6 +106,11 @@ def bin_confidence(
     numbers = finite_numbers(values)
     group = group_codes(values, within, len(numbers))
     known = ~np.isnan(numbers)
+    step = code_step(suspected_codes(numbers[known], known[known].astype(np.int64)))
+    if step and method != "edges":
+        said = step.partition(": if so")[0]
+        text = f"{said}, and is taken as confidence: replace it by NaN if it is one."
+        warnings.warn(text, UserWarning, skip_file_prefixes=(PACKAGE,))
     result = np.full(len(numbers), np.nan)
     if method == "edges":
         result[known] = np.searchsorted(np.asarray(edges), numbers[known], side="right") + 1

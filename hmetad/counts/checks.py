@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_unwritable
+from hmetad.counts.codes import code_step, level_ratings, suspected_codes
 from hmetad.counts.correctness import (
     refuse_correctness_names,
     type2_measures,
@@ -85,6 +86,7 @@ def rating_numbers(
     confidence: str,
     ratings: int | None,
     quantiles: int | None = None,
+    levels: Sequence[str | float] | None = None,
 ) -> tuple[NDArray[np.int64], int, str]:
     """Ratings 1..K of the rows, K, and the rule that K comes from.
 
@@ -96,9 +98,20 @@ def rating_numbers(
     (array([1, 3]), 3, "K = 3, the largest in column 'sure'")
     """
     argument = f"confidence column {confidence!r}"
+    if levels is not None:
+        for name, other in (("ratings", ratings), ("quantiles", quantiles)):
+            if other is not None:
+                raise InputError("levels", f"it beside {name}", "one of the two")
+        rating = level_ratings(argument, groups[confidence].tolist(), n, levels)
+        names = ", ".join(map(str, levels))
+        return (
+            rating,
+            len(levels),
+            f"K = {len(levels)}, the levels {names} of column {confidence!r}",
+        )
     named = [value for value in groups[confidence].tolist() if isinstance(value, str | bool)]
     if named and not isinstance(named[0], str):
-        step = "Give each level its number, 1 for the least confident."
+        step = "Name the levels, the least confident first: levels=[False, True]."
         raise InputError(argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
     if named:
         raise text_as_confidence(argument, groups[confidence], n, "integers 1..K")
@@ -108,13 +121,16 @@ def rating_numbers(
     rating = np.clip(array, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
     most = MAX_INFERRED_RATINGS if ratings is None and quantiles is None else MAX_RATINGS
+    suspects = suspected_codes(array, n)
+    if suspects and ratings is None and (most < K or rating.min() < 1):
+        refuse_out_of_range(argument, rating, n, int(max({*rating} - {*suspects})), suspects)
     if most < K:
         step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
         if ratings is not None:
             raise InputError("ratings", f"{K}", f"at most {most}", step)
         allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(argument, f"ratings up to {K}", allowed, step)
-    refuse_out_of_range(argument, rating, n, K, ratings is None)
+    refuse_out_of_range(argument, rating, n, K, suspects, ratings is None)
     rule = f"the largest in column {confidence!r}" if ratings is None else "given"
     if quantiles is not None and ratings is None:
         rule = f"quantiles of column {confidence!r}"
@@ -144,7 +160,9 @@ def text_as_confidence(
     if n is not None and len(odd):
         total = int(n[values.notna().to_numpy()].sum())
         counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
-    step = "Give each level its number, 1 for the least confident."
+    words = sorted({*texts.dropna()})
+    named = f" {', '.join(map(repr, words))}" if len(words) <= MAX_INFERRED_RATINGS else ""
+    step = f"Name the levels{named} in order, the least confident first, by levels=."
     # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
     if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
         step = (
@@ -337,24 +355,33 @@ def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]
     if off.any():
         shown = ", ".join(f"{value:g}" for value in values[off][:3])
         step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
+        step = f"{code_step(suspected_codes(values, n))} {step}".lstrip()
         got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
 
 
 def refuse_out_of_range(
-    argument: str, rating: NDArray[np.int64], n: NDArray[np.int64], K: int, inferred: bool
+    argument: str,
+    rating: NDArray[np.int64],
+    n: NDArray[np.int64],
+    K: int,
+    suspects: Mapping[float, int],
+    inferred: bool = True,
 ) -> None:
-    """Refuse ratings outside 1..K, with how often each occurs."""
+    """Refuse ratings outside 1..K, with how often each occurs; some may look like codes."""
     out = (rating < 1) | (rating > K)
     if not out.any():
         return
     times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
     listed = ", ".join(f"{value} ({count} trials)" for value, count in list(times.items())[:10])
-    if list(times) == [0]:
-        top = rating.max() + 1 if inferred else K
-        step = f"Ratings seem to start at 0: add 1 to them, which makes 1..{max(top, 1)}."
-        if not inferred and rating.max() == K:
-            step = f"0..{K} are {K + 1} ratings: add 1 and pass ratings={K + 1}."
-    else:
-        step = "Drop or recode these trials, or correct ratings=."
+    step = code_step(suspects)
+    low, high = int(rating.min()), max(int(rating.max()), K - 1 - inferred)
+    if not step and low < 1 and high - low < MAX_INFERRED_RATINGS:
+        named = list(range(low, high + 1))
+        odd = ", ".join(map(str, times))
+        step = (
+            f"Name the levels, the least confident first: levels={named}; or, if {odd} stands for "
+            f"a missing answer, say missing_codes=[{odd}]."
+        )
+    step = step or "Drop or recode these trials, or correct ratings=."
     raise InputError(argument, listed, "integers 1..K" if inferred else f"1..{K}", step)

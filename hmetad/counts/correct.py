@@ -25,6 +25,7 @@ from hmetad.counts.checks import (
     refuse_impossible_counts,
 )
 from hmetad.counts.choices import trial_notices
+from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, listed
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import label_frequencies
 from hmetad.counts.missing_confidence import missing_confidence
@@ -50,7 +51,7 @@ CORRECT = ("wrong", "right")
 SIDES = (False, True)
 
 
-@check_inputs(skip=("trials", "by", "correct", "confidence"))
+@check_inputs(skip=("trials", "by", "correct", "confidence", "levels", "missing_codes"))
 def count_correct(
     trials: TableLike,
     *,
@@ -61,6 +62,8 @@ def count_correct(
     quantiles: int | None = None,
     quantiles_within: str | Sequence[str] = (),
     ratings: int | None = None,
+    levels: Sequence[str | float] | None = None,
+    missing_codes: Codes = (),
 ) -> xr.DataArray:
     """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
 
@@ -89,6 +92,10 @@ def count_correct(
         Columns of groups in which quantiles are taken, each by itself. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
+    levels : sequence of str or float, optional
+        Values of the confidence column from the least to the most confident, as for `count_trials`.
+    missing_codes : str, float or sequence of these, optional
+        Values of the columns of correctness and confidence that stand for a missing one.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def count_correct(
     InputError
         If a column is missing, used twice or has a reserved name; if a value of
         `correct` says neither right nor wrong; if confidence is not an integer 1..K (at most
-        1000).
+        1000), or one of the `levels`.
 
     Notes
     -----
@@ -123,17 +130,20 @@ def count_correct(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", correct="wrong", rating=1))
     (2, 1)
     """
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
-    by = column_names("by", by)
     roles = {"correct": correct, "confidence": confidence}
+    rows = rows_of(trials, text=text_columns(by))
+    rows = named_rows(rows, roles.values(), by, quantiles_within, n)
+    rows = rows.without(listed("missing_codes", missing_codes), roles.values())
+    by = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
     used = [*roles.values(), *by]
-    (tallied,) = asking(rows, confidence, used, n, quantiles, quantiles_within)(
-        [Distinct(tuple(used))]
-    )
+    ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
+    (tallied,) = ask([Distinct(tuple(used))])
     groups, number, dropped = complete_rows(*tallied)
     is_right, labels = right_trials(groups, number, correct)
-    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles)
+    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles, levels)
+    if ratings is None and levels is None:
+        seen += code_notices(confidence, rating, number)
     index, cells = cells_of(groups, by, [])
     values = np.zeros((len(cells), 2, K), dtype=np.int64)
     np.add.at(values, (index, is_right, rating - 1), number)
@@ -147,7 +157,7 @@ def count_correct(
     counts = type2_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
     silent = missing_confidence(tallied[0], tallied[1], by, roles)
-    of_rows = [*trial_notices(trials), *silent, *dropped]
+    of_rows = [*trial_notices(trials), *seen, *silent, *dropped]
     return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
 
 
@@ -266,6 +276,7 @@ def right_trials(
             )
         if any(isinstance(value, float) and 0 < value < 1 for value in neither):
             step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
+        step = code_step(label_codes(frequencies)) or step
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
         raise InputError(argument, listed, allowed, step)
     values = plain_array(argument, groups[correct]).tolist()

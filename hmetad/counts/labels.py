@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_alike
 from hmetad.counts.checks import Label, plain_array
+from hmetad.counts.codes import code_step, label_codes
 from hmetad.counts.correctness import looks_like_correctness, response_is_correctness
 from hmetad.errors import InputError
 
@@ -56,6 +57,7 @@ def two_labels(
         raise InputError(columns, f"the single label {listed}", "two labels", step)
     if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
         step = "Drop the other trials, or recode both columns to the same two labels."
+        step = code_step(label_codes(shown + said)) or step
         raise InputError(columns, f"{len(seen)} labels: {listed}", "the same two labels", step)
     pair = sorted(seen)
     refuse_alike(columns, pair)

@@ -61,18 +61,19 @@ table or a fit has. Rename the column, say 'my_rating'.
 
 
 def named_rows(rows: Rows, *given: object) -> Rows:
-    """Rows whose columns bear the names that mappings among the arguments give them.
+    """Rows whose columns bear the names that arguments call them by, or give them.
 
     Parameters
     ----------
     rows : Rows
     *given
-        Anything; mappings say {new name: column}.
+        Names of columns, whose case does not matter; mappings say {new name: column}.
 
     Raises
     ------
     InputError
-        If a column is missing or named twice, or the new name is that of another column.
+        If a column is missing or named twice, or the new name is that of another column; if a
+        name is that of several columns but for its case.
 
     Examples
     --------
@@ -82,6 +83,7 @@ def named_rows(rows: Rows, *given: object) -> Rows:
     >>> named_rows(rows, {"subject": "id"}, "task").columns
     ('subject', 'task')
     """
+    rows = rows.spelled(name for one in given for name in named_columns(one))
     pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
     for new, old in pairs.items():
         if not isinstance(old, Hashable) or old not in rows.columns:
@@ -95,6 +97,13 @@ def named_rows(rows: Rows, *given: object) -> Rows:
             step = f"Drop or rename the column {new!r}."
             raise InputError(f"column for {new!r}", f"{old!r} beside a column {new!r}", "one", step)
     return rows.rename({old: new for new, old in pairs.items()}) if pairs else rows
+
+
+def named_columns(given: object) -> list[object]:
+    """Columns that an argument names: itself, each of several, or the values of a mapping."""
+    if isinstance(given, str) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        return [given]
+    return [*given.values()] if isinstance(given, Mapping) else [*given]
 
 
 def text_columns(*given: object) -> list[str]:

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
 from hmetad.counts.checks import check_roles, text_as_confidence
+from hmetad.counts.codes import USUAL, code_notices
 from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice
 from hmetad.rows.queries import Distinct, Piece, Spread
 from hmetad.rows.rows import Rows, Tally, regrouped
 from hmetad.rows.tables import GAPS
 
-__all__ = ["Ask", "ask_rated", "asking"]
+__all__ = ["Ask", "asking"]
 
 Ints = NDArray[np.int64]
 
@@ -44,76 +46,50 @@ def asking(
     n: str | None,
     quantiles: int | None,
     within: str | Sequence[str],
-) -> Ask:
-    """Function that answers queries about rows with ratings: those there are, or quantiles."""
+) -> tuple[Ask, list[Notice]]:
+    """Function that answers queries about rows with ratings, and what their making shows.
+
+    Ratings are those there are, or quantiles.
+    """
     if n is not None:
         check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
     if quantiles is None:
         if len(within):
             step = "Add quantiles=, or leave it out."
             raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
-        return partial(rows.ask, n=n)
-    return partial(ask_rated, rows, confidence=confidence, ratings=quantiles, within=within, n=n)
-
-
-def ask_rated(
-    rows: Rows,
-    queries: Sequence[Distinct | Spread],
-    confidence: str,
-    ratings: int,
-    within: str | Sequence[str] = (),
-    n: str | None = None,
-) -> list[Any]:
-    """Answers to queries about rows whose confidence became ratings.
-
-    Parameters
-    ----------
-    rows : Rows
-    queries : sequence of Distinct or Spread
-        As for `Rows.ask`; the first one is of columns with the confidence.
-    confidence : str
-        Column of numbers.
-    ratings : int
-        K, at least 2.
-    within : str or sequence of str, optional
-        Columns of groups; each is divided by itself.
-    n : str, optional
-        Column that says how many trials each row stands for.
-
-    Returns
-    -------
-    list
-        As of `Rows.ask`, ratings in the place of confidence.
-
-    Raises
-    ------
-    InputError
-        If confidence is no finite numbers, or a column is missing.
-
-    Warns
-    -----
-    UserWarning
-        As `bin_confidence` warns of lost ratings.
-
-    Examples
-    --------
-    >>> from hmetad.rows.sources import rows_of
-    >>> trials = pd.DataFrame({"correct": [0, 1, 1, 1], "confidence": [0.1, 0.9, 0.5, 0.7]})
-    >>> asked = [Distinct(("correct", "confidence"))]
-    >>> ((groups, n),) = ask_rated(rows_of(trials), asked, "confidence", 2)
-    >>> groups.assign(n=n).values.tolist()
-    [[0, 1, 1], [1, 2, 2], [1, 1, 1]]
-    """
-    check_ratings(ratings, "quantile", None)
+        return partial(rows.ask, n=n), []
+    check_ratings(quantiles, "quantile", None)
     columns = [within] if isinstance(within, str) else list(within)
     for name in columns:
         if name not in rows.columns:
             step = nearest(str(name), map(str, rows.columns))
             raise InputError("quantiles_within", repr(name), "a column of the trials", step)
-    bins = bins_of(rows, confidence, columns, ratings, n)
+    bins = bins_of(rows, confidence, columns, quantiles, n)
+    # One value of each bin: a code where it would be in the bin.
+    bin_number = bins.key % BINS
+    ends = in_order((bin_number - BINS // 2) << SHIFT).view(np.float64)
+    codes = dict(zip(bin_of((in_order(USUAL.view(np.int64)), True)), USUAL, strict=True))
+    values = [codes.get(place, end) for place, end in zip(bin_number, ends, strict=True)]
+    seen = code_notices(confidence, np.array(values), bins.trials)
+    return partial(ask_rated, rows, bins=bins, confidence=confidence, within=columns, n=n), seen
+
+
+def ask_rated(
+    rows: Rows,
+    queries: Sequence[Distinct | Spread],
+    *,
+    bins: "Bins",
+    confidence: str,
+    within: list[str],
+    n: str | None,
+) -> list[Any]:
+    """Answers to queries, as of `Rows.ask`, ratings in the place of confidence.
+
+    The first query is of columns with the confidence.
+    """
     changed = rows.changed(
-        partial(with_rating, bins, confidence, columns),
-        [confidence, *columns],
+        partial(with_rating, bins, confidence, within),
+        [confidence, *within],
         [GROUP, RATING, EXACT],
     )
     first, *others = queries
@@ -128,14 +104,15 @@ class Bins:
     """What the first pass found: of each bin of each group how many trials are below.
 
     `groups` has a row for each group; `key` (bins,) rises and tells group and bin; `below` and
-    `size` are trials below the bin, and in its group; `rating` is that of the bin, or 0 where
-    values of it have different ones.
+    `size` are trials below the bin, and in its group, `trials` those in it; `rating` is that of the
+    bin, or 0 where values of it have different ones.
     """
 
     groups: pd.DataFrame
     key: Ints
     below: Ints
     size: Ints
+    trials: Ints
     rating: Ints
     ratings: int
 
@@ -158,7 +135,8 @@ def bins_of(rows: Rows, confidence: str, within: list[str], ratings: int, n: str
     size = np.repeat(np.add.reduceat(trials, starts) if len(key) else trials, per_group)
     low = quantile_of(2 * below + 1, size, ratings)
     high = quantile_of(2 * (below + trials) - 1, size, ratings)
-    return Bins(groups, key, below, size, np.where(low == high, low, IS_EXACT), ratings)
+    rating = np.where(low == high, low, IS_EXACT)
+    return Bins(groups, key, below, size, trials, rating, ratings)
 
 
 def group_numbers(frame: pd.DataFrame, within: list[str]) -> Ints:
@@ -175,7 +153,7 @@ def with_bin(confidence: str, piece: Piece) -> Piece:
     return with_columns(piece, {BIN: bin_of(order)})
 
 
-def bin_of(order: tuple[Ints, NDArray[np.bool_]]) -> Ints:
+def bin_of(order: tuple[Ints, NDArray[np.bool_] | bool]) -> Ints:
     """Bins from 0 on of ordered bits, or what stands for a missing value."""
     bits, known = order
     return np.where(known, (bits >> SHIFT) + BINS // 2, MISSING)
@@ -248,8 +226,12 @@ def orders_of(piece: Piece, confidence: str) -> tuple[Ints, NDArray[np.bool_]]:
         got = f"{np.isinf(numbers).sum()} infinite values"
         raise InputError(f"confidence column {confidence!r}", got, "finite numbers")
     # The bits of negative numbers rise while the numbers fall; -0 is 0.
-    bits = (numbers + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits), known
+    return in_order((numbers + 0.0).view(np.int64)), known
+
+
+def in_order(bits: Ints) -> Ints:
+    """Bits of numbers as integers in the order of the numbers, and these as bits."""
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
 def text_numbers(piece: Piece, confidence: str) -> NDArray[np.float64] | None:

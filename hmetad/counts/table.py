@@ -26,6 +26,7 @@ from hmetad.counts.checks import (
     rating_numbers,
 )
 from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
+from hmetad.counts.codes import Codes, code_notices, listed
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.labels import as_text, two_labels
@@ -41,11 +42,13 @@ from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["count_trials"]
 
+# Arguments that are checked here, with what the trials hold.
+CHECKED = ("trials", "by", "covariates", "stimulus", "response", "confidence")
 # More distinct rows of stimulus, response and a column than any record of correctness has.
 MOST_ANSWERS = 1000
 
 
-@check_inputs(skip=("trials", "by", "covariates", "stimulus", "response", "confidence", "labels"))
+@check_inputs(skip=(*CHECKED, "labels", "levels", "missing_codes"))
 def count_trials(
     trials: TableLike,
     *,
@@ -58,6 +61,8 @@ def count_trials(
     quantiles: int | None = None,
     quantiles_within: str | Sequence[str] = (),
     ratings: int | None = None,
+    levels: Sequence[str | float] | None = None,
+    missing_codes: Codes = (),
     labels: Sequence[Label] | None = None,
     response_from_confidence: bool = False,
 ) -> xr.DataArray:
@@ -89,6 +94,11 @@ def count_trials(
         Columns of groups in which quantiles are taken, each by itself. By default one group.
     ratings : int, optional
         K. By default the largest rating in the data; the rule is recorded.
+    levels : sequence of str or float, optional
+        Values of the confidence column from the least to the most confident, where they are not 1
+        to K: ``[0, 1, 2, 3]``, or ``["guess", "unsure", "sure"]`` in either case.
+    missing_codes : str, float or sequence of these, optional
+        Values of stimulus, response and confidence that stand for a missing one: ``[999, -1]``.
     labels : (S1, S2), optional
         The two labels. By default those in the data, sorted (for booleans False is S1).
     response_from_confidence : bool, optional
@@ -111,7 +121,7 @@ def count_trials(
         If a column is missing, used twice or has a name with a meaning of its own; if there are
         not two labels; if `response` or `stimulus` holds correctness; if responses are a cut of
         the rating; if confidence is missing in all trials of one response, or not an integer 1..K
-        (at most 1000); if a covariate varies inside a cell.
+        (at most 1000) or one of the `levels`; if a covariate varies inside a cell.
 
     Notes
     -----
@@ -132,6 +142,9 @@ def count_trials(
     coherence, a staircase's level) or the item varies within a cell, M-ratio is inflated, and the
     notices ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019).
 
+    Case does not matter in names of columns where one column fits. Ratings far from all others, as
+    9 beside 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
+
     Few trials, ceiling and empty ratings are told of each cell. Where `by` has a column that is
     named like items they are told of the items together: a single item of a crossed design has a
     handful of trials by nature. A subject with a handful is told.
@@ -146,17 +159,21 @@ def count_trials(
     >>> counts.sizes["cell"], int(counts.sel(cell="A", stimulus="S1", response="S2", rating=1))
     (2, 1)
     """
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by, covariates)
-    by, covariates = column_names("by", by), column_names("covariates", covariates)
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
+    rows = rows_of(trials, text=text_columns(by))
+    rows = named_rows(rows, roles.values(), by, covariates, quantiles_within, n)
+    rows = rows.without(listed("missing_codes", missing_codes), roles.values())
+    by, covariates = column_names("by", by), column_names("covariates", covariates)
     check_trials(rows, roles, by, covariates)
     used = [*roles.values(), *by, *covariates]
-    ask = asking(rows, confidence, used, n, quantiles, quantiles_within)
+    ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
     tallied, telling = tally_trials(rows, ask, used, by, stimulus, response)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
-    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles)
+    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles, levels)
+    if ratings is None and levels is None:
+        seen += code_notices(confidence, rating, number)
     index, cells = cells_of(groups, by, covariates)
     values = np.zeros((len(cells), 2, 2, K), dtype=np.int64)
     s, r = ((groups[column] == pair[1]).to_numpy(dtype=np.int64) for column in (stimulus, response))
@@ -179,7 +196,7 @@ def count_trials(
         *two_option_notices(trials, rows, confidence),
         *pair_notices(trials, rows, confidence, int(values.sum())),
     ]
-    of_rows = [*trial_notices(trials), *of_choices, *dropped]
+    of_rows = [*trial_notices(trials), *of_choices, *seen, *dropped]
     return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
 
 

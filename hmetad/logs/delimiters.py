@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hmetad.errors import InputError
-from hmetad.rows.packed import PACKED, UNREADABLE, open_packed
+from hmetad.files import PACKED
+from hmetad.rows.packed import UNREADABLE, open_packed
 from hmetad.rows.tables import SEPARATORS, TEXTS
 
 __all__ = ["DELIMITERS", "sniffed_delimiter", "text_suffix", "usual_delimiter"]

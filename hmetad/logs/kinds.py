@@ -17,7 +17,14 @@ from hmetad.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["READERS", "Reader", "files_of_kind", "known_kinds", "recognise_kind"]
+__all__ = [
+    "READERS",
+    "Reader",
+    "files_of_kind",
+    "kind_of_name",
+    "known_kinds",
+    "recognise_kind",
+]
 
 
 class Reader(NamedTuple):
@@ -213,7 +220,13 @@ def kind_of_file(path: Path) -> str | None:
 
 
 def kind_of_name(name: str) -> str | None:
-    """Kind whose pattern fits the name of a file, the longest if several fit; else None."""
+    """Kind whose pattern fits the name of a file, the longest if several fit; else None.
+
+    Examples
+    --------
+    >>> kind_of_name("samples_arc.jsonl"), kind_of_name("notes.md")
+    ('lm-eval', None)
+    """
     fitting = [
         (len(pattern), kind)
         for kind, reader in READERS.items()

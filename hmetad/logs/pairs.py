@@ -115,7 +115,7 @@ def option_pairs(
     >>> pairs.round(3).to_dict("records")[0]
     {'item': 'q1', 'wrong_option': 0, 'stimulus': 'B', 'response': 'B', 'confidence': 0.667}
     """
-    trials = named_rows(rows_of(trials), by).frame()
+    trials = named_rows(rows_of(trials), by, probabilities, target, item, keep).frame()
     groups = column_names("by", by)
     kept = [keep] if isinstance(keep, str) else list(keep)
     check_arguments(trials, probabilities, target, item, groups, kept, orders)

@@ -133,7 +133,8 @@ def agreement(
     >>> float(agreed["confidence_se"].round(3).item())
     0.178
     """
-    trials = rows_of(trials).frame()
+    names = [answer, item, correct, *([] if by is None else as_list(by))]
+    trials = rows_of(trials).spelled(names).frame()
     if of not in get_args(Judged):
         raise InputError("of", repr(of), "'modal' or 'graded'")
     column = answer_column(trials, answer)

@@ -13,6 +13,7 @@ import pandas as pd
 from hmetad.arguments import check_inputs, with_submit
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
+from hmetad.files import TABLES, files_of
 from hmetad.logs.decimals import Decimal
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
@@ -21,10 +22,13 @@ from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.logs.unread import unread_notices
 from hmetad.rows.limits import Limits
-from hmetad.rows.scans import files_of
-from hmetad.rows.tables import SUFFIXES, TEXTS
+from hmetad.rows.rows import columns_named
+from hmetad.rows.tables import TEXTS
 
 __all__ = ["long_table", "read_trials"]
+
+# Columns that are read here, whatever the case of their names.
+READ = ("correct", "confidence")
 
 
 @check_inputs(skip=("columns",), executor=with_submit)
@@ -54,8 +58,9 @@ def read_trials(
         (``"runs/*.csv"``, without those that begin with "." or "_"), which are put together if they
         have the same columns.
     columns : mapping of str to str, optional
-        Names as they should be, and the names in the table: ``{"correct": "acc"}``. The other
-        columns keep theirs.
+        Names as they should be, and the names in the table, in any case where one column fits:
+        ``{"correct": "acc"}``. The other columns keep theirs, but for the case of ``correct`` and
+        ``confidence``.
     wide : mapping of str to str, optional
         For a table with one row per item, as in `long_table`.
     keep : str or sequence of str, optional
@@ -141,7 +146,7 @@ def read_trials(
 
 def table_paths(path: Path) -> list[Path]:
     """Tables that a path means: a file, those in a folder that are no logs, or of a pattern."""
-    allowed = (*SUFFIXES, *TEXTS)
+    allowed = (*TABLES, *TEXTS)
     if path.is_dir():
         return files_of_kind(path, "table", f"a table {', '.join(allowed)}")
     return [file for file, _ in files_of(path, allowed)]
@@ -215,6 +220,11 @@ def rename_columns(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFr
     """Table under the names it should have."""
     if not isinstance(columns, Mapping):
         raise InputError("columns", repr(columns), "a mapping such as {'correct': 'acc'}")
+    named = {old: columns_named(str(old), table.columns) for old in columns.values()}
+    columns = {new: named[old][0] if len(named[old]) == 1 else old for new, old in columns.items()}
+    for name in (name for name in READ if name not in columns and name not in table.columns):
+        found = [one for one in columns_named(name, table.columns) if one not in columns.values()]
+        columns |= {name: found[0]} if len(found) == 1 else {}
     for new, old in columns.items():
         if old not in table.columns:
             step = nearest(str(old), map(str, table.columns))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
+from hmetad.counts.codes import code_notices
 from hmetad.counts.correct import right_trials
 from hmetad.counts.missing_confidence import missing_confidence
 from hmetad.counts.names import column_names, named_rows, text_columns
@@ -120,7 +121,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     """
     refuse_ratings_table(trials)
     carried = trial_notices(trials)
-    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), roles.values(), by)
     by = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
     trials = rows.frame([*roles.values(), *by])
@@ -147,7 +148,8 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     )
     cell, value = index[kind], value[kept]
     mixed = mixed_scales(cell, value, cell_labels(cells))
-    found = [*carried, *silent, *mixed, *dropped]
+    seen = code_notices(confidence, value, np.ones(len(value), dtype=np.int64))
+    found = [*carried, *seen, *silent, *mixed, *dropped]
     return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 

@@ -51,7 +51,7 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
     >>> repeated_items(trials, by="model", cluster="item")
     []
     """
-    rows = rows_of(trials)
+    rows = rows_of(trials).spelled(text_columns(by))
     if cluster is not None:
         return []
     columns = [name for name in text_columns(by) if name in rows.columns]

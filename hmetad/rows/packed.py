@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_LZMA, BadZipFile, ZipFile, ZipInfo
 
 from hmetad.errors import InputError
+from hmetad.files import PACKED
 from hmetad.rows.limits import LIMITS, Limits, beyond, check_unpacked
 
 __all__ = [
-    "PACKED",
     "UNREADABLE",
     "TextSize",
     "member_content",
@@ -56,7 +56,6 @@ else:
     except ImportError:
         HAS_ZSTD = False
 
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 PIECE = 2**20
 ZIP_ZSTD = 93
 # What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.

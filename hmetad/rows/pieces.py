@@ -19,10 +19,11 @@ import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
 from hmetad.errors import InputError, nearest
+from hmetad.files import PACKED
 from hmetad.rows.arrow import coded, is_text
 from hmetad.rows.limits import Limits, beyond, check_names, check_unpacked
 from hmetad.rows.lines import lines_of
-from hmetad.rows.packed import PACKED, open_packed
+from hmetad.rows.packed import open_packed
 from hmetad.rows.parquet import column_chunks
 from hmetad.rows.queries import Piece
 from hmetad.rows.tables import (

@@ -3,7 +3,7 @@
 Rows and queries → answers; no more than a few pieces are in memory at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -11,13 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.rows.arrow import frame_of
 from hmetad.rows.queries import Distinct, N, Piece, Spread, Values
 
-__all__ = ["Rows", "Tally", "no_rows", "regrouped"]
+__all__ = ["Rows", "Tally", "columns_named", "no_rows", "plain_value", "regrouped"]
 
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
 # Partial answers are merged when there are so many.
@@ -64,6 +65,30 @@ class Rows:
         kept = {name: old for name, old in self.names.items() if name in columns}
         return replace(self, columns=columns, names=kept | new)
 
+    def spelled(self, names: Iterable[object]) -> "Rows":
+        """The same rows, columns under the names that are asked for, whose case does not matter.
+
+        Parameters
+        ----------
+        names : iterable
+            Names of columns. What is none is left for later checks.
+
+        Raises
+        ------
+        InputError
+            If a name is that of no column, but for its case that of several.
+        """
+        wanted = list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        found: dict[str, str] = {}
+        for name in wanted:
+            columns = [one for one in columns_named(name, self.columns) if one not in wanted]
+            if len(columns) > 1:
+                got = f"columns {' and '.join(map(repr, sorted(columns)))}"
+                step = "Name one of them as it is written."
+                raise InputError(f"column {name!r}", got, "one column", step)
+            found |= {} if columns[:1] in ([], [name]) else {columns[0]: name}
+        return self.rename(found) if found else self
+
     def each(self, function: Callable[[Piece], Any], columns: Iterable[str]) -> Iterable[Any]:
         """Values of a function of each piece, which has these columns at least."""
         wanted = list(dict.fromkeys(columns))
@@ -89,6 +114,17 @@ class Rows:
         """Rows with new columns: what `change` adds to a piece that has the columns it needs."""
         over = partial(over_changed, self, change, tuple(needs), frozenset(adds))
         return replace(self, columns=(*self.columns, *adds), over=over, names={}, head=None)
+
+    def without(self, codes: Sequence[Any], columns: Iterable[str]) -> "Rows":
+        """The same rows, values that are codes missing in some columns; "1" is 1.
+
+        Parameters
+        ----------
+        codes : sequence of str or float
+        columns : iterable of str
+        """
+        known = frozenset(map(plain_value, codes))
+        return self.changed(partial(blanked, [*columns], known), [], []) if known else self
 
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""
@@ -149,6 +185,18 @@ class Rows:
         return groups, number
 
 
+def columns_named(name: str, columns: Iterable[object]) -> list[str]:
+    """The column of a name, or those whose names differ from it in case alone.
+
+    Examples
+    --------
+    >>> columns_named("model", ["Model", "MODEL"]), columns_named("model", ["Model", "model"])
+    (['Model', 'MODEL'], ['model'])
+    """
+    alike = [one for one in columns if isinstance(one, str) and one.casefold() == name.casefold()]
+    return [name] if name in alike else alike
+
+
 def over_changed(
     rows: Rows,
     change: Callable[[Piece], Piece],
@@ -167,6 +215,56 @@ def of_changed(
 ) -> Any:
     """Value of a function of a piece, changed."""
     return function(change(piece))
+
+
+def plain_value(value: Any) -> str | float:
+    """Number of a value, or of its text; else the text, without regard to case.
+
+    Examples
+    --------
+    >>> plain_value("999"), plain_value(999), plain_value(" None")
+    (999.0, 999.0, 'none')
+    """
+    text = str(value).strip().casefold()
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def blanked(columns: Sequence[str], codes: Set[str | float], piece: Piece) -> Piece:
+    """Piece in which codes are missing values, in those of some columns that it has.
+
+    Examples
+    --------
+    >>> blanked(["sure"], {999.0}, pa.table({"sure": [4, 999]}))["sure"].to_pylist()
+    [4, None]
+    """
+    if isinstance(piece, pa.Table):
+        for name in (name for name in columns if name in piece.column_names):
+            place = piece.column_names.index(name)
+            piece = piece.set_column(place, name, blanked_arrow(piece[name], codes))
+        return piece
+    new: dict[str, pd.Series] = {}
+    for name in (name for name in columns if name in piece):
+        places, levels = pd.factorize(piece[name])
+        # A missing value has the last place.
+        is_code = np.array([*(plain_value(level) in codes for level in levels), False])
+        new |= {name: piece[name].mask(is_code[places])} if is_code.any() else {}
+    return piece.assign(**new)
+
+
+def blanked_arrow(column: pa.ChunkedArray, codes: Set[str | float]) -> pa.ChunkedArray:
+    """Column of Arrow in which codes are missing values."""
+    chunks = []
+    for chunk in column.chunks:
+        levels = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        is_code = [plain_value(level) in codes for level in levels.dictionary.to_pylist()]
+        at_code = pa.array(is_code, pa.bool_()).take(levels.indices)
+        places = pc.if_else(at_code, None, levels.indices)
+        new = pa.DictionaryArray.from_arrays(places, levels.dictionary)
+        chunks.append(new if levels is chunk else new.dictionary_decode())
+    return pa.chunked_array(chunks, column.type)
 
 
 def in_memory(columns: Sequence[Any], most: int | None, piece: Piece) -> pd.DataFrame:

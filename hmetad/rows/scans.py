@@ -7,7 +7,6 @@ in use are read, piece by piece.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.files import files_of
 from hmetad.rows.limits import Limits, as_limits
-from hmetad.rows.packed import PACKED
 from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_of
 from hmetad.rows.queries import Piece
 from hmetad.rows.rows import Rows
 from hmetad.rows.tables import (
     SEPARATORS,
-    SUFFIXES,
     read_table,
     reading,
     table_suffix,
@@ -30,7 +28,7 @@ from hmetad.rows.tables import (
 )
 from hmetad.threads import in_threads_as_read
 
-__all__ = ["are_paths", "files_of", "scan_table"]
+__all__ = ["are_paths", "scan_table"]
 
 # Files that hold less than this, unpacked, are read into memory.
 SMALL = 64 * 2**20
@@ -113,63 +111,6 @@ def are_paths(trials: object) -> bool:
     if isinstance(trials, Sequence) and not isinstance(trials, str | bytes):
         return len(trials) > 0 and all(isinstance(one, str | os.PathLike) for one in trials)
     return isinstance(trials, str | os.PathLike)
-
-
-def files_of(
-    place: Path, suffixes: Sequence[str] = SUFFIXES
-) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Files of a path, a folder or a pattern, with the columns that their folders are named for.
-
-    Parameters
-    ----------
-    place : Path
-        A file is taken as it is, whether it is there or not.
-    suffixes : sequence of str, optional
-        Of the files that are taken from a folder or fit a pattern.
-
-    Yields
-    ------
-    tuple of Path and dict
-        Sorted; of a folder named ``column=value`` the dict says so.
-
-    Raises
-    ------
-    InputError
-        If a folder or a pattern has no such file.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("b.csv", "a.csv", "notes.md"):
-    ...         Path(folder, name).touch()
-    ...     [file.name for file, _ in files_of(Path(folder, "*"))]
-    ['a.csv', 'b.csv']
-    """
-    if place.is_file() or not (place.is_dir() or has_magic(str(place))):
-        yield place, {}
-        return
-    root, pattern = place, "**/*"
-    if not place.is_dir():
-        root = next(folder for folder in place.parents if not has_magic(str(folder)))
-        pattern = str(place.relative_to(root))
-    there = (path for path in root.glob(pattern) if path.is_file())
-    found = sorted(path for path in there if is_table(path, root, suffixes))
-    if not found:
-        step = "Put a pattern in quotes, so that no shell changes it."
-        raise InputError(
-            str(place), "no table there", f"files ending in {', '.join(suffixes)}", step
-        )
-    for path in found:
-        named = (part.partition("=") for part in path.relative_to(root).parts[:-1])
-        yield path, {name: value for name, sign, value in named if sign and name}
-
-
-def is_table(path: Path, root: Path, allowed: Sequence[str]) -> bool:
-    """Whether a file has the suffix of a table, and neither it nor its folder is hidden."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
-    is_hidden = any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
-    return bool(suffixes) and suffixes[-1] in allowed and not is_hidden
 
 
 def first_of[Value](given: Mapping[Path, Value]) -> Value:

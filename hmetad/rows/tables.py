@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.files import PACKED, TABLES
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
-from hmetad.rows.packed import PACKED, UNREADABLE, open_packed, text_size
+from hmetad.rows.packed import UNREADABLE, open_packed, text_size
 from hmetad.rows.parquet import parquet_table
+from hmetad.rows.rows import columns_named
 from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = [
     "GAPS",
     "SEPARATORS",
-    "SUFFIXES",
     "TEXTS",
     "header_names",
     "is_number",
@@ -50,7 +51,6 @@ NO_TABLE = (
     pd.errors.ParserWarning,
 )
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-SUFFIXES = (*SEPARATORS, ".jsonl", ".parquet")
 # Texts that are read where their delimiter is known.
 TEXTS = (".txt", ".dat")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
@@ -182,7 +182,8 @@ def header_names(path: Path, sep: str) -> list[str]:
 def guarded_names(names: Sequence[str], header: Sequence[str]) -> list[str]:
     """Names as the header has them, which may be guarded."""
     plain = unguard(header)
-    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in names]
+    asked = {column for name in names for column in columns_named(name, plain)}
+    return [str(raw) for raw, name in zip(header, plain, strict=True) if name in asked]
 
 
 def as_text(text: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def values_of_texts(frame: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFra
     {'model': ['4.10', 'NA'], 'confidence': [3.0, nan]}
     """
     columns = list(frame.columns)
-    kept = [name for name in text if name in columns]
+    kept = [column for name in text for column in columns_named(name, columns)]
     # Quoted, a row of one missing value is no blank line.
     rows = io.StringIO(frame.to_csv(index=False, quoting=csv.QUOTE_ALL))
     return unguard_frame(pd.read_csv(rows, **as_text(kept, columns)))
@@ -279,7 +280,7 @@ def table_suffix(path: Path, *, is_text: bool = False) -> str:
     if not path.is_file():
         raise InputError(str(path), "no such file", "a table of trials", similar_file(path))
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in PACKED]
-    known = (*SEPARATORS, *TEXTS) if is_text else SUFFIXES
+    known = (*SEPARATORS, *TEXTS) if is_text else TABLES
     if not suffixes or suffixes[-1] not in known:
         allowed = ", ".join(sorted(known))
         raise InputError(str(path), f"suffix {path.suffix!r}", allowed, "Rename or convert it.")
@@ -290,7 +291,7 @@ def similar_file(path: Path) -> str:
     """Suggestion of the tables that lie in the same folder."""
     if not path.parent.is_dir():
         return f"There is no folder {str(path.parent)!r} either."
-    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in SUFFIXES)
+    beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in TABLES)
     return f"In that folder: {', '.join(beside[:5])}." if beside else ""
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from command_line import run
+import xarray as xr
+from command_line import refused, run
 from report.made_fit import made_fit
 
 import hmetad
@@ -250,6 +251,80 @@ def test_a_table_of_a_page_is_not_overwritten_by_the_page_about_it(inputs, tmp_p
     (folder / "table-1.csv").write_bytes((inputs / "trials.csv").read_bytes())
     said = run(tmp_path, "measures page_tables/table-1.csv -o page.md", status=2).stderr
     assert "beside the input" in said
+
+
+@pytest.fixture
+def raw(inputs, tmp_path):
+    """Folder of files in folders, as raw data lie, and of what commands read beside them."""
+    for name in ("raw/a.csv", "raw/deep/b.csv", "plan/plan.json", "run/fit.json", "run/counts.nc"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((inputs / "trials.csv").read_bytes())
+    (tmp_path / "made.nc").write_bytes((inputs / "made.nc").read_bytes())
+    (tmp_path / "link").symlink_to(tmp_path / "raw")
+    (tmp_path / "other.csv").symlink_to(tmp_path / "raw" / "deep" / "b.csv")
+    os.link(tmp_path / "raw" / "a.csv", tmp_path / "hard.nc")
+    os.link(tmp_path / "made.nc", tmp_path / "made.csv")
+    return tmp_path
+
+
+READS = ("measures", "select --by confidence", "reliability --by subject=confidence")
+
+
+@pytest.mark.parametrize("command", [*READS, "import table"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "'raw/*.csv' -o raw/a.csv",
+        "raw -o raw/deep/b.csv",
+        "raw -o other.csv",
+        "'raw/*/*.csv' -o link/deep/../deep/b.csv",
+        "'r?w/**/*.csv' -o other.csv",
+    ],
+)
+def test_no_output_is_one_of_many_inputs(command, words, raw):
+    said = refused(raw, f"{command} {words}")
+    assert "--output: got the input" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("measures 'raw/*.csv' -o raw/new.csv", "'raw/*.csv' would read"),
+        ("measures raw -o link/deep/new.csv", "'raw' would read"),
+        ("measures raw -o raw/page.md", "'raw' would read"),
+        ("import table raw -o raw/new.parquet", "'raw' would read"),
+        ("import lighteval raw -o raw/details_x_2026-01-01t00.parquet", "'raw' would read"),
+        ("fit 'raw/*.csv' -o hard.nc", "the input"),
+        ("plan --question mean --pilot made.nc -o made.csv", "the input"),
+        ("plan --resume plan --question mean -o plan/plan.json", "'plan' keeps"),
+        ("compare run --over model --rope=-1,1 -o run/page.html", "'run' keeps"),
+        ("report run -o run/deep.json", "'run' keeps"),
+        ("estimates run --formula 'm ~ 1' -o run/new.nc", "'run' keeps"),
+    ],
+)
+def test_no_output_becomes_an_input(words, says, raw):
+    assert says in refused(raw, words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["measures 'raw/*.csv' -o raw/deep/new.csv", "measures raw -o raw/measures.json",
+     "import table raw/deep/b.csv -o raw/deep/c.csv"],
+)  # fmt: skip
+def test_an_output_beside_inputs_can_be_written_again(words, raw):
+    before = (raw / "raw" / "deep" / "b.csv").read_bytes()
+    for _ in range(2):
+        run(raw, words)
+    assert (raw / "raw" / "deep" / "b.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("save", [hmetad.save_fit, hmetad.bayes.save_draws])
+def test_a_fit_does_not_replace_a_table(save, raw):
+    draws = xr.Dataset({"auroc2": (("cell", "draw"), [[0.7, 0.8]])})
+    thing = draws if save is hmetad.bayes.save_draws else hmetad.load_fit(raw / "made.nc")
+    with pytest.raises(hmetad.InputError, match=r"a name that ends in \.nc"):
+        save(thing, raw / "raw" / "a.csv")
+    assert (raw / "raw" / "a.csv").read_bytes() == (raw / "raw" / "deep" / "b.csv").read_bytes()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -17,9 +17,9 @@ from hmetad.errors import InputError
 
 
 def test_a_missing_column_is_answered_with_the_nearest():
-    message = "stimulus: got 'stimulus', allowed is a column of the trials. Did you mean 'Stimulus'"
+    message = "stimulus: got 'stimulus', allowed is a column of the trials. Did you mean 'Stimuli'"
     with pytest.raises(InputError, match=message):
-        count_trials(frame().rename(columns={"stimulus": "Stimulus"}))
+        count_trials(frame().rename(columns={"stimulus": "Stimuli"}))
 
 
 @pytest.mark.parametrize("argument", ["by", "covariates", "response", "confidence"])
@@ -286,17 +286,17 @@ def test_infinite_confidence_is_refused():
         count_trials(frame(confidence=np.inf))
 
 
-@pytest.mark.parametrize(("ratings", "step"), [(None, r"1\.\.4"), (4, r"1\.\.4")])
-def test_ratings_that_start_at_zero_are_told_to_add_one(ratings, step):
+@pytest.mark.parametrize(("ratings", "step"), [(None, r"levels=\[0, 1, 2, 3\]"), (4, r"levels=\[0, 1, 2, 3\]")])
+def test_ratings_that_start_at_zero_are_told_to_name_their_levels(ratings, step):
     trials = frame(confidence=np.tile([0, 1, 2, 3], 100))
-    message = rf"got 0 \(100 trials\).*start at 0: add 1 to them, which makes {step}"
+    message = rf"got 0 \(100 trials\).*least confident first: {step}"
     with pytest.raises(InputError, match=message):
         count_trials(trials, ratings=ratings)
 
 
 def test_zero_to_k_are_one_rating_more():
     trials = frame(confidence=np.tile([0, 1, 2, 3], 100))
-    with pytest.raises(InputError, match=r"0\.\.3 are 4 ratings: add 1 and pass ratings=4"):
+    with pytest.raises(InputError, match=r"allowed is 1\.\.3. .* levels=\[0, 1, 2, 3\]"):
         count_trials(trials, ratings=3)
 
 
@@ -307,7 +307,7 @@ def test_ratings_out_of_range_are_listed_with_their_numbers():
 
 
 def test_text_confidence_is_refused():
-    message = r"text such as '\w+' \(400 of 400 .*integers 1..K.*its number, 1 for the least"
+    message = r"text such as '\w+' \(400 of 400 .*integers 1..K.*'high', 'low' in order, the least"
     with pytest.raises(InputError, match=message):
         count_trials(frame(confidence=np.tile(["low", "high"], 200)))
 

@@ -7,9 +7,9 @@ import pytest
 
 import hmetad
 from hmetad.errors import InputError
+from hmetad.files import TABLES
 from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.readers import read_log
-from hmetad.rows.tables import SUFFIXES
 
 LOGS = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[2] / "docs" / "llm.md"
@@ -60,7 +60,7 @@ def test_paths_that_are_not_there_are_refused(kind, tmp_path):
         ("details_arc|0_2026-01-31T10-00-00.1.parquet", "lighteval"),
         ("details_of_mine.parquet", "table"),
         ("scenario_state.json", "helm"),
-        *((f"answers{suffix}", "table") for suffix in SUFFIXES),
+        *((f"answers{suffix}", "table") for suffix in TABLES),
         ("answers.CSV", "table"),
         ("answers.csv.gz", "table"),
     ],

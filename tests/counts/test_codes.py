@@ -1,0 +1,282 @@
+"""What values of columns stand for: levels of confidence, codes for missing answers, names."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from command_line import refused, run
+
+import hmetad
+
+SIZE = 4000
+
+
+def frame(seed=1, **changes):
+    """Trials of a simulated observer, confidence 1..4, some columns changed."""
+    trials = hmetad.simulate_trials(1.5, m_ratio=0.8, trials=SIZE, seed=seed)
+    codes = {label: 1 + place for place, label in enumerate(sorted(trials["stimulus"].unique()))}
+    trials = trials.replace({"stimulus": codes, "response": codes})
+    trials["subject"] = np.tile(["1", "2"], SIZE // 2)
+    return trials.assign(**changes)
+
+
+def judged(trials):
+    return trials.assign(correct=trials["stimulus"] == trials["response"])
+
+
+def codes_of(counts):
+    return [notice.code for notice in hmetad.notices(counts)]
+
+
+WORDS = {1: "guess", 2: "unsure", 3: "sure", 4: "certain"}
+
+
+@pytest.mark.parametrize(
+    ("names", "levels"),
+    [
+        (WORDS, ["guess", "unsure", "sure", "certain"]),
+        ({k: k - 1 for k in WORDS}, [0, 1, 2, 3]),
+        ({k: (k - 1) / 3 for k in WORDS}, [k / 3 for k in range(4)]),
+        ({k: f" {word.upper()}" for k, word in WORDS.items()}, list(WORDS.values())),
+        ({k: 5 - k for k in WORDS}, [4, 3, 2, 1]),
+        ({k: str(k - 1) for k in WORDS}, [0, 1, 2, 3]),
+    ],
+)
+def test_levels_in_their_order_are_the_ratings(names, levels):
+    trials = frame()
+    named = trials.assign(confidence=trials["confidence"].map(names))
+    expected = hmetad.count_trials(trials, by="subject")
+    assert (hmetad.count_trials(named, by="subject", levels=levels) == expected).all()
+    table = pa.Table.from_pandas(judged(named))
+    found = hmetad.count_correct(table, levels=levels)
+    assert (found == hmetad.count_correct(judged(trials))).all()
+
+
+def test_a_level_that_nobody_used_is_a_rating():
+    counts = hmetad.count_trials(frame(), levels=[1, 2, 3, 4, 5])
+    assert counts.sizes["rating"] == 5
+    assert counts.attrs["ratings_rule"] == "K = 5, the levels 1, 2, 3, 4, 5 of column 'confidence'"
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), allowed is one of the levels \[1, 2, 3\]"),
+        ({"levels": [1, 2, 2]}, r"levels: .* two different levels"),
+        ({"levels": "guess"}, r"levels: .* two different levels"),
+        ({"levels": [1, 2, 3, 4], "ratings": 4}, r"levels: .* it beside ratings"),
+        ({"levels": [1, 2, 3, 4], "quantiles": 2}, r"levels: .* it beside quantiles"),
+        ({"missing_codes": {4}}, r"missing_codes: "),
+    ],
+)
+def test_levels_that_do_not_fit_are_refused(asked, says):
+    with pytest.raises(hmetad.InputError, match=says):
+        hmetad.count_trials(frame(), **asked)
+
+
+def test_errors_offer_levels():
+    trials = frame()
+    with pytest.raises(hmetad.InputError, match=r"levels=\[0, 1, 2, 3\]"):
+        hmetad.count_trials(trials.assign(confidence=trials["confidence"] - 1))
+    with pytest.raises(hmetad.InputError, match=r"levels 'certain', .* by levels=\."):
+        hmetad.count_trials(trials.assign(confidence=trials["confidence"].map(WORDS)))
+
+
+def coded(code, column="confidence"):
+    """Trials in which every tenth value of a column is a code, and the same with NaN there."""
+    trials = frame()
+    is_lost = np.arange(SIZE) % 10 == 3
+    return (
+        trials.assign(**{column: trials[column].mask(is_lost, code)}),
+        trials.assign(**{column: trials[column].mask(is_lost)}),
+    )
+
+
+@pytest.mark.parametrize("column", ["confidence", "stimulus", "response"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pa.Table.from_pandas, "csv", "categorical"])
+def test_missing_codes_are_missing_values(column, kind, tmp_path):
+    trials, without = coded(999, column)
+    if kind == "csv":
+        trials.to_csv(tmp_path / "trials.csv", index=False)
+        given = tmp_path / "trials.csv"
+    else:
+        given = trials.astype({column: "category"}) if kind == "categorical" else kind(trials)
+    counts = hmetad.count_trials(given, by="subject", missing_codes=[999, -1])
+    assert (counts == hmetad.count_trials(without, by="subject")).all()
+    assert f"{SIZE // 10} of {SIZE} rows dropped" in str(hmetad.notices(counts)[0])
+
+
+def test_missing_codes_are_no_confidence_where_ratings_are_quantiles():
+    trials, without = coded(999)
+    found = hmetad.count_trials(trials, quantiles=2, missing_codes=999)
+    assert (found == hmetad.count_trials(without, quantiles=2)).all()
+    found = hmetad.count_correct(judged(trials), quantiles=2, missing_codes=999)
+    assert (found == hmetad.count_correct(judged(without), quantiles=2)).all()
+
+
+def test_missing_codes_are_no_groups():
+    trials = frame(subject=np.tile([1, 999], SIZE // 2))
+    assert hmetad.count_trials(trials, by="subject", missing_codes=999).sizes["cell"] == 2
+
+
+@pytest.mark.parametrize("code", [999, -1, -99, 99, 9])
+def test_what_looks_like_a_code_is_named_and_never_a_rating_by_the_advice(code):
+    trials, _ = coded(code)
+    step = rf"{code} looks like a code for a missing answer.*missing_codes=\[{code}\]"
+    if code == 9:
+        counts = hmetad.count_trials(trials)
+        assert "suspected-codes" in codes_of(counts)
+        return
+    with pytest.raises(hmetad.InputError, match=step) as error:
+        hmetad.count_trials(trials)
+    assert "quantiles" not in str(error.value)
+    assert f"{code} ({SIZE // 10} trials)" in str(error.value)
+
+
+@pytest.mark.parametrize("code", [999, -1, -99, 9999])
+def test_a_code_among_quantiles_or_numbers_is_noticed(code):
+    trials, without = coded(code)
+    said = f"{code} ({SIZE // 10} trials)".replace("9999", "9999")
+    for counts in (
+        hmetad.count_trials(trials, quantiles=3),
+        hmetad.count_correct(judged(trials), quantiles=3),
+        hmetad.measures.measure_trials(judged(trials)),
+    ):
+        (found,) = [n for n in hmetad.notices(counts) if n.code == "suspected-codes"]
+        assert said in found.message
+    for counts in (
+        hmetad.count_trials(without, quantiles=3),
+        hmetad.measures.measure_trials(judged(without)),
+    ):
+        assert "suspected-codes" not in codes_of(counts)
+    with pytest.warns(UserWarning, match=f"{code} looks like a code"):
+        hmetad.bin_confidence(trials["confidence"], 3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [range(1, 10), range(1, 12), np.arange(101), np.linspace(-1, 1, 9), np.r_[0:60, 99],
+     np.linspace(0, 1, 5)],
+)  # fmt: skip
+def test_an_ordinary_scale_has_no_codes(values):
+    trials = judged(frame(confidence=np.resize(np.asarray(values), SIZE)))
+    assert "suspected-codes" not in codes_of(hmetad.measures.measure_trials(trials))
+
+
+@pytest.mark.parametrize("code", ["none", "999", "?"])
+def test_a_third_label_that_looks_like_a_code_is_named(code):
+    trials, _ = coded(code, "response")
+    words = {1: "left", 2: "right"}
+    trials = trials.replace({"stimulus": words, "response": words})
+    with pytest.raises(hmetad.InputError, match=rf"'{re.escape(code)}' looks like a code"):
+        hmetad.count_trials(trials)
+    assert hmetad.count_trials(trials, missing_codes=code).sum() == SIZE * 9 // 10
+
+
+def test_a_code_in_right_and_wrong_is_named():
+    trials = judged(frame()).astype({"correct": int})
+    trials.loc[::100, "correct"] = -1
+    with pytest.raises(hmetad.InputError, match=r"-1 looks like a code.*missing_codes=\[-1\]"):
+        hmetad.count_correct(trials)
+    assert hmetad.count_correct(trials, missing_codes=-1).sum() == SIZE * 99 // 100
+
+
+UPPER = {"stimulus": "Stimulus", "response": "RESPONSE", "confidence": "Confidence"}
+
+
+def test_case_of_names_does_not_matter_where_one_column_fits(tmp_path):
+    trials = frame(subject=np.tile(["001", "1"], SIZE // 2))
+    other = trials.rename(columns={**UPPER, "subject": "Subject"})
+    expected = hmetad.count_trials(trials, by="subject")
+    other.to_csv(tmp_path / "trials.csv", index=False)
+    for given in (other, pa.Table.from_pandas(other), tmp_path / "trials.csv"):
+        counts = hmetad.count_trials(given, by="subject", stimulus="stimulus")
+        assert (counts == expected).all()
+        assert counts["subject"].values.tolist() == ["001", "1"]
+    found = hmetad.measures.measure_trials(
+        judged(trials).rename(columns={**UPPER, "subject": "Subject"}), by={"person": "SUBJECT"}
+    )
+    assert found["person"].values.tolist() == ["001", "1"]
+    options = {"quantiles": 2, "quantiles_within": "subject"}
+    numbers = hmetad.count_trials(other, confidence="CONFIDENCE", **options)
+    assert (numbers == hmetad.count_trials(trials, **options)).all()
+
+
+def test_the_exact_name_comes_first_and_of_two_others_none():
+    trials = frame(Stimulus="other", STIMULUS="another")
+    assert hmetad.count_trials(trials).sum() == SIZE
+    with pytest.raises(hmetad.InputError, match=r"'STIMULUS' and 'Stimulus'"):
+        hmetad.count_trials(trials.drop(columns="stimulus"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with words.csv, zero.csv and coded.csv, their columns in capitals."""
+    folder = tmp_path_factory.mktemp("codes")
+    trials = judged(frame())
+    names = {**UPPER, "subject": "Subj_idx"}
+    levels = trials["confidence"]
+    trials.to_csv(folder / "plain.csv", index=False)
+    for name, confidence in (("words", levels.map(WORDS)), ("zero", levels - 1)):
+        trials.assign(confidence=confidence).rename(columns=names).to_csv(
+            folder / f"{name}.csv", index=False
+        )
+    judged(coded(999)[0]).rename(columns=names).to_csv(folder / "coded.csv", index=False)
+    return folder
+
+
+LEVELS = {"words": "guess,unsure,sure,certain", "zero": "0,1,2,3"}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("options", ["", " --correct correct"])
+def test_the_command_line_takes_levels_and_names_in_any_case(folder, name, options):
+    expected = run(folder, f"measures plain.csv --ratings 4{options} --json").answer
+    line = f"measures {name}.csv --levels '{LEVELS[name]}'{options} --json"
+    assert run(folder, line).answer["rows"] == expected["rows"]
+
+
+def test_all_commands_with_confidence_take_levels_and_codes(folder):
+    levels = "--levels 0,1,2,3 --missing-codes 999,-1"
+    run(folder, f"reliability zero.csv --by subject=subj_idx {levels} --splits 2 --json")
+    run(folder, f"select zero.csv --by subj_idx {levels} --models sdt,meta_d --quick --json")
+    answer = run(folder, f"fit zero.csv --by subj_idx {levels} --draws 20 --json -o fit.nc").answer
+    assert [row["cell"] for row in answer["rows"]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("measures zero.csv", "--levels 0,1,2,3"),
+        ("measures words.csv", "--levels"),
+        ("measures coded.csv", "--missing-codes 999"),
+        ("measures words.csv --levels guess,sure", "--levels"),
+        ("measures zero.csv --levels 0,1,2,3 --quantiles 3", "--levels: got"),
+    ],
+)
+def test_errors_of_commands_name_the_options(folder, line, says):
+    assert says in refused(folder, line)
+
+
+def test_the_command_line_takes_missing_codes(folder):
+    for options in ("", " --quantiles 3", " --correct correct"):
+        done = run(folder, f"measures coded.csv --missing-codes 999{options} --json").answer
+        assert "suspected-codes" not in [notice["code"] for notice in done["notices"]]
+        assert done["rows"][0]["trials"] == SIZE * 9 // 10
+    done = run(folder, "measures coded.csv --quantiles 3 --json").answer
+    assert "suspected-codes" in [notice["code"] for notice in done["notices"]]
+
+
+def test_logs_and_pairs_are_read_by_names_in_any_case(tmp_path):
+    table = pd.DataFrame({"OK": [1, 0], "Confidence": ["85%", "20%"], "Item": ["a", "b"]})
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    options = {"columns": {"correct": "ok"}, "scale": "percent"}
+    trials = hmetad.logs.read_log("table", tmp_path / "answers.csv", **options)
+    assert trials["confidence"].tolist() == [0.85, 0.2]
+    asked = pd.DataFrame({"Item": ["q"], "Target": ["B"], "P": [[0.3, 0.6, 0.1]], "Model": ["m"]})
+    pairs = hmetad.logs.option_pairs(asked, probabilities="p", by="model", orders="listed")
+    assert pairs["model"].tolist() == ["m", "m"]
+    said = pd.DataFrame({"ITEM": ["a"] * 3, "Answer": ["4", "4", "5"], "Correct": [1, 1, 0]})
+    assert len(hmetad.logs.agreement(said, answer="answer")) == 1
