@@ -7,7 +7,9 @@ correlated, or independent where the bar is doubled.
 
 import math
 from collections.abc import Collection, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,7 +220,8 @@ def parse_terms(expression: Expression, tables: Tables, argument: str) -> tuple[
     own, new = as_read(tables, expression, argument), tables.new
     refuse_too_wide([term.var_names for term in terms], own, expression, argument)
     try:
-        with np.errstate(all="ignore"):
+        # formulae prints what it raises.
+        with np.errstate(all="ignore"), redirect_stdout(StringIO()):
             matrix = design_matrices(expression.text, own, na_action="error", env=REACHABLE).common
             if new is not None:
                 new = as_read(tables, expression, argument, new=True)
@@ -228,7 +231,8 @@ def parse_terms(expression: Expression, tables: Tables, argument: str) -> tuple[
         if new is not None:
             raise InputError("cells", f"{error}", "levels of the fit") from error
         got = f"{expression.text!r} ({error})"
-        raise InputError(argument, got, "Wilkinson's notation") from error
+        step = "Levels that are text stand in quotation marks: '1'." if expression.coded else ""
+        raise InputError(argument, got, "Wilkinson's notation", step) from error
     values = np.asarray(evaluated.design_matrix, dtype=float)
     if not np.isfinite(values).all():
         step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."

@@ -126,8 +126,8 @@ class ModelSpec:
     ) -> None:
         texts = {"name": name, "title": title, "question": question, "reference": reference}
         tables = {"formula": formula, "names": names, "priors": priors, "example": example}
-        given = texts | {key: {} if table is None else table for key, table in tables.items()}
-        given |= {"factors": factors}
+        given: dict[str, object] = {**texts, "factors": factors}
+        given |= {key: {} if table is None else table for key, table in tables.items()}
         refuse_wrong_kinds(given)
         made = {**(choices or {}), **own_choices}
         refuse_unknown_fields(made, likelihood)

@@ -1,9 +1,10 @@
 """Codes of tasks, groups and people are levels, whatever type of number or text they are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
-from command_line import run
+from command_line import refused, run
 
 import hmetad
 from hmetad import InputError, ModelSpec
@@ -189,3 +190,32 @@ def test_the_command_line_reads_the_tasks_1_and_2_as_python_does(study):
             for x in (found, own)
         ]
         xr.testing.assert_equal(*pair)
+
+
+@pytest.mark.parametrize("own", ["1 + C(task)", "0 + C(task)", "1 + scale(task)"])
+def test_a_formula_says_the_same_of_codes_from_the_command_line_as_in_python(study, own):
+    folder, counts = study
+    options = "--by subject,task --seed 1 --draws 20 -o fit.nc"
+    run(folder, f"fit trials.csv {options} --formula '{own} + (1 | subject)'")
+    fit = hmetad.fit(counts, formula=f"{own} + (1 | subject)", draws=20, **QUIET)
+    name = f"log_m_{own[4:]}"
+    found = hmetad.load_fit(folder / "fit.nc")["posterior"][name]
+    xr.testing.assert_equal(found, fit["posterior"][name])
+
+
+@pytest.mark.parametrize("formula", ["1 + task", "0 + task", "1 + (0 + task | subject)"])
+def test_codes_alone_in_a_formula_of_the_command_line_are_refused(study, formula):
+    folder, _ = study
+    line = f"fit trials.csv --by subject,task --formula '{formula}' -o fit.nc"
+    assert "'task' alone, whose values are numbers: 1, 2" in refused(folder, line)
+    assert "C(task), a value for each level, or scale(task), a slope" in refused(folder, line)
+    counts = hmetad.count_trials(pd.read_csv(folder / "trials.csv"), by=["subject", "task"])
+    if "0" in formula:
+        with pytest.raises(InputError, match=r"C\(task\)"):
+            hmetad.fit(counts, formula=formula)
+
+
+def test_a_level_that_a_coding_lacks_is_refused_in_one_line(study):
+    folder, _ = study
+    line = "fit trials.csv --by subject,task --formula '1 + T(task, ref=9)' -o fit.nc"
+    assert "quotation marks" in refused(folder, line)
