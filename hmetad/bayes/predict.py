@@ -87,7 +87,10 @@ def predict(
         refuse_no_groups(table, spec, own)
     values = {}
     for name, formula in spec.formula.items():
-        design = parse_design(name, formula, own, table, may_correlate=not spec.extra_dims(name))
+        may_correlate = not spec.extra_dims(name)
+        design = parse_design(
+            name, formula, own, table, may_correlate=may_correlate, factors=spec.factors
+        )
         if group_terms:
             design = with_named_groups(design, table)
         values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)

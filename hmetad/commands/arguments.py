@@ -6,13 +6,19 @@ Text of options → values, or an error that names the option.
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hmetad.errors import InputError, nearest
 from hmetad.files import found_in, is_table, refuse_place, would_find
+from hmetad.specs.expressions import quote
+from hmetad.specs.grammar import parse_formula
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = [
     "DATA_FILES",
@@ -34,6 +40,7 @@ __all__ = [
     "parse_scale",
     "parse_words",
     "refuse_aurc",
+    "refuse_codes",
     "refuse_inputs",
     "refuse_kept",
     "sampling_options",
@@ -132,16 +139,39 @@ def parse_formulas(given: list[str] | None) -> str | dict[str, str] | None:
     """Formula of M, or of each parameter named: ``dprime=1 + task + (1|subject)``."""
     if not given:
         return None
-    if len(given) == 1 and "=" not in given[0]:
+    # Options of functions have "=" too: T(task, ref='a').
+    named = [text.partition("=") for text in given]
+    is_named = [bool(sign) and name.strip().isidentifier() for name, sign, _ in named]
+    if is_named == [False]:
         return given[0]
     formulas = {}
-    for text in given:
-        name, sign, formula = text.partition("=")
-        if not sign:
+    for text, (name, _, formula) in zip(given, named, strict=True):
+        if not all(is_named):
             step = "Write --formula 'log_m=1 + task + (1|subject)', once for each parameter."
             raise InputError("--formula", repr(text), "parameter=formula", step)
         formulas[name.strip()] = formula.strip()
     return formulas
+
+
+def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") -> None:
+    """Refuse codes that stand alone in a formula: in a file, numbers and names are both text."""
+    for parsed in map(parse_formula, formulas):
+        for part in (parsed.common, *(term.expression for term in parsed.group_terms)):
+            for name in sorted(part.bare & {*map(str, cells.coords)}):
+                values = dict.fromkeys(cells[name].values.tolist())
+                if all(isinstance(x, str) and is_number(x) for x in values):
+                    got = f"{name!r} alone, whose values are numbers: {', '.join([*values][:3])}"
+                    own = quote(name)
+                    allowed = f"C({own}), a value for each level, or scale({own}), a slope"
+                    raise InputError("--formula", got, allowed)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def parse_words(given: list[str] | None) -> dict[str, float] | None:

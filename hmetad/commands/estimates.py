@@ -12,7 +12,7 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
-from hmetad.commands.arguments import as_seed, refuse_inputs, writable_file
+from hmetad.commands.arguments import as_seed, refuse_codes, refuse_inputs, writable_file
 from hmetad.commands.counting import chosen_limits
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import AsJson, CiProb, Draws, Limit, PrintAs, Seed
@@ -75,6 +75,8 @@ def estimates(
         if is_drawn
         else hmetad.logs.read_table(file, limits=chosen_limits(limit))
     )
+    if is_drawn:
+        refuse_codes([formula.partition("~")[2] or "1"], source["posterior"].to_dataset())
     result = hmetad.bayes.fit_estimates(
         source, formula, se=se, link=link, seed=seed, draws=1000 if draws is None else draws
     )

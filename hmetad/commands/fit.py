@@ -17,6 +17,7 @@ from hmetad.commands.arguments import (
     as_seed,
     given_options,
     parse_formulas,
+    refuse_codes,
     refuse_inputs,
     sampling_options,
     split,
@@ -117,6 +118,9 @@ def fit(
         limit=limit,
         labels=labels,
     )
+    if formulas:
+        own = [formulas] if isinstance(formulas, str) else formulas.values()
+        refuse_codes(own, counts.drop_vars(spec.factors, errors="ignore"))
     options = {
         **sampling_options(),
         **given_options(random_seed=seed, draws=draws, target_accept=target_accept),

@@ -24,7 +24,7 @@ from hmetad.plots.style import (
     nothing_to_draw,
     reference_line,
 )
-from hmetad.text.names import in_percent
+from hmetad.text.names import effect_names, in_percent
 
 __all__ = ["correlations"]
 
@@ -122,8 +122,7 @@ def pairs_of(draws: xr.DataArray, labels: Mapping[str, str]) -> Iterator[tuple[s
             values.ravel(),
         )
         return
-    effects = [labels.get(str(x), str(x)) for x in draws[own[0]].values]
-    effects = ["intercept" if x in ("1", "Intercept") else x for x in effects]
+    effects = effect_names(own[0], draws[own[0]].values, labels)
     for i, j in combinations(range(len(effects)), 2):
         yield f"{effects[i]}, {effects[j]}", values[i, j].ravel()
 

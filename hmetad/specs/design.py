@@ -6,8 +6,11 @@ correlated, or independent where the bar is doubled.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,8 +19,9 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
+from hmetad.counts.labels import as_text
 from hmetad.errors import InputError, nearest
-from hmetad.specs.expressions import Expression
+from hmetad.specs.expressions import Expression, quote
 from hmetad.specs.formula import block_factors, describe_terms
 from hmetad.specs.grammar import GroupTerm, parse_formula
 
@@ -115,6 +119,21 @@ class Design:
         return np.hstack([np.empty((cells, 0)), *(term.columns for term in self.common)])
 
 
+class Tables(NamedTuple):
+    """Cells of a fit, new ones to evaluate a formula for, and columns that are factors."""
+
+    cells: pd.DataFrame
+    new: pd.DataFrame | None
+    factors: frozenset[str]
+
+    def is_factor(self, name: str, expression: Expression) -> bool:
+        """Whether an expression takes a column for levels, and not for numbers."""
+        kind = self.cells[name].dtype.kind
+        if kind == "b" or name in self.factors:
+            return name in expression.bare
+        return name not in expression.numeric and kind not in "iuf"
+
+
 def parse_design(
     parameter: str,
     formula: str,
@@ -122,6 +141,7 @@ def parse_design(
     new: pd.DataFrame | None = None,
     *,
     may_correlate: bool = True,
+    factors: Collection[str] = (),
 ) -> Design:
     """Evaluate a formula on the cells that a model is fitted to, or on new ones.
 
@@ -138,6 +158,8 @@ def parse_design(
         groups of `cells`; a group that is not among them has index -1.
     may_correlate : bool, optional
         False for parameters of several numbers a cell, whose effects stay uncorrelated.
+    factors : collection of str, optional
+        Columns that are levels where they stand alone, whatever their type.
 
     Returns
     -------
@@ -146,8 +168,9 @@ def parse_design(
     Raises
     ------
     InputError
-        If the formula cannot be read, names a column that is not there, has columns that are
-        sums of others, a level or a group that the cells lack, or a factor with one group.
+        If the formula cannot be read, names a column that is not there or has missing values, has
+        columns that are sums of others, a level or a group that the cells lack, a factor with one
+        group, or numbers that stand alone without an intercept.
 
     Examples
     --------
@@ -160,9 +183,10 @@ def parse_design(
     """
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
-    common = parse_terms(parsed.common, cells, new, argument)
+    tables = Tables(cells, new, frozenset(factors))
+    common = parse_terms(parsed.common, tables, argument)
     blocks = tuple(
-        parse_block(group, factor, may_correlate, cells, new, argument)
+        parse_block(group, factor, may_correlate, tables, argument)
         for group in parsed.group_terms
         for factor in block_factors(group)
     )
@@ -171,6 +195,11 @@ def parse_design(
     effects = [f"{term.name}|{block.factor}" for block in blocks for term in block.terms]
     if len(set(effects)) < len(effects):
         raise InputError(argument, f"{formula!r}", "each effect of a factor once")
+    refuse_slopes_alone([parsed.common], common, tables, argument)
+    for factor in {block.factor for block in blocks}:
+        written = [one.expression for one in parsed.group_terms if factor in block_factors(one)]
+        terms = [term for block in blocks if block.factor == factor for term in block.terms]
+        refuse_slopes_alone(written, terms, tables, argument)
     if new is None and common:
         refuse_rank_deficient(common, argument)
     return Design(parameter, formula, common, blocks)
@@ -182,31 +211,28 @@ def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(coords).drop(columns="cell")
 
 
-def parse_terms(
-    expression: Expression, cells: pd.DataFrame, new: pd.DataFrame | None, argument: str
-) -> tuple[Term, ...]:
+def parse_terms(expression: Expression, tables: Tables, argument: str) -> tuple[Term, ...]:
     """Terms of an expression without groups."""
-    refuse_unknown(set(expression.columns), cells, argument)
+    refuse_unknown(set(expression.columns), tables.cells, argument)
     terms = describe_terms(expression, argument).terms
     if not terms:
         return ()
-    refuse_text_as_numbers(expression, cells, argument)
-    refuse_too_wide([term.var_names for term in terms], cells, argument)
+    own, new = as_read(tables, expression, argument), tables.new
+    refuse_too_wide([term.var_names for term in terms], own, expression, argument)
     try:
-        with np.errstate(all="ignore"):
-            as_read = calculable(cells, expression)
-            matrix = design_matrices(
-                expression.text, as_read, na_action="error", env=REACHABLE
-            ).common
-            evaluated = (
-                matrix if new is None else matrix.evaluate_new_data(calculable(new, expression))
-            )
+        # formulae prints what it raises.
+        with np.errstate(all="ignore"), redirect_stdout(StringIO()):
+            matrix = design_matrices(expression.text, own, na_action="error", env=REACHABLE).common
+            if new is not None:
+                new = as_read(tables, expression, argument, new=True)
+            evaluated = matrix if new is None else matrix.evaluate_new_data(new)
     except Exception as error:
         # formulae raises many kinds; each names what it could not do.
         if new is not None:
             raise InputError("cells", f"{error}", "levels of the fit") from error
         got = f"{expression.text!r} ({error})"
-        raise InputError(argument, got, "Wilkinson's notation") from error
+        step = "Levels that are text stand in quotation marks: '1'." if expression.coded else ""
+        raise InputError(argument, got, "Wilkinson's notation", step) from error
     values = np.asarray(evaluated.design_matrix, dtype=float)
     if not np.isfinite(values).all():
         step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."
@@ -216,28 +242,71 @@ def parse_terms(
     )
 
 
-def refuse_text_as_numbers(expression: Expression, cells: pd.DataFrame, argument: str) -> None:
-    """Raise where a formula calculates with a column that has no numbers."""
-    for name in sorted(expression.numeric):
-        if cells[name].dtype.kind not in "biuf":
-            step = "Text is for factors: write the column alone, or S(column)."
-            raise InputError(argument, f"text in {name!r} to calculate with", "numbers", step)
+def as_read(
+    tables: Tables, expression: Expression, argument: str, *, new: bool = False
+) -> pd.DataFrame:
+    """Columns as an expression reads them: numbers to calculate with, or levels in order."""
+    cells = tables.new if new and tables.new is not None else tables.cells
+    read: dict[str, Any] = {}
+    for name in expression.columns & {*map(str, cells.columns)}:
+        if name in expression.numeric:
+            read[name] = as_numbers(cells[name], name, argument)
+        elif tables.is_factor(name, expression):
+            texts = cells[name].map(as_text)
+            # The levels are those of the fit, which the library knows by then.
+            read[name] = texts if new else pd.Categorical(texts, ordered_levels(texts), True)
+        elif name in expression.coded and cells[name].dtype.kind == "f":
+            # The level 1.0 is called 1, as in labels of cells.
+            whole = [int(x) if x.is_integer() else x for x in cells[name].tolist()]
+            read[name] = pd.Series(whole, cells.index, dtype=object)
+    return cells.assign(**read)
 
 
-def calculable(cells: pd.DataFrame, expression: Expression) -> pd.DataFrame:
-    """Cells whose whole numbers that a formula calculates with are floats, which do not wrap."""
-    whole = {
-        name: float
-        for name in expression.numeric
-        if name in cells and cells[name].dtype.kind in "iu"
-    }
-    return cells.astype(whole)
+def as_numbers(column: pd.Series, name: str, argument: str) -> pd.Series:
+    """Column of numbers, whole ones as floats, which do not wrap; they may be written as text."""
+    if column.dtype.kind in "bf":
+        return column
+    try:
+        return column.astype(float)
+    except ValueError:
+        step = "Text is for factors: write the column alone, or S(column)."
+        got = f"text in {name!r} to calculate with"
+        raise InputError(argument, got, "numbers", step) from None
 
 
-def refuse_too_wide(terms: Sequence[set[str]], cells: pd.DataFrame, argument: str) -> None:
+def ordered_levels(texts: pd.Series) -> list[str]:
+    """Levels of a factor in order: those that are all numbers by their value."""
+    levels = sorted(set(texts))
+    numbers = pd.to_numeric(pd.Series(levels), errors="coerce")
+    return (
+        levels if numbers.isna().any() else [levels[i] for i in np.argsort(numbers, kind="stable")]
+    )
+
+
+def refuse_slopes_alone(
+    expressions: Sequence[Expression], terms: Sequence[Term], tables: Tables, argument: str
+) -> None:
+    """Raise where numbers stand alone without an intercept: codes would be a slope through 0."""
+    bare = [name for one in expressions for name in one.bare if not tables.is_factor(name, one)]
+    if not bare or any(term.is_level for term in terms):
+        return
+    # Of several columns, codes are those of whole numbers.
+    name = min(bare, key=lambda x: (tables.cells[x].dtype.kind == "f", x))
+    raise InputError(
+        argument,
+        f"{name!r} without an intercept, and its values are numbers",
+        f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope",
+    )
+
+
+def refuse_too_wide(
+    terms: Sequence[set[str]], cells: pd.DataFrame, expression: Expression, argument: str
+) -> None:
     """Raise where terms of factors with many levels would have more columns than can be."""
     levels = {
-        name: 1 if cells[name].dtype.kind in "iuf" else cells[name].nunique()
+        name: 1
+        if cells[name].dtype.kind in "iuf" and name not in expression.coded
+        else cells[name].nunique()
         for name in set().union(*terms) & set(cells.columns)
     }
     width = sum(math.prod(levels.get(name, 1) for name in names) for names in terms)
@@ -247,11 +316,15 @@ def refuse_too_wide(terms: Sequence[set[str]], cells: pd.DataFrame, argument: st
 
 
 def refuse_unknown(names: set[str], cells: pd.DataFrame, argument: str) -> None:
-    """Raise where an expression names what no cell has."""
+    """Raise where an expression names what no cell has, or what a cell lacks."""
     known = {str(name) for name in cells.columns}
     for name in sorted(names - known):
         step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
         raise InputError(argument, repr(name), "columns of the cells", step)
+    for name in sorted(names):
+        if cells[name].isna().any():
+            got = f"{name!r}, missing in {int(cells[name].isna().sum())} of {len(cells)} cells"
+            raise InputError(argument, got, "a value in every cell", "Leave those cells out.")
 
 
 def as_term(name: str, term: object, columns: Floats) -> Term:
@@ -272,12 +345,12 @@ def parse_block(
     group: GroupTerm,
     factor: str,
     may_correlate: bool,
-    cells: pd.DataFrame,
-    new: pd.DataFrame | None,
+    tables: Tables,
     argument: str,
 ) -> Block:
     """Block of a formula: its expression's columns, and the group of every cell."""
-    terms = parse_terms(group.expression, cells, new, argument)
+    cells, new = tables.cells, tables.new
+    terms = parse_terms(group.expression, tables, argument)
     if not terms:
         got = f"({group.expression.text}|{factor})"
         raise InputError(argument, got, "an effect before the bar")
@@ -287,7 +360,7 @@ def parse_block(
     if len(groups) == 1:
         step = "One group tells nothing of how groups differ: leave its brackets out."
         raise InputError(argument, f"one {factor}: {groups[0]!r}", "at least two groups", step)
-    if len(cells[parts].astype(str).drop_duplicates()) > len(groups):
+    if len(cells[parts].drop_duplicates()) > len(groups):
         step = "Rename the levels: their ':' cannot be told from the one between factors."
         raise InputError(argument, f"groups of {factor} with the same name", "names apart", step)
     place = {group: i for i, group in enumerate(groups)}
@@ -323,7 +396,7 @@ def refuse_unseen_correlation(block: Block, argument: str) -> None:
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Name of the group that each cell belongs to."""
-    texts = [[str(value) for value in cells[name].tolist()] for name in columns]
+    texts = [map(as_text, cells[name].tolist()) for name in columns]
     return [":".join(row) for row in zip(*texts, strict=True)]
 
 

@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.checks import require_stimulus
+from hmetad.counts.labels import as_text
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.specs.design import Design, Term, cell_table, parse_design
@@ -87,7 +88,7 @@ def reference_level(term: Term, cells: pd.DataFrame) -> str:
     """
     if term.is_level or term.labels is None or term.name not in cells:
         return ""
-    left = set(cells[term.name].astype(str)) - set(map(str, term.labels))
+    left = set(map(as_text, cells[term.name])) - set(map(str, term.labels))
     return left.pop() if len(left) == 1 else ""
 
 
@@ -101,6 +102,12 @@ def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
         return {}
     cells = cell_table(counts)
     return {
-        name: parse_design(name, formula, cells, may_correlate=not spec.extra_dims(name))
+        name: parse_design(
+            name,
+            formula,
+            cells,
+            may_correlate=not spec.extra_dims(name),
+            factors=spec.factors,
+        )
         for name, formula in spec.formula.items()
     }

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pandas as pd
 import xarray as xr
-from pandas.api.types import is_numeric_dtype
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import refuse_other_tables
+from hmetad.specs.expressions import quote
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
 
@@ -70,12 +70,13 @@ def by_difficulty(
     refuse_other_tables(counts)
     spec, cells = as_model(model), cell_table(counts)
     columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
-    written = {argument: as_factor(argument, name, cells) for argument, name in columns.items()}
+    for argument, name in columns.items():
+        refuse_no_levels(argument, name, cells)
     if cells.duplicated([*columns.values()]).any():
         got = f"several cells with the same {' and '.join(columns.values())}"
         step = "Take one task or condition at a time: counts.sel(...)."
         raise InputError("counts", got, "one cell for each", step)
-    level, group = written.get("difficulty"), quoted(subject)
+    level, group = None if difficulty is None else quote(difficulty), quote(subject)
     names = [p.name for p in spec.record.parameters if p.has_formula]
     has_people, formula = cells[subject].nunique() > 1, dict[str, str]()
     if pooled and has_people:
@@ -83,16 +84,16 @@ def by_difficulty(
         if level:
             formula["dprime"] = f"0 + {level} + (0 + {level} || {group})"
     elif level:
-        own = f"0 + {written['subject']}" if has_people else "1"
+        own = f"0 + {group}" if has_people else "1"
         # d′ has no formula: every cell has its own.
         formula = {name: own for name in names if name != "dprime"}
     priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
     bare = replace(spec, formula={}, priors={} if formula else priors)
-    return replace(bare, formula=formula)
+    return replace(bare, formula=formula, factors=tuple(columns.values()))
 
 
-def as_factor(argument: str, name: str, cells: pd.DataFrame) -> str:
-    """A column as a formula has it, so that numbers are levels and no slope."""
+def refuse_no_levels(argument: str, name: str, cells: pd.DataFrame) -> None:
+    """Raise where a column is not among those of the cells, or is a difficulty with one value."""
     if name not in cells:
         names = list(map(str, cells))
         allowed = ", ".join(names) or "a column that was counted by"
@@ -100,9 +101,3 @@ def as_factor(argument: str, name: str, cells: pd.DataFrame) -> str:
     if argument == "difficulty" and cells[name].nunique() < 2:
         step = "Give difficulty=None."
         raise InputError(argument, f"{name!r} with one value", "two difficulties or more", step)
-    return f"C({quoted(name)})" if is_numeric_dtype(cells[name]) else quoted(name)
-
-
-def quoted(name: str) -> str:
-    """A column's name in a formula."""
-    return name if name.isidentifier() else f"`{name}`"

@@ -6,13 +6,13 @@ Tokens → Expression, or FormulaError.
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 from hmetad.errors import nearest
 from hmetad.specs.tokens import FormulaError, Token, expect, is_sign, join_tokens, next_token
 
-__all__ = ["ALLOWED", "FUNCTIONS", "MAX_TERMS", "Expression", "read_terms"]
+__all__ = ["ALLOWED", "FUNCTIONS", "MAX_TERMS", "Expression", "quote", "read_terms"]
 
 MAX_TERMS = 200
 MAX_POWER = 6
@@ -67,6 +67,8 @@ class Expression:
         Columns that it names.
     numeric : frozenset of str
         Those of them that it calculates with.
+    coded : frozenset of str
+        Those of them whose levels it codes, by C(), S() or T().
     terms : int
         Upper limit of the number of terms that result.
     """
@@ -74,7 +76,13 @@ class Expression:
     text: str
     columns: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
+    coded: frozenset[str] = frozenset()
     terms: int = 1
+
+    @property
+    def bare(self) -> frozenset[str]:
+        """Columns that stand alone: levels where they are factors, else a slope."""
+        return self.columns - self.numeric - self.coded
 
 
 def read_terms(tokens: Sequence[Token]) -> Expression:
@@ -146,7 +154,7 @@ def read_term(rest: deque[Token]) -> Expression:
     if is_sign(token, "("):
         inside = read_sum(rest)
         expect(rest, ")")
-        return Expression(f"({inside.text})", inside.columns, inside.numeric, inside.terms)
+        return replace(inside, text=f"({inside.text})")
     if token.kind == "name":
         if rest and is_sign(rest[0], "("):
             return read_call(token.text, rest)
@@ -174,7 +182,7 @@ def read_call(name: str, rest: deque[Token]) -> Expression:
         raise FormulaError(f"{name}({first.text})", f"a column inside {name}()")
     given = read_options(name, options, rest)
     expect(rest, ")")
-    return Expression(f"{name}({', '.join([first.text, *given])})", first.columns, first.numeric)
+    return replace(first, text=f"{name}({', '.join([first.text, *given])})")
 
 
 def read_options(name: str, options: dict[str, str], rest: deque[Token]) -> list[str]:
@@ -248,7 +256,8 @@ def read_column(rest: deque[Token]) -> Expression:
     token = next_token(rest)
     if token.kind != "name":
         raise FormulaError(f"{token.text!r}", "a column there")
-    return Expression(quote(token.text), frozenset([token.text]))
+    column = frozenset([token.text])
+    return Expression(quote(token.text), column, coded=column)
 
 
 def read_numbers(rest: deque[Token]) -> Expression:
@@ -288,18 +297,18 @@ def read_number(rest: deque[Token]) -> Expression:
         inside = read_number(rest)
         if rest and is_sign(rest[0], "**"):
             raise FormulaError(f"{token.text}{inside.text}**", "brackets around what is raised")
-        return Expression(token.text + inside.text, inside.columns, inside.numeric)
+        return replace(inside, text=token.text + inside.text)
     if is_sign(token, "("):
         inside = read_numbers(rest)
         expect(rest, ")")
-        return Expression(f"({inside.text})", inside.columns, inside.numeric)
+        return replace(inside, text=f"({inside.text})")
     if token.kind == "name":
         if rest and is_sign(rest[0], "("):
             if FUNCTIONS.get(token.text, (NUMBERS,))[0] != NUMBERS:
                 raise FormulaError(f"{token.text!r}", "functions of numbers there")
             return read_call(token.text, rest)
         column = frozenset([token.text])
-        return Expression(quote(token.text), column, column)
+        return Expression(quote(token.text), column, numeric=column)
     if token.kind == "number":
         return Expression(token.text)
     raise FormulaError(f"{token.text!r}", "columns and numbers there")
@@ -310,7 +319,8 @@ def combine(left: Expression, sign: str, right: Expression, terms: int = 1) -> E
     if terms > MAX_TERMS:
         raise FormulaError("more terms than that", f"at most {MAX_TERMS} terms")
     text = f"{left.text} {sign} {right.text}"
-    return Expression(text, left.columns | right.columns, left.numeric | right.numeric, terms)
+    columns, numeric = left.columns | right.columns, left.numeric | right.numeric
+    return Expression(text, columns, numeric, left.coded | right.coded, terms)
 
 
 def quote(column: str) -> str:

@@ -4,7 +4,7 @@ Fields of a card → ModelSpec. Defaults of priors and choices are those of its 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -67,6 +67,9 @@ class ModelSpec:
     formula : mapping of str to str
         By parameter, in Wilkinson's notation: ``{"log_m": "1 + task + (1 | subject)"}``. A
         parameter without one has its own value, with its own prior, in every cell.
+    factors : tuple of str
+        Columns that stand for levels where a formula names them alone, whatever their type: the
+        tasks 1, 2 and 3 have a value each, and no slope.
     names : mapping of str to str
         Other names for variables of the posterior, such as HMeta-d's.
     priors : mapping of str to Prior
@@ -101,6 +104,7 @@ class ModelSpec:
     likelihood: str
     choices: Mapping[str, str]
     formula: Mapping[str, str]
+    factors: tuple[str, ...]
     names: Mapping[str, str]
     priors: Mapping[str, Prior]
     example: Mapping[str, Any]
@@ -117,11 +121,13 @@ class ModelSpec:
         names: Mapping[str, str] | None = None,
         priors: Mapping[str, Prior] | None = None,
         example: Mapping[str, Any] | None = None,
+        factors: Sequence[str] = (),
         **own_choices: str,
     ) -> None:
         texts = {"name": name, "title": title, "question": question, "reference": reference}
         tables = {"formula": formula, "names": names, "priors": priors, "example": example}
-        given = texts | {key: {} if table is None else table for key, table in tables.items()}
+        given: dict[str, object] = {**texts, "factors": factors}
+        given |= {key: {} if table is None else table for key, table in tables.items()}
         refuse_wrong_kinds(given)
         made = {**(choices or {}), **own_choices}
         refuse_unknown_fields(made, likelihood)
@@ -307,6 +313,10 @@ def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if name in TEXTS and not (isinstance(value, str) and len(value) <= MAX_TEXT):
             raise InputError(name, repr(value)[:80], f"text of at most {MAX_TEXT} characters")
+        if name == "factors" and not (
+            isinstance(value, list | tuple) and all(isinstance(x, str) for x in value)
+        ):
+            raise InputError(name, repr(value)[:80], "a list of columns, as text")
         if name not in TABLES:
             continue
         if not isinstance(value, Mapping):

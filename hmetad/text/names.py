@@ -3,11 +3,15 @@
 Name of a variable → the field's symbol, heading or unit, from the table of results.
 """
 
+import re
+from collections.abc import Iterable, Mapping
+
 from hmetad.results import find_result
 
 __all__ = [
     "axis_name",
     "column_name",
+    "effect_names",
     "heading",
     "in_percent",
     "interval_kind",
@@ -136,3 +140,31 @@ def interval_kind(ci_kind: str) -> str:
     'equal-tailed'
     """
     return {"eti": "equal-tailed", "hdi": "highest-density"}.get(ci_kind, ci_kind)
+
+
+def effect_names(dim: str, effects: Iterable[object], labels: Mapping[str, str]) -> list[str]:
+    """Effects of a matrix of correlations in words: "1" is the intercept, or a level of that name.
+
+    Parameters
+    ----------
+    dim : str
+        Of the matrix: the effects as the formula has them, ``"task|subject__effect"``.
+    effects : iterable
+        Its labels.
+    labels : mapping of str to str
+        Words in place of them.
+
+    Examples
+    --------
+    >>> effect_names("task|subject__effect", ["1", "task[2]"], {})
+    ['intercept', 'task[2]']
+    >>> effect_names("log_m_task|subject__effect", ["1", "2"], {"2": "memory"})
+    ['1', 'memory']
+    """
+    texts = list(map(str, effects))
+    # Beside an intercept all other effects are called by their terms, and levels by themselves.
+    other = next((x for x in texts if x not in ("1", "Intercept")), "").partition("[")[0]
+    term = rf"(^|_){re.escape(other.replace(' ', ''))}($|[-+*:/|])"
+    if "|" not in dim or re.search(term, dim):
+        labels = {"1": "intercept", "Intercept": "intercept", **labels}
+    return [labels.get(x, x) for x in texts]

@@ -176,16 +176,16 @@ def test_names_in_back_ticks_are_columns_whatever_they_are():
     cells = CELLS.rename(columns={"age": "age in years", "task": "_task"})
     cells["True"] = cells["age in years"]
     assert columns("1 + scale(`age in years`) + _task", cells).shape == (6, 3)
-    assert columns("0 + `True`", cells)[:, 0].tolist() == CELLS["age"].tolist()
+    assert columns("1 + `True`", cells)[:, 1].tolist() == CELLS["age"].tolist()
     grouped = parse_design("log_m", "1 + (1 | `_task`)", cells)
     assert grouped.blocks[0].name == "1|_task"
 
 
 def test_a_column_named_as_a_number_is_a_column():
-    cells = CELLS.rename(columns={"age": "1"})
+    cells = CELLS.rename(columns={"task": "1"})
     grouped = parse_design("log_m", "1 + (0 + `1` | subject)", cells)
     assert grouped.blocks[0].name == "1|subject"
-    assert grouped.blocks[0].columns[:, 0].tolist() == CELLS["age"].tolist()
+    assert grouped.blocks[0].columns[:, 0].tolist() == [1, 0] * 3
     with pytest.raises(InputError, match="columns"):
         parse_formula("-`1`")
 

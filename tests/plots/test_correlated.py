@@ -49,3 +49,12 @@ def test_other_draws_are_refused(matrix):
     for wrong in (matrix.mean("chain"), matrix.isel(effect=0), 2 * matrix, 0.5):
         with pytest.raises(InputError, match="draws"):
             correlations(wrong)
+
+
+def test_a_level_of_the_name_1_is_no_intercept(matrix):
+    dims = {"effect": "task|subject__effect", "effect_bis": "task|subject__effect_bis"}
+    both = matrix.rename(dims)
+    levels = both.assign_coords({dim: ["1", "2"] for dim in dims.values()})
+    assert names(correlations(levels)) == ["1, 2"]
+    beside = both.assign_coords({dim: ["1", "task[2]"] for dim in dims.values()})
+    assert names(correlations(beside)) == ["intercept, task[2]"]

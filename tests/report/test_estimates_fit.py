@@ -116,7 +116,10 @@ def test_correlated_effects_and_formulas_without_groups_have_pages():
         ("y ~ 1", ["population", "effect"]),
     ):
         found = fit_estimates(frame, formula, se="se", seed=1)
-        assert hmetad.report.population_table(found)["kind"].tolist() == kinds
+        table = hmetad.report.population_table(found)
+        assert table["kind"].tolist() == kinds
+        correlations = table[table["kind"] == "correlation"]["term"]
+        assert set(correlations) <= {"intercept | hard"}
         page = hmetad.report.fit_report(found)
         assert "Does the model fit?" in page.html()
 

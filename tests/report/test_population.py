@@ -103,6 +103,14 @@ def test_names_of_hmeta_d(counts):
     assert rows["variable"].tolist() == ["sigma_log_m", "sigma_d1", "sigma_c"]
 
 
+def test_correlations_of_the_tasks_1_and_2_are_called_by_the_tasks():
+    coords = {"subject": np.repeat(["a", "b", "c", "d"], 2).tolist(), "task": ["1", "2"] * 4}
+    counts = hmetad.simulate_counts([1.5] * 8, coords=coords, seed=1)
+    fit = hmetad.fit(counts, "multitask", draws=20, tune=30, chains=1, **QUIET)
+    found = population_table(fit).query("kind == 'correlation'")["term"]
+    assert set(found) == {"1, 2"}
+
+
 def test_a_model_without_a_population_is_refused(counts):
     draws = hmetad.fit(counts.isel(cell=slice(0, 2)), draws=50, chains=2, **QUIET)
     with pytest.raises(InputError, match="a model with formulas"):

@@ -62,7 +62,7 @@ def test_groups_keep_the_order_in_which_they_appear():
         ("(0 + task|subject)", "task|subject", True),
         ("(0 + task || subject)", "task|subject", False),
         ("(1 + S(task) + age | subject)", "S(task)+age|subject", True),
-        ("(0 + age | subject)", "age|subject", False),
+        ("(0 + I(age) | subject)", "I(age)|subject", False),
     ],
 )
 def test_a_block_is_named_as_it_is_written(written, name, is_correlated):

@@ -43,12 +43,12 @@ def test_variables_that_take_a_prior_are_known_without_the_cells(formula):
 
 
 def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
-    formula = "1 + (0 + age | subject)"
+    formula = "1 + (0 + I(age) | subject)"
     extra = {*prior_names("dprime", formula)} - {
         *default_priors(parse_design("dprime", formula, CELLS), META_D.parameter("dprime"))
     }
-    assert extra == {"dprime_age|subject_corr"}
-    assert "dprime_age|subject_corr" not in prior_names("dprime", formula, may_correlate=False)
+    assert extra == {"dprime_I(age)|subject_corr"}
+    assert "dprime_I(age)|subject_corr" not in prior_names("dprime", formula, may_correlate=False)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
         "(1 + level|subject) - 1 + task",
         "task + (1|subject) + level - task",
         "task*level - task:level + (1|subject) - 1 + (0 + level|subject:task)",
-        "-1 + (1|subject) + age",
-        "1 - 1 + (0 + age|subject) + level + 0 + 1",
+        "-1 + (1|subject) + scale(age)",
+        "1 - 1 + (1|subject) + (0 + age|subject) + level + 0 + 1",
         "`a+b`",
-        "`a+b` + (1 + `a+b`|subject) - 1",
+        "`a+b` + (1 + `a+b`|subject) - 1 + task",
         "`a+b`*task - `a+b` + (`a - b`|subject)",
-        "scale(`a+b`) - 1 + `1` + (1|`(1|x)`)",
+        "scale(`a+b`) - 1 + task + `1` + (1|`(1|x)`)",
         "I(`a+b` / 2 - age) + `a:b`:task + (1|subject)",
     ],
 )

@@ -10,7 +10,7 @@ import xarray as xr
 
 from hmetad.bayes.estimates import parameter_name
 from hmetad.bayes.predicted_estimates import predict_estimates
-from hmetad.text.names import symbol
+from hmetad.text.names import effect_names, symbol
 
 __all__ = ["estimates_rows", "scale_words"]
 
@@ -46,10 +46,14 @@ def estimates_rows(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[Row]
         if not said or "cell" in values.dims:
             continue
         places = [str(dim) for dim in values.dims if dim not in ("chain", "draw")]
+        shown = dict(labels)
+        if said["kind"] == "correlation":
+            own = values[places[0]].values.tolist()
+            shown |= dict(zip(own, effect_names(places[0], own, labels), strict=True))
         for levels in product(*(values[dim].values.tolist() for dim in places)):
             if said["kind"] == "correlation" and not levels[0] < levels[1]:
                 continue
-            term = " | ".join(labels.get(str(level), str(level)) for level in levels)
+            term = " | ".join(shown.get(str(level), str(level)) for level in levels)
             one = values.sel(dict(zip(places, levels, strict=True)))
             yield {**said, "term": term, "variable": str(name)}, one
 

@@ -20,8 +20,9 @@ from hmetad.report.contents.estimates_rows import estimates_rows
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import designs_of, reference_level
 from hmetad.specs.formula import formula_columns
+from hmetad.specs.grammar import parse_formula
 from hmetad.specs.spec import ModelSpec, spec_of
-from hmetad.text.names import symbol
+from hmetad.text.names import effect_names, symbol
 
 __all__ = ["population_table"]
 
@@ -146,10 +147,11 @@ def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
     if not names:
         return None
     own = table[names].drop_duplicates().reset_index(drop=True)
-    written = " ".join(spec.formula.values())
+    coded = (parse_formula(formula).common.coded for formula in spec.formula.values())
+    levels = {*spec.factors}.union(*coded)
     for name in own.select_dtypes("number") if len(own) > MOST else ():
         # A number may also be the name of a level.
-        if not any(f"{coding}({name}" in written for coding in ("C", "S")):
+        if name not in levels:
             own[name] = float(table[name].mean())
     return own.drop_duplicates().reset_index(drop=True)
 
@@ -206,8 +208,7 @@ def elements(
 def pairs(said: dict[str, str], values: xr.DataArray, labels: Mapping[str, str]) -> Iterator[Row]:
     """A row for each pair of effects of a matrix of correlations."""
     rows, columns = (str(dim) for dim in values.dims if dim not in SAMPLES)
-    names = [labels.get(str(x), str(x)) for x in values[rows].values]
-    names = ["intercept" if name == "1" else name for name in names]
+    names = effect_names(rows, values[rows].values, labels)
     for i, j in combinations(range(len(names)), 2):
         term = f"{names[i]}, {names[j]}"
         yield (
