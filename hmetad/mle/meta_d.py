@@ -43,7 +43,7 @@ def fit_mle(
     s: float | Literal["estimate"] = 1.0,
     response_conditional: bool = False,
     correction: Correction = "none",
-    starts: int = 5,
+    starts: int | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
     r"""Maximum-likelihood d′, c, meta-d′, M and type-2 criteria, per cell; or any model card.
@@ -67,7 +67,8 @@ def fit_mle(
     correction : {"none", "loglinear", "cell"} or float, optional
         What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
     starts, seed : int, optional
-        With a model: points from which it is maximised, and the seed of all but the first.
+        With a model: points from which it is maximised, and the seed of all but the first. By
+        default one, and four for each parameter beside d′, c and the criteria.
 
     Returns
     -------
