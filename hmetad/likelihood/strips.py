@@ -119,7 +119,7 @@ def log_strip(
             bound = math.log(s / 2) - h * h / 2
             if whole > -math.inf and bound > whole - NEGLIGIBLE:
                 missing = log_shaded(outer, upper, h, rho, s, 1.0, room, work)
-                whole += math.log1p(-math.exp(missing - whole))
+                whole += math.log1p(-min(math.exp(missing - whole), 0.5))
         if value == -math.inf:
             value = whole
         else:

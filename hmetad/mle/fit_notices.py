@@ -19,13 +19,15 @@ VISIBLE = 0.005
 LARGE_SHARE = 0.5
 
 
-def problems(fitted: xr.Dataset) -> list[Notice]:
+def problems(fitted: xr.Dataset, has_z: xr.DataArray) -> list[Notice]:
     """Notices of cells without an answer, or with a doubtful one.
 
     Parameters
     ----------
     fitted : Dataset
         Estimates as `fit_mle` makes them.
+    has_z : DataArray of bool
+        Where the counts have a d′.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def problems(fitted: xr.Dataset) -> list[Notice]:
         and ``"dprime-sign"`` (d′ below 0, or not clearly above), all warnings.
     """
     others = [dim for dim in fitted["meta_d"].dims if dim == "response"]
-    has_d = fitted["dprime"].notnull() & (fitted["dprime"] != 0)
+    has_d = has_z & (fitted["dprime"] != 0)
     missing = fitted["meta_d"].isnull().any(others)
     masks = {
         "undefined-dprime.likelihood": ~has_d,

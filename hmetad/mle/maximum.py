@@ -21,6 +21,7 @@ __all__ = [
     "Type1",
     "Zs",
     "fitted_at",
+    "is_separated",
     "parts_of",
     "rows_of",
     "starting_edges",
@@ -168,12 +169,12 @@ def rows_of(z: Zs, rows: NDArray[np.int64]) -> Zs:
 def maximise_cells(
     counts: Floats, type1: Type1, rule: Rule, s: Floats, has_side: NDArray[np.bool_]
 ) -> Maximum:
-    """Maximum of every cell over meta-d′ and criteria; NaN where d′ or c is undefined."""
+    """Maximum of every cell over meta-d′ and criteria; NaN where there is none."""
     cells, ratings = len(counts), counts.shape[-1]
     best = np.full((cells, 6), np.nan)
     best[:, 0] = -np.inf
     edges = np.full((cells, 2, ratings), np.nan)
-    is_defined = np.isfinite(type1.d + type1.c + rule.ratio)
+    is_defined = np.isfinite(type1.d + type1.c + rule.ratio) & ~is_separated(counts, has_side)
     climb(counts, np.flatnonzero(is_defined), type1.d, rule, s, has_side, best, edges)
     # A second maximum is rare, and then mostly lies at the other sign of meta-d′.
     m = best[:, 1]
@@ -193,6 +194,28 @@ def maximise_cells(
         by_ratio=-(m * by_kappa + first) / bend,
         edges=np.where(is_found[:, None, None], edges, np.nan),
     )
+
+
+def is_separated(counts: Floats, has_side: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Cells (cells,) whose likelihood rises without end, as meta-d′ does or falls.
+
+    Of every response that was right and wrong and has two ratings in use, no wrong trial has a
+    higher rating than a right one; or none a lower one. Two distributions that lie ever further
+    apart have any such ratings in the end (Albert & Anderson 1984, of logistic regression).
+    """
+    used, places = counts > 0, np.arange(counts.shape[-1])
+    sides = [r for r in range(2) if has_side[r]]
+    right, wrong = (
+        np.stack([used[:, x, r] for x, r in own], axis=1)
+        for own in ([(r, r) for r in sides], [(1 - r, r) for r in sides])
+    )
+    low_right, low_wrong = (np.where(x, places, np.inf).min(axis=-1) for x in (right, wrong))
+    top_right, top_wrong = (np.where(x, places, -np.inf).max(axis=-1) for x in (right, wrong))
+    lowest, highest = np.minimum(low_right, low_wrong), np.maximum(top_right, top_wrong)
+    informs = right.any(axis=-1) & wrong.any(axis=-1) & (lowest < highest)
+    rises = (top_wrong <= low_right) | ~informs
+    falls = (top_right <= low_wrong) | ~informs
+    return informs.any(axis=-1) & (rises.all(axis=-1) | falls.all(axis=-1))
 
 
 def climb(

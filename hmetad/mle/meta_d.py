@@ -43,7 +43,7 @@ def fit_mle(
     s: float | Literal["estimate"] = 1.0,
     response_conditional: bool = False,
     correction: Correction = "none",
-    starts: int = 5,
+    starts: int | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
     r"""Maximum-likelihood d′, c, meta-d′, M and type-2 criteria, per cell; or any model card.
@@ -67,7 +67,8 @@ def fit_mle(
     correction : {"none", "loglinear", "cell"} or float, optional
         What is added to the counts, as in `sdt`; here every rating gets an equal part of it.
     starts, seed : int, optional
-        With a model: points from which it is maximised, and the seed of all but the first.
+        With a model: points from which it is maximised, and the seed of all but the first. By
+        default one, and four for each parameter beside d′, c and the criteria.
 
     Returns
     -------
@@ -101,8 +102,12 @@ def fit_mle(
     Their covariance is the inverse of the observed information, to which the uncertainty of d′
     and c, and of s where it is estimated, is added by the delta method, through κ and through
     M = meta-d′/d′. An estimated s is that of the meta-d′ model, not the slope of the zROC, which
-    assumes M = 1. Where meta-d′ grows
-    without bound, as with no errors at all, it is NaN, and a notice ``"meta-d-unbounded"`` says so.
+    assumes M = 1.
+
+    The likelihood has no maximum where no error is rated above any right response, in each response
+    that was given both right and wrong (or none below): it rises as meta-d′ goes to ±∞. Estimates
+    are NaN there, `converged` is False, and a notice ``"meta-d-unbounded"`` says so. Intervals of
+    `resample_interval` leave out tables drawn that are like this, and say how many they are.
 
     Examples
     --------
@@ -145,7 +150,9 @@ def fit_mle(
         "response_conditional": int(response_conditional),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
-    found = problems(result)
+    # d′ is defined, but an s that is to be estimated leaves it open there.
+    has_z = np.isfinite(z.hits + z.false_alarms).reshape(ordered.shape[:-3])
+    found = problems(result, result["converged"].copy(data=has_z))
     # Not for resampled tables: the sign of confidence, and the effect of the correction.
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:

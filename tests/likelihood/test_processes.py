@@ -285,3 +285,23 @@ def test_visibility_inflates_m_of_pooled_difficulties_by_half_and_of_shared_crit
     right = fit_mle(counts, by_difficulty("wev", counts, pooled=False))
     np.testing.assert_allclose(right["visibility"], 0.4, atol=1e-3)
     np.testing.assert_allclose(right["noise"], 0.5, atol=1e-3)
+
+
+@pytest.mark.parametrize("h", [-1.3, 0.4])
+def test_evidence_of_next_to_no_weight_leaves_a_distribution(h):
+    # The rest of the evidence is its mean, so that ratings do not depend on it at a weight of 0.
+    record = load_likelihood("linear-gaussian", process="cncb")
+    logits = np.linspace(12, 40, 400)
+    values = {
+        "dprime": np.full(400, 0.7),
+        "c": np.full(400, h),
+        "logit_boost": logits,
+        "log_noise": np.zeros(400),
+        "first_gap": np.tile([0.3, 0.4], (400, 1)),
+        "log_gap": np.full((400, 2, 2), -0.5),
+    }
+    log_p = record.outcomes(values)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=(2, 3)), 1, rtol=1e-12)
+    # They change by at most what the weight is, e^-logit, times some standard deviations.
+    away = abs(log_p - log_p[-1]).max(axis=(1, 2, 3))
+    assert (away < 10 * np.exp(-logits) + 1e-12).all()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy.optimize import minimize
 
 import hmetad
@@ -146,6 +147,69 @@ def test_a_cell_is_at_the_top_that_scipy_finds():
     # At the top the likelihood is flat: estimates are known to the root of that.
     assert fitted["noise"].item() == pytest.approx(np.exp(best.x[2]), abs=1e-3)
     assert fitted["dprime"].item() == pytest.approx(best.x[0], abs=1e-3)
+
+
+# A person of three difficulties whose likelihood of fleming_daw has maxima a log unit apart, and
+# one of boost_and_visibility whose highest is at an edge. Both were simulated.
+PEOPLE = {
+    "fleming_daw": [
+        [[[43, 30, 24, 21], [42, 22, 11, 7]], [[47, 23, 16, 3], [48, 24, 17, 22]]],
+        [[[41, 42, 30, 20], [42, 19, 4, 2]], [[38, 18, 5, 2], [46, 38, 30, 23]]],
+        [[[40, 44, 29, 38], [36, 7, 5, 1]], [[25, 7, 1, 2], [43, 37, 41, 44]]],
+    ],
+    "boost_and_visibility": [
+        [[[60, 8, 5, 55], [38, 2, 6, 26]], [[33, 6, 3, 28], [61, 7, 8, 54]]],
+        [[[59, 9, 5, 76], [17, 8, 5, 21]], [[18, 1, 3, 20], [47, 7, 18, 86]]],
+        [[[45, 7, 13, 116], [3, 3, 2, 11]], [[11, 2, 2, 8], [48, 16, 12, 101]]],
+    ],
+}
+
+
+def person(process):
+    """Counts of one of the people, and the model that ties the difficulties."""
+    levels = [
+        hmetad.from_nr([*s1[0][::-1], *s1[1]], [*s2[0][::-1], *s2[1]], subject="a", difficulty=k)
+        for k, (s1, s2) in enumerate(PEOPLE[process])
+    ]
+    counts = xr.concat(levels, "cell")
+    spec = hmetad.ModelSpec(process, likelihood="linear-gaussian", process=process)
+    return counts, by_difficulty(spec, counts, pooled=False)
+
+
+@pytest.mark.parametrize("process", PEOPLE)
+def test_the_highest_maximum_is_found_whatever_the_seed(process):
+    counts, model = person(process)
+    many = fit_mle(counts, model, starts=60, seed=7)["loglik"].item()
+    found = [fit_mle(counts, model, seed=seed)["loglik"].item() for seed in range(3)]
+    assert min(found) > many - 0.01
+    assert max(found) < many + 0.01
+
+
+def test_no_search_of_scipy_finds_more_than_the_fit():
+    counts, model = person("fleming_daw")
+    fitted = fit_mle(counts, model)
+    record, generator = (
+        load_likelihood("linear-gaussian", process="fleming_daw"),
+        np.random.default_rng(1),
+    )
+
+    def cost(x):
+        three = np.ones(3)
+        values = {"dprime": x[:3], "c": x[3] * three, "log_confidence_sd": x[4] * three}
+        values |= {"fisher_z_correlation": x[5] * three, "first_gap": np.tile(x[6:8], (3, 1))}
+        values["log_gap"] = np.tile(x[8:].reshape(2, 2), (3, 1, 1))
+        return negative(values, counts.values, record)
+
+    usual = np.array([0.5, 1.0, 1.5, 0, 0, 0.5, 0.5, 0.5, -0.5, -0.5, -0.5, -0.5])
+    starts = [usual + generator.normal(size=12) * 0.7 for _ in range(6)]
+    best = min(minimize(cost, start, method="L-BFGS-B").fun for start in starts)
+    assert -fitted["loglik"].item() == pytest.approx(best, abs=1e-3)
+
+
+def test_the_seed_says_where_a_fit_starts():
+    counts, model = person("fleming_daw")
+    found = [fit_mle(counts, model, starts=3, seed=seed)["loglik"].item() for seed in range(6)]
+    assert max(found) - min(found) > 1
 
 
 @pytest.mark.integration

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 from real_data import hellmann2023_counts
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+from scipy.stats import norm
 
+import hmetad
 from hmetad.counts.table import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
@@ -181,6 +183,77 @@ def test_where_there_is_no_answer_a_notice_says_so(counts, code):
     fitted = fit_mle(counts)
     assert bool(fitted["m_ratio"].isnull().item()) == (code is not None)
     assert code is None or code in codes(fitted)
+
+
+# All errors at the lowest rating, with four ratings and with two; and all above right responses.
+SEPARATED = {
+    "four ratings": from_nr([30, 25, 20, 10, 15, 0, 0, 0], [0, 0, 0, 15, 10, 20, 25, 30]),
+    "two ratings": from_nr([50, 35, 15, 0], [0, 15, 35, 50]),
+    "backward": from_nr([0, 85, 0, 15], [15, 0, 85, 0]),
+    "much bias": from_nr([150, 35, 15, 0], [0, 65, 35, 50]),
+}
+
+
+@pytest.mark.parametrize("counts", SEPARATED.values(), ids=SEPARATED)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"meta_criterion": "absolute"}, {"s": 0.8}, {"s": "estimate"},
+     {"response_conditional": True}],
+    ids=str,
+)  # fmt: skip
+def test_a_maximum_at_infinity_is_no_estimate(counts, options):
+    fitted = fit_mle(counts, **options)
+    for name in ("meta_d", "m_ratio", "log_m", "meta_d_se", "m_ratio_se", "log_m_se", "loglik"):
+        assert fitted[name].isnull().all(), name
+    assert not fitted["converged"].any()
+    assert "meta-d-unbounded" in codes(fitted)
+    assert "undefined-dprime" not in codes(fitted)
+
+
+def test_the_likelihood_of_errors_at_the_lowest_rating_rises_to_its_bound():
+    # d′ is that of 85 and 15 %, c is 0. A response by its own: 15 errors at 1, and 35 and 50.
+    bound = 2 * (35 * np.log(35 / 85) + 50 * np.log(50 / 85))
+
+    def best(m):
+        def cost(edge):
+            right, wrong = (norm.logsf(edge - x) - norm.logsf(-x) for x in (m / 2, -m / 2))
+            low = np.log1p(-np.exp([right, wrong]))
+            return -2 * (50 * right + 35 * low[0] + 15 * low[1])
+
+        return -minimize_scalar(cost, bounds=(1e-3, m), method="bounded").fun
+
+    values = [best(m) for m in (1.0, 2.0, 3.0, 5.0, 7.0)]
+    assert (np.diff(values) > 0).all()
+    assert values[-1] == pytest.approx(bound, abs=1e-4)
+
+
+def test_one_response_that_is_not_separated_keeps_m_finite_and_each_has_its_own():
+    counts = from_nr([30, 25, 20, 10, 15, 0, 0, 0], [3, 2, 5, 15, 10, 20, 25, 30])
+    fitted = fit_mle(counts)
+    assert np.isfinite(fitted["m_ratio_se"].item())
+    assert fitted["converged"].item()
+    own = fit_mle(counts, response_conditional=True)
+    assert own["m_ratio"].isnull().values.tolist() == [[False, True]]
+    assert "meta-d-unbounded" in codes(own)
+
+
+def test_an_error_above_a_right_response_is_enough_for_a_maximum():
+    fitted = fit_mle(from_nr([50, 35, 14, 1], [0, 15, 35, 50]))
+    assert np.isfinite(fitted["m_ratio_se"].item())
+    assert "meta-d-unbounded" not in codes(fitted)
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+def test_a_maximum_at_infinity_has_no_interval(method):
+    counts = SEPARATED["four ratings"]
+    found = hmetad.resample_interval(counts, fit_mle, n=100, method=method, seed=1)
+    assert found["m_ratio"].isnull().all()
+    assert "meta-d-unbounded" in codes(found)
+    # Where one error keeps it finite, a third of the tables drawn do not have that error.
+    one = from_nr([50, 35, 14, 1], [0, 15, 35, 50])
+    drawn = hmetad.resample(one, fit_mle, n=400, seed=1)
+    assert drawn["m_ratio"].isnull().mean().item() == pytest.approx(np.exp(-1), abs=0.1)
+    assert "undefined-draws" in codes(drawn)
 
 
 def test_no_errors_at_all_have_an_answer_with_a_correction():
