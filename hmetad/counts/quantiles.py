@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
 from hmetad.counts.checks import check_roles, text_as_confidence
 from hmetad.errors import InputError, nearest
-from hmetad.rows.queries import Distinct, Piece, Spread
+from hmetad.rows.queries import Distinct, Piece, Query
 from hmetad.rows.rows import Rows, Tally, regrouped
 from hmetad.rows.tables import GAPS
 
@@ -34,7 +34,7 @@ GROUP, BIN, RATING, EXACT = "group\0", "bin\0", "rating\0", "exact\0"
 MISSING, IS_EXACT = -1, 0
 
 
-type Ask = Callable[[Sequence[Distinct | Spread]], list[Any]]
+type Ask = Callable[[Sequence[Query]], list[Any]]
 
 
 def asking(
@@ -58,7 +58,7 @@ def asking(
 
 def ask_rated(
     rows: Rows,
-    queries: Sequence[Distinct | Spread],
+    queries: Sequence[Query],
     confidence: str,
     ratings: int,
     within: str | Sequence[str] = (),
@@ -69,7 +69,7 @@ def ask_rated(
     Parameters
     ----------
     rows : Rows
-    queries : sequence of Distinct or Spread
+    queries : sequence of Distinct, Sample or Spread
         As for `Rows.ask`; the first one is of columns with the confidence.
     confidence : str
         Column of numbers.
