@@ -36,7 +36,7 @@ from hmetad import (
 )
 from hmetad.bayes import predicted_counts
 from hmetad.counts import as_detection
-from hmetad.counts.mixtures import FEWEST_ITEMS
+from hmetad.counts.items import FEWEST_ITEMS
 from hmetad.information import meta_information
 from hmetad.measures import auroc2, z_test
 from hmetad.report import fit_report

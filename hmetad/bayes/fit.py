@@ -27,7 +27,7 @@ from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.reliance import notices_of_variables
-from hmetad.bayes.signs import sign_notices
+from hmetad.bayes.signs import high_notices, sign_notices
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
@@ -227,6 +227,7 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     found = [
         *notices(counts),
         *sign_notices(counts, tree),
+        *high_notices(counts, tree),
         *([] if has_cells(tree) else [not_kept_notice(tree)]),
         *identification_notices(counts, spec, designs),
         *many_ratings_notice(counts),

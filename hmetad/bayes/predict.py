@@ -15,8 +15,9 @@ from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
 from hmetad.bayes.kept_cells import columns_of_levels, factors_of, has_cells, whole_posterior
 from hmetad.bayes.reliance import notices_of_predictions
+from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
 from hmetad.errors import InputError, nearest
-from hmetad.notice import notice_attrs
+from hmetad.notice import Notice, notice_attrs, notices
 from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec, spec_of
@@ -103,11 +104,12 @@ def predict(
     said = {"sampling": fit.attrs.get("method", "nuts")}
     said |= {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
     concerning = notices_of_predictions(fit, {str(name): x for name, x in result.items()})
+    high = high_predictions(fit, result)
     named = {
-        name: x.assign_attrs(said | notice_attrs(concerning[str(name)]))
+        name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))
         for name, x in result.items()
     }
-    return result.assign(named).assign_attrs(said)
+    return result.assign(named).assign_attrs(said | notice_attrs([*notices(fit), *high]))
 
 
 @check_inputs(fit=with_posterior)
@@ -153,6 +155,15 @@ def predict_levels(fit: xr.DataTree) -> xr.Dataset:
     levels = cell_table(fit["posterior"].to_dataset())[names].drop_duplicates()
     has_groups = any(set(factor) <= {*names} for factor in factors_of(spec_of(fit)))
     return predict(fit, levels, group_terms=has_groups)
+
+
+def high_predictions(fit: xr.DataTree, result: xr.Dataset) -> list[Notice]:
+    """Notice of predicted cells whose M is clearly above 1.5, unless the fit says so itself."""
+    told = any(one.code == "high-m-ratio" and not one.cells for one in notices(fit))
+    if told or "m_ratio" not in result or "observed_data" not in fit:
+        return []
+    counts = fit["observed_data"].to_dataset()["counts"]
+    return high_ratio_notices(is_high_ratio(result["m_ratio"]), counts)
 
 
 def refuse_no_groups(table: pd.DataFrame, spec: ModelSpec, own: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Cells where d′ or meta-d′ may be zero or negative, so that M is undefined.
+"""Cells where d′ or meta-d′ may be zero or negative, so that M is undefined, or M is too high.
 
 Count table and its fit (DataTree) → list of Notice. What to do about such a cell depends on
 whether the model pools it with others: leaving out cells with a low M raises a population's mean.
@@ -9,18 +9,22 @@ import xarray as xr
 
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.predict import predict_levels
+from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.clusters import counts_together
-from hmetad.counts.table_notices import items_together
+from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio, items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
-from hmetad.notice import Notice, notice_of, notice_where
+from hmetad.notice import Notice, first_few, notice_of, notice_where
 from hmetad.notice_registry import sentence
+from hmetad.specs.design import cell_table
+from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
 
-__all__ = ["sign_notices"]
+__all__ = ["high_notices", "sign_notices"]
 
 NEGLIGIBLE_SHARE = 0.01
+# Values of predictors at which M of the population is looked at.
+MOST_POPULATIONS = 40
 
 
 def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
@@ -57,6 +61,38 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         *dprime_notices(counts, fit, dprime_step),
         *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),
     ]
+
+
+def high_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
+    """Cells, and populations, whose M is clearly above 1.5.
+
+    Parameters
+    ----------
+    counts, fit
+        As in `sign_notices`.
+
+    Returns
+    -------
+    list of Notice
+        ``"high-m-ratio"`` (warning) of cells, and of the values of predictors at which the
+        population's M is so.
+    """
+    spec = spec_of(fit)
+    if "m_ratio" not in spec.record.results:
+        return []
+    found = []
+    if has_cells(fit) or columns_of_levels(fit):
+        found = high_ratio_notices(is_high_ratio(drawn_levels(fit)["m_ratio"]), counts)
+    columns = formula_columns(spec.formula.values())
+    own = cell_table(counts)[sorted(columns)].drop_duplicates()
+    if "m_ratio" not in pooled_over(spec) or len(own) > MOST_POPULATIONS:
+        return found
+    population = predict(fit)["m_ratio"]
+    is_high = is_high_ratio(population)
+    middle = population.median(["chain", "draw"])
+    high = middle[{"cell": is_high.any([dim for dim in is_high.dims if dim != "cell"]).to_numpy()}]
+    where = [f"{one['cell'].item()}: {one.mean():.2f}" for one in high]
+    return [*high_ratio_notices(is_high, counts, first_few(where)), *found]
 
 
 def next_step(scale: str, is_pooled: bool) -> str:
@@ -101,8 +137,12 @@ def meta_d_notice(fit: xr.DataTree, step: str) -> list[Notice]:
 
 def may_be_negative(fit: xr.DataTree, name: str) -> xr.DataArray:
     """Whether more than one draw in a hundred is at or below zero, per cell or level."""
-    drawn = fit["posterior"].to_dataset() if has_cells(fit) else predict_levels(fit)
-    return (drawn[name] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+    return (drawn_levels(fit)[name] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+
+
+def drawn_levels(fit: xr.DataTree) -> xr.Dataset:
+    """Draws of the quantities of cells, or of the levels in their place."""
+    return fit["posterior"].to_dataset() if has_cells(fit) else predict_levels(fit)
 
 
 def shown_counts(counts: xr.DataArray, fit: xr.DataTree) -> xr.DataArray:

@@ -20,8 +20,10 @@ from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.draws import Hold, Kind
 from hmetad.counts.resample import Statistic, as_dataset, resample
+from hmetad.counts.table_notices import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = ["biased_draws", "is_beside", "limits_of", "resample_interval"]
 
@@ -127,7 +129,13 @@ def resample_interval(
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
-    return with_notices(result, [*notices(draws), *notices(estimates), *biased_draws(beside)])
+    said = [*notices(draws), *notices(estimates), *biased_draws(beside)]
+    if "m_ratio" in result and kind != "permutation":
+        is_high = result["m_ratio"].sel(summary="lower", drop=True) > limit("high-m-ratio")
+        # A statistic that says so itself says it of its own interval.
+        told = any(notice.code == "high-m-ratio" for notice in said)
+        said += [] if told else high_ratio_notices(is_high, table)
+    return with_notices(result, said)
 
 
 def limits_of(

@@ -21,7 +21,7 @@ from hmetad.counts.checks import check_roles, text_as_confidence
 from hmetad.counts.codes import USUAL, code_notices
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice
-from hmetad.rows.queries import Distinct, Piece, Spread
+from hmetad.rows.queries import Distinct, Piece, Query
 from hmetad.rows.rows import Rows, Tally, regrouped
 from hmetad.rows.tables import GAPS
 
@@ -36,7 +36,7 @@ GROUP, BIN, RATING, EXACT = "group\0", "bin\0", "rating\0", "exact\0"
 MISSING, IS_EXACT = -1, 0
 
 
-type Ask = Callable[[Sequence[Distinct | Spread]], list[Any]]
+type Ask = Callable[[Sequence[Query]], list[Any]]
 
 
 def asking(
@@ -76,7 +76,7 @@ def asking(
 
 def ask_rated(
     rows: Rows,
-    queries: Sequence[Distinct | Spread],
+    queries: Sequence[Query],
     *,
     bins: "Bins",
     confidence: str,

@@ -13,10 +13,13 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.labels import as_text
 
 __all__ = [
+    "ANSWERED",
     "GROUPS",
+    "TIMES",
     "answers_of_one_time",
     "columns_of_questions",
     "columns_that_differ",
+    "is_nested",
     "item_columns",
 ]
 

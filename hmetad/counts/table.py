@@ -29,14 +29,15 @@ from hmetad.counts.choices import pair_notices, trial_notices, two_option_notice
 from hmetad.counts.codes import Codes, code_notices, listed
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
+from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
+from hmetad.counts.items import cells_of_the_same_items, is_item_name, item_notices
 from hmetad.counts.labels import as_text, two_labels
-from hmetad.counts.mixtures import cells_of_the_same_items, mixture_columns, mixture_notices
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, with_notices
-from hmetad.rows.queries import Distinct, Spread, Values
+from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
 from hmetad.rows.rows import Rows, Tally
 from hmetad.rows.sources import TableLike, rows_of
 
@@ -46,6 +47,8 @@ __all__ = ["count_trials"]
 CHECKED = ("trials", "by", "covariates", "stimulus", "response", "confidence")
 # More distinct rows of stimulus, response and a column than any record of correctness has.
 MOST_ANSWERS = 1000
+# Trials at random that are looked at for columns of difficulty.
+MOST_SAMPLED = 100_000
 
 
 @check_inputs(skip=(*CHECKED, "labels", "levels", "missing_codes"))
@@ -138,9 +141,11 @@ def count_trials(
     below every rating of the other. Allowed, they carry the notice
     ``"response-is-confidence-cut"`` of severity "error".
 
-    Columns that are not in use are looked at by their names: where difficulty (contrast,
-    coherence, a staircase's level) or the item varies within a cell, M-ratio is inflated, and the
-    notices ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019).
+    Where difficulty or the item varies within a cell, M-ratio is inflated, and the notices
+    ``"mixed-difficulty"`` and ``"mixed-items"`` say so (Rahnev & Fleming 2019). Difficulty is any
+    column not in use that varies within cells and that accuracy goes with, whatever its name, in
+    100,000 trials at random; what is measured with or after the answer, as response times are, and
+    numbers of trials and blocks are none. Items are found by the name of their column.
 
     Case does not matter in names of columns where one column fits. Ratings far from all others, as
     9 beside 1 to 4, look like codes for missing answers: the notice ``"suspected-codes"`` says so.
@@ -167,7 +172,7 @@ def count_trials(
     check_trials(rows, roles, by, covariates)
     used = [*roles.values(), *by, *covariates]
     ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
-    tallied, telling = tally_trials(rows, ask, used, by, stimulus, response)
+    tallied, items, sample = tally_trials(rows, ask, used, by, stimulus, response)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
@@ -188,10 +193,12 @@ def count_trials(
     }
     names = cell_labels(cells[by])
     cuts = cut_notices(values, cells[by], names, response_from_confidence)
-    same = cells_of_the_same_items(telling, cells[by], names)
+    same = cells_of_the_same_items(items, cells[by], names)
     counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
     alike = alike_notices(cells[by], names)
-    mixed = mixture_notices(telling, cells[by], names)
+    mixed = item_notices(items, cells[by], names)
+    if sample is not None:
+        mixed = [*difficulty_notices(sample, by, roles, names), *mixed]
     of_choices = [
         *two_option_notices(trials, rows, confidence),
         *pair_notices(trials, rows, confidence, int(values.sum())),
@@ -202,25 +209,28 @@ def count_trials(
 
 def tally_trials(
     rows: Rows, ask: Ask, used: list[str], by: list[str], stimulus: str, response: str
-) -> tuple[Tally, dict[str, Values]]:
-    """Distinct rows of the columns in use with their trials, and what other columns tell of them.
+) -> tuple[Tally, dict[str, Values], Tally | None]:
+    """Distinct rows of the columns in use with their trials, items, a sample with other columns.
 
     Raises an error where one of those shows that stimulus or response is correctness.
     """
-    others = mixture_columns(rows.columns, used)
+    items = [name for name in unused_columns(rows, used) if is_item_name(name)]
     judged = [name for name in rows.columns if is_correctness_name(name)]
-    queries: list[Distinct | Spread] = [
+    others = difficulty_columns(rows, used, by)
+    queries: list[Query] = [
         Distinct(tuple(used)),
         *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
-        *(Spread((*by, stimulus), name) for name in others),
+        *(Spread((*by, stimulus), name) for name in items),
+        *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
     tallied, *found = ask(queries)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
     few = bool((pd.Series(number).groupby(groups[stimulus]).sum() < CUT_TRIALS).any())
     refuse_correctness(seen, few, stimulus, response)
-    told = dict(zip(others, found[len(judged) :], strict=True))
-    return tallied, {name: values for name, values in told.items() if values is not None}
+    told = dict(zip(items, found[len(judged) :], strict=False))
+    of_items = {name: values for name, values in told.items() if values is not None}
+    return tallied, of_items, found[-1] if others else None
 
 
 def refuse_one_rated_response(

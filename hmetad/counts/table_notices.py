@@ -1,4 +1,4 @@
-"""What is thin in a count table: empty ratings, unseen stimuli, few or no errors, ceiling.
+"""What is thin in a count table, and what ratings of an M-ratio that is too high look like.
 
 Count table (cell, stimulus, response, rating) → list of Notice.
 Source: Rahnev (2025) for how many trials it takes.
@@ -8,13 +8,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.checks import STIMULI, require_stimulus
-from hmetad.counts.mixtures import is_item_name
-from hmetad.notice import Notice, notices_where
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.counts.items import is_item_name
+from hmetad.notice import Notice, notice_of, notice_where, notices_where
 from hmetad.notice_registry import limit
 from hmetad.untrusted import read_attr
 
-__all__ = ["count_notices", "items_together"]
+__all__ = ["count_notices", "high_ratio_notices", "is_high_ratio", "items_together"]
+
+# Posterior probability, as of an interval of 95 %.
+SURE = 0.975
 
 
 def count_notices(counts: xr.DataArray) -> list[Notice]:
@@ -69,6 +72,67 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
             "ceiling": one_sided,
         }
     )
+
+
+def is_high_ratio(draws: xr.DataArray) -> xr.DataArray:
+    """Where draws of M-ratio, dims chain and draw, say that it is clearly above 1.5.
+
+    Examples
+    --------
+    >>> draws = xr.DataArray([[[1.4, 2.0], [1.6, 2.5]]], dims=["chain", "draw", "cell"])
+    >>> is_high_ratio(draws).values
+    array([False,  True])
+    """
+    return (draws > limit("high-m-ratio")).mean(["chain", "draw"]) >= SURE
+
+
+def high_ratio_notices(
+    is_high: xr.DataArray, counts: xr.DataArray, population: str = ""
+) -> list[Notice]:
+    """Notice of an M-ratio that is clearly above 1.5, with what its ratings look like.
+
+    Parameters
+    ----------
+    is_high : DataArray of bool
+        Dims start with cell, or there is no cell.
+    counts : DataArray
+        Count table that M-ratio was estimated from, of these cells or of others.
+    population : str, optional
+        Which population it is of, in words; then no cells are named.
+
+    Returns
+    -------
+    list of Notice
+        One ``"high-m-ratio"`` (warning), or none.
+
+    Examples
+    --------
+    >>> coords = {"cell": ["a"], "stimulus": ["S1", "S2"], "response": ["S1", "S2"]}
+    >>> values = [[[[4, 30], [16, 0]], [[16, 0], [4, 30]]]]
+    >>> counts = xr.DataArray(values, coords, ["cell", "stimulus", "response", "rating"])
+    >>> print(high_ratio_notices(xr.DataArray([True], {"cell": ["a"]}), counts)[0].message)
+    M-ratio is clearly above 1.5. Accuracy is 0.68, at the lowest rating 0.20; 100 % of errors \
+have it.
+    """
+    if not is_high.any():
+        return []
+    if "cell" in is_high.dims and "cell" in counts.dims:
+        high = is_high.any([dim for dim in is_high.dims if dim != "cell"])
+        own = counts["cell"].isin(high["cell"][high])
+        counts = counts[{"cell": own.to_numpy()}] if own.any() else counts
+    n = counts.sum([dim for dim in counts.dims if dim not in TYPE1_DIMS])
+    first, second = (n.sel(stimulus=s, response=s, drop=True) for s in STIMULI)
+    right, trials = first + second, n.sum(["stimulus", "response"])
+    lowest = int((trials.to_numpy() > 0).argmax())
+    wrong = (trials - right)[lowest] / max((trials - right).sum().item(), 1)
+    shown = {
+        "accuracy": (right.sum() / trials.sum()).item(),
+        "lowest": (right / trials)[lowest].item(),
+        "errors": 100 * wrong.item(),
+    }
+    if population:
+        return [notice_of("high-m-ratio.population", where=population, **shown)]
+    return notice_where(is_high, "high-m-ratio", **shown)
 
 
 def items_together(counts: xr.DataArray) -> xr.DataArray:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.mixtures import is_item_name
+from hmetad.counts.items import is_item_name
 from hmetad.counts.names import text_columns
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.sources import TableLike, rows_of

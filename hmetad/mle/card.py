@@ -12,8 +12,10 @@ from scipy.special import ndtri
 
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.table import cell_labels
+from hmetad.counts.table_notices import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.fit_notices import clearly_high
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.unit_maximum import UnitMaximum, maximise_units
 from hmetad.mle.units import AlikeUnits, Unit, alike_units, units_of
@@ -107,6 +109,8 @@ def fit_card(
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     said = [*identification_notices(own, spec, designs), *edge_notices(own, units, found)]
+    if "m_ratio" in result:
+        said += high_ratio_notices(clearly_high(result), own)
     return copy_notices(result, counts, said)
 
 

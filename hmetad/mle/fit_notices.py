@@ -9,9 +9,9 @@ import xarray as xr
 
 from hmetad.measures.confidence_sign import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
-from hmetad.notice_registry import sentence
+from hmetad.notice_registry import limit, sentence
 
-__all__ = ["moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
+__all__ = ["clearly_high", "moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
 
 # Of M: a change that is visible in its second decimal.
 VISIBLE = 0.005
@@ -59,6 +59,20 @@ def said_to_be_negative(fitted: xr.Dataset) -> xr.DataArray:
     """
     others = [dim for dim in fitted["m_ratio"].dims if dim == "response"]
     return (fitted["m_ratio"] <= 0).any(others) & (fitted["dprime"] > 0)
+
+
+def clearly_high(fitted: xr.Dataset) -> xr.DataArray:
+    """Cells whose M is above 1.5 by 1.96 standard errors.
+
+    Examples
+    --------
+    >>> m = xr.DataArray([2.0, 2.0], {"cell": ["a", "b"]})
+    >>> se = xr.DataArray([0.2, 0.5], {"cell": ["a", "b"]})
+    >>> clearly_high(xr.Dataset({"m_ratio": m, "m_ratio_se": se, "dprime": m})).values
+    array([ True, False])
+    """
+    lower = fitted["m_ratio"] - CLEAR_Z * fitted["m_ratio_se"]
+    return (lower > limit("high-m-ratio")) & (fitted["dprime"] > 0)
 
 
 def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:

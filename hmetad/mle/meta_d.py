@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.table_notices import items_together
+from hmetad.counts.table_notices import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.mle.card import fit_card
-from hmetad.mle.fit_notices import moved_by_correction, problems, said_to_be_negative
+from hmetad.mle.fit_notices import (
+    clearly_high,
+    moved_by_correction,
+    problems,
+    said_to_be_negative,
+)
 from hmetad.mle.labels import label_estimates
 from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
 from hmetad.mle.scale import errors_with_scale, most_likely_scale
@@ -157,6 +162,7 @@ def fit_mle(
     is_as_counted = set(counts.dims) <= {"cell", *TYPE1_DIMS}
     if is_as_counted:
         found += faint_confidence(items_together(counts), said_to_be_negative(result))
+        found += high_ratio_notices(clearly_high(result), counts)
     if correction != "none" and is_as_counted:
         raw = fit_mle(
             counts, meta_criterion=meta_criterion, s=s, response_conditional=response_conditional

@@ -1,4 +1,4 @@
-"""What is asked of rows, piece by piece: which rows there are, and what differs within groups.
+"""What is asked of rows, piece by piece: which there are, what differs in groups, a sample of them.
 
 Piece of a table (pandas or Arrow) → partial answer; partial answers → the answer.
 Source: Cohen & Kaplan (2007) for samples of the keys with the smallest hashes.
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from hmetad.errors import InputError
 from hmetad.rows.arrow import frame_of
 
-__all__ = ["Distinct", "Piece", "Spread", "Values"]
+__all__ = ["PLAIN_KINDS", "Distinct", "Piece", "Query", "Sample", "Spread", "Values"]
 
 type Piece = pd.DataFrame | pa.Table
+type Query = Distinct | Sample | Spread
 
 # Columns of partial answers; no column of trials has a NUL in its name.
-N, LOW, HIGH, HASH = "n\0", "low\0", "high\0", "hash\0"
+N, LOW, HIGH, HASH, ORDER = "n\0", "low\0", "high\0", "hash\0", "order\0"
 MOST_ROWS = 5_000_000
 MOST_VALUES = 2000
 PLAIN_KINDS = frozenset(["boolean", "categorical", "empty", "floating", "integer", "string"])
@@ -166,6 +167,45 @@ class Spread:
         several = spread[self.places].assign(several=spread[LOW] < spread[HIGH])
         are_unique = bool((sample.groupby(HASH)[N].sum() == 1).all())
         return Values(several, sample.drop(columns=[N, HASH]), are_numbers, are_unique)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows at random, with their values in some columns; all rows where there are few.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    most : int
+        Rows that are kept.
+    """
+
+    columns: tuple[str, ...]
+    most: int
+
+    def ask(self, piece: Piece) -> pd.DataFrame:
+        """Rows of a piece, each with its place in a random order."""
+        # The same rows are drawn whenever a table is read in the same pieces.
+        order = np.random.default_rng(len(piece)).random(len(piece), dtype=np.float32)
+        if len(piece) <= self.most:
+            kept = np.arange(len(piece))
+        else:
+            kept = np.sort(np.argpartition(order, self.most)[: self.most])
+        names = list(self.columns)
+        if isinstance(piece, pa.Table):
+            return frame_of(piece.select(names).take(kept)).assign(**{ORDER: order[kept]})
+        return piece[names].take(kept).assign(**{ORDER: order[kept]})
+
+    def merge(self, parts: Sequence[pd.DataFrame | None]) -> pd.DataFrame | None:
+        """The first rows of all pieces in the random order, as they come in the table."""
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        together = known[0] if len(known) == 1 else pd.concat(known, ignore_index=True)
+        if len(together) <= self.most:
+            return together
+        kept = np.argpartition(together[ORDER].to_numpy(), self.most)[: self.most]
+        return together.take(np.sort(kept))
 
 
 def plain_values(levels: pd.Index) -> tuple[NDArray[np.generic], bool]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.rows.arrow import frame_of
-from hmetad.rows.queries import Distinct, N, Piece, Spread, Values
+from hmetad.rows.queries import ORDER, N, Piece, Query, Sample, Spread, Values
 
 __all__ = ["Rows", "Tally", "columns_named", "no_rows", "plain_value", "regrouped"]
 
@@ -50,6 +50,9 @@ class Rows:
         Columns that are called otherwise here: {name here: name in the table}.
     head : callable, optional
         As `over`, of the first piece alone, where `over` works on all of them at once.
+    costly : frozenset of str, optional
+        Columns of the table that are read only where they are named: some file lacks them, or
+        their texts are long.
     """
 
     columns: tuple[Any, ...]
@@ -57,6 +60,12 @@ class Rows:
     finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     head: Over | None = None
+    costly: frozenset[str] = frozenset()
+
+    @property
+    def cheap_columns(self) -> list[Any]:
+        """Columns that may be looked at without being named."""
+        return [name for name in self.columns if self.names.get(name, name) not in self.costly]
 
     def rename(self, names: Mapping[str, str]) -> "Rows":
         """The same rows, columns renamed: {old: new}."""
@@ -135,19 +144,19 @@ class Rows:
         together = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
         return together if self.finish is None else self.finish(together)
 
-    def ask(self, queries: Sequence[Distinct | Spread], n: str | None = None) -> list[Any]:
+    def ask(self, queries: Sequence[Query], n: str | None = None) -> list[Any]:
         """Answers to all queries, in one pass: tallies or `Values`, or None.
 
         Parameters
         ----------
-        queries : sequence of Distinct or Spread
+        queries : sequence of Distinct, Sample or Spread
         n : str, optional
             Column that says how many trials each row stands for.
 
         Returns
         -------
         list
-            For a `Distinct` query the distinct rows and how many trials each stands for; for a
+            For a `Distinct` or `Sample` query rows and how many trials each stands for; for a
             `Spread` its `Values`; None where there is no answer.
 
         Raises
@@ -169,18 +178,21 @@ class Rows:
             self.answer(query, query.merge(own), n) for query, own in zip(asked, parts, strict=True)
         ]
 
-    def answer(self, query: Distinct | Spread, merged: Any, n: str | None) -> Tally | Values | None:
+    def answer(self, query: Query, merged: Any, n: str | None) -> Tally | Values | None:
         """Answer to a query, from what all pieces said."""
         if merged is None:
             return None
         if isinstance(query, Spread):
             values = query.values_of(merged)
             return values if n is None else values._replace(are_unique=False)
+        is_sample = isinstance(query, Sample)
+        if is_sample:
+            merged = merged.drop(columns=ORDER).assign(**{N: 1})
         number = merged.pop(N).to_numpy(dtype=np.int64)
         groups = merged if self.finish is None else self.finish(merged)
         if n is not None:
             number = number * whole_weights(n, groups.pop(n))
-        if n is not None or self.finish is not None:
+        if not is_sample and (n is not None or self.finish is not None):
             groups, number = regrouped(groups, number)
         return groups, number
 
@@ -279,19 +291,19 @@ def no_rows() -> InputError:
     return InputError("trials", "no rows", "at least one trial", "Check how they were read.")
 
 
-def weighted(query: Distinct | Spread, n: str | None) -> Distinct | Spread:
+def weighted(query: Query, n: str | None) -> Query:
     """Query that tells rows of different weights apart."""
     if n is None or isinstance(query, Spread) or n in query.columns:
         return query
     return replace(query, columns=(*query.columns, n))
 
 
-def answers_of(queries: Sequence[Distinct | Spread], piece: Piece) -> list[Any]:
+def answers_of(queries: Sequence[Query], piece: Piece) -> list[Any]:
     """Partial answers of a piece to all queries."""
     return [answer_of(query, piece) for query in queries]
 
 
-def answer_of(query: Distinct | Spread, piece: Piece) -> Any:
+def answer_of(query: Query, piece: Piece) -> Any:
     """Partial answer of a piece; None where its values cannot be grouped and need not be."""
     try:
         return query.ask(piece)

@@ -16,6 +16,7 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import files_of
 from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.parquet import column_chunks
 from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_of
 from hmetad.rows.queries import Piece
 from hmetad.rows.rows import Rows
@@ -32,6 +33,8 @@ __all__ = ["are_paths", "scan_table"]
 
 # Files that hold less than this, unpacked, are read into memory.
 SMALL = 64 * 2**20
+# Bytes of a value that is long.
+LONG = 64
 # How many times larger than on disk a table may be unpacked.
 UNPACKED = {".parquet": 4, ".gz": 10, ".bz2": 10, ".xz": 10, ".zst": 10, ".zip": 10}
 
@@ -93,11 +96,15 @@ def scan_table(
     if sum(path.stat().st_size * UNPACKED.get(path.suffix.lower(), 1) for path in files) <= SMALL:
         tables = {path: read_table(path, text=text, limits=within) for path in files}
         frames = {path: tables[path].assign(**folders) for path, folders in files.items()}
-        return Rows(tuple(first_of(frames).columns), partial(over_frames, frames))
+        columns = [tuple(frame.columns) for frame in frames.values()]
+        return Rows(columns[0], partial(over_frames, frames), costly=lacking(columns))
     scans = [scan_of(path, folders, within) for path, folders in files.items()]
     is_text = kinds[0] in SEPARATORS
     finish = partial(values_of_texts, text=tuple(text)) if is_text else None
-    return Rows(tuple(scans[0].names), partial(over_scans, scans), finish)
+    columns = [tuple(scan.names) for scan in scans]
+    long = {name for scan in scans if kinds == [".parquet"] for name in long_columns(scan)}
+    costly = lacking(columns) | long
+    return Rows(columns[0], partial(over_scans, scans), finish, costly=costly)
 
 
 def are_paths(trials: object) -> bool:
@@ -113,9 +120,20 @@ def are_paths(trials: object) -> bool:
     return isinstance(trials, str | os.PathLike)
 
 
-def first_of[Value](given: Mapping[Path, Value]) -> Value:
-    """First of some values."""
-    return next(iter(given.values()))
+def lacking(columns: Sequence[tuple[str, ...]]) -> frozenset[str]:
+    """Columns of the first file that another one lacks."""
+    return frozenset(columns[0]) - frozenset.intersection(*map(frozenset, columns))
+
+
+def long_columns(scan: Scan) -> set[str]:
+    """Columns of a Parquet file that hold long texts, or lists and records."""
+    sizes: dict[str, list[int]] = {}
+    for chunk in column_chunks(scan.path):
+        size = sizes.setdefault(chunk.column, [0, 0])
+        size[0] += chunk.unpacked
+        size[1] += chunk.values
+    short = {name for name, (unpacked, values) in sizes.items() if unpacked <= LONG * values}
+    return {name for name, raw in scan.own.items() if raw not in short}
 
 
 def over_frames(

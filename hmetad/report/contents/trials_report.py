@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.mixtures import is_item_name
+from hmetad.counts.items import is_item_name
 from hmetad.counts.names import text_columns
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration

@@ -1,12 +1,11 @@
-"""Columns of the trials that differ within cells: mixed difficulty, and items that cells share.
+"""Items of the trials: cells that mix them, and cells that were given the same ones.
 
-Values of these columns in the cells that were counted → list of Notice, and lists of cells.
+Columns that are named like items, and their values in the cells → list of Notice, lists of cells.
 Source: Rahnev & Fleming (2019) for what mixtures do to M-ratio.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,23 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_columns", "mixture_notices"]
+__all__ = ["cells_of_the_same_items", "is_item_name", "item_notices", "plain_name"]
 
-DIFFICULTY_WORDS = frozenset(
-    ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
-)
-DIFFICULTY_NAMES = frozenset(
-    [
-        "evidence_strength",
-        "noise_level",
-        "signal_level",
-        "signal_strength",
-        "stim_level",
-        "stim_strength",
-        "stimulus_level",
-        "stimulus_strength",
-    ]
-)
 ITEM_NAMES = frozenset(
     [
         "doc_id",
@@ -57,33 +41,16 @@ FEWEST_ITEMS = 20
 MOST_CELLS = 3000
 
 
-def mixture_columns(columns: Iterable[object], used: Sequence[str]) -> list[str]:
-    """Names of columns, apart from those in use, that are named like difficulty or items.
-
-    One whose name comes twice is not one column.
-
-    Examples
-    --------
-    >>> mixture_columns(["contrast", "item_id", "rt", "model"], ["model"])
-    ['contrast', 'item_id']
-    """
-    named = Counter(columns)
-    names = [name for name in named if isinstance(name, str) and name not in used]
-    told = [name for name in names if is_item_name(name) or is_difficulty_name(name)]
-    return [name for name in told if named[name] == 1]
-
-
-def mixture_notices(
+def item_notices(
     columns: Mapping[str, Values], cells: pd.DataFrame, labels: Sequence[str]
 ) -> list[Notice]:
-    """Notices of cells whose trials are of several difficulties or items.
+    """Notice of cells whose trials are of several items.
 
     Parameters
     ----------
     columns : mapping of str to Values
-        What each of the `mixture_columns` holds within the grouping columns and the stimuli, the
-        last of its groups. What the stimulus determines, such as the sign of a contrast, is not
-        mixed.
+        What each of the columns that are named like items holds within the grouping columns and
+        the stimuli, the last of its groups.
     cells : DataFrame
         One row of grouping columns per cell.
     labels : sequence of str
@@ -92,32 +59,24 @@ def mixture_notices(
     Returns
     -------
     list of Notice
-        ``"mixed-difficulty"`` (warning: columns named like difficulty, contrast, coherence or a
-        staircase's level) and ``"mixed-items"`` (info: columns named like items or questions, but
-        not numbers that no two trials share), each with its cells.
+        One ``"mixed-items"`` (info), or none: numbers that no two trials share are no items.
 
     Examples
     --------
     >>> from hmetad.rows.queries import Spread
     >>> from hmetad.rows.sources import rows_of
-    >>> trials = pd.DataFrame({"stimulus": list("abab"), "contrast": [0.1, 0.1, 0.2, 0.2]})
-    >>> (values,) = rows_of(trials).ask([Spread(("stimulus",), "contrast")])
-    >>> mixture_notices({"contrast": values}, pd.DataFrame(index=[0]), ["all"])[0].code
-    'mixed-difficulty'
+    >>> trials = pd.DataFrame({"stimulus": list("abab"), "item": [1, 1, 2, 2]})
+    >>> (values,) = rows_of(trials).ask([Spread(("stimulus",), "item")])
+    >>> item_notices({"item": values}, pd.DataFrame(index=[0]), ["all"])[0].code
+    'mixed-items'
     """
-    mixed = {name: mixed_cells(values, cells) for name, values in columns.items()}
-    mixed = {name: where for name, where in mixed.items() if where.any()}
-    difficulty = {name: mixed[name] for name in mixed if is_difficulty_name(name)}
-    items = {name: mixed[name] for name in item_columns(columns) if name in mixed}
-    found = []
-    if difficulty:
-        where, first = labels_where(labels, difficulty.values()), next(iter(difficulty))
-        names = ", ".join(difficulty)
-        found.append(notice_of("mixed-difficulty", where, columns=names, first=first))
-    if items:
-        where = labels_where(labels, items.values())
-        found.append(notice_of("mixed-items", where, columns=", ".join(items)))
-    return found
+    items = {name: mixed_cells(columns[name], cells) for name in item_columns(columns)}
+    items = {name: where for name, where in items.items() if where.any()}
+    if not items:
+        return []
+    together = np.any(list(items.values()), axis=0)
+    where = [label for label, holds in zip(labels, together, strict=True) if holds]
+    return [notice_of("mixed-items", where, columns=", ".join(items))]
 
 
 def cells_of_the_same_items(
@@ -128,7 +87,7 @@ def cells_of_the_same_items(
     Parameters
     ----------
     columns, cells, labels
-        As in `mixture_notices`; the first column that is named like items is used.
+        As in `item_notices`; the first column that is named like items is used.
 
     Returns
     -------
@@ -170,12 +129,6 @@ def is_item_name(name: object) -> bool:
     return plain_name(name) in ITEM_NAMES
 
 
-def is_difficulty_name(name: object) -> bool:
-    """Whether a column is named like difficulty: contrast, coherence, staircase_level, ..."""
-    plain = plain_name(name)
-    return plain in DIFFICULTY_NAMES or not DIFFICULTY_WORDS.isdisjoint(plain.split("_"))
-
-
 def plain_name(name: object) -> str:
     """Name in lower case, its words joined by "_"; `itemId` has two."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name).strip())
@@ -201,12 +154,6 @@ def in_cells(rows: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(cell=0)
     numbered = cells.set_axis(keys, axis=1).assign(cell=np.arange(len(cells)))
     return rows.merge(numbered, on=keys)
-
-
-def labels_where(labels: Sequence[str], masks: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
-    """Labels where one of the masks holds."""
-    together = np.any(list(masks), axis=0)
-    return tuple(label for label, holds in zip(labels, together, strict=True) if holds)
 
 
 def groups_alike(shown: NDArray[np.bool_]) -> list[list[int]]:
