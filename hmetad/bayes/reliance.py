@@ -8,6 +8,7 @@ the model is a warning that names it.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import pandas as pd
 import xarray as xr
 
 from hmetad.bayes.convergence import (
@@ -18,8 +19,11 @@ from hmetad.bayes.convergence import (
     threshold_notices,
     weight_notices,
 )
+from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.kept_cells import factors_of
 from hmetad.likelihood.records import Likelihood
 from hmetad.notice import Notice, first_few, notice_of, notices
+from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 
 __all__ = ["notices_of_predictions", "notices_of_variables"]
@@ -45,16 +49,17 @@ def notices_of_variables(fit: xr.DataTree, flags: Flags | None = None) -> dict[s
     """
     names = [str(name) for name in fit["posterior"].data_vars]
     others, of_chains = by_what_they_say(fit)
-    if not of_chains:
-        return dict.fromkeys(names, others)
-    record, flags = spec_of(fit).record, flags if flags is not None else sampling_flags(fit)
-    found = {}
+    record, found = spec_of(fit).record, {}
+    flags = {} if not of_chains else flags if flags is not None else sampling_flags(fit)
     for name in names:
-        if "cell" in fit["posterior"][name].dims:
+        dims = [str(dim) for dim in fit["posterior"][name].dims]
+        if "cell" in dims:
             own = sources(record, name, flags)
         else:
             own = {name, *shared_terms(parameter_of(record, name), flags)}
-        found[name] = [*others, *parted(flags, own)]
+        # An effect is that of a person, a coefficient is all people's.
+        is_shared = not any(dim == "cell" or dim.endswith(FACTOR_DIM) for dim in dims)
+        found[name] = [*(map(of_all_people, others) if is_shared else others), *parted(flags, own)]
     return found
 
 
@@ -74,6 +79,7 @@ def notices_of_predictions(
     dict of str to list of Notice
     """
     others, of_chains = by_what_they_say(fit)
+    others = [of_predicted(one, fit, predicted) for one in others]
     if not of_chains:
         return dict.fromkeys(predicted, others)
     record = spec_of(fit).record
@@ -98,6 +104,31 @@ def by_what_they_say(fit: xr.DataTree) -> tuple[list[Notice], list[Notice]]:
     given, of_weights = notices(fit), weight_notices(fit)
     of_chains = [one for one in given if one.code in {"rhat", "ess"} and one not in of_weights]
     return [one for one in given if one not in of_chains], of_chains
+
+
+def of_all_people(notice: Notice) -> Notice:
+    """The notice for what all people share: divergences of a few cells are a warning."""
+    if notice.code != "divergences" or not notice.cells:
+        return notice
+    labels = [*notice.cells]
+    return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
+
+
+def of_predicted(notice: Notice, fit: xr.DataTree, predicted: Mapping[str, xr.DataArray]) -> Notice:
+    """Divergences of a few cells for predictions: errors of the same people, else a warning."""
+    if notice.code != "divergences" or not notice.cells:
+        return notice
+    cells = next(iter(predicted.values()))["cell"]
+    new, own = cell_table(cells), cell_table(fit["posterior"].to_dataset())
+    own = own[fit["posterior"]["cell"].isin(notice.cells).to_numpy()]
+    found: set[str] = set()
+    for factor in map(list, factors_of(spec_of(fit))):
+        if {*factor} <= {*new}:
+            is_theirs = pd.MultiIndex.from_frame(new[factor]).isin(
+                [*own[factor].itertuples(False, None)]
+            )
+            found |= {*map(str, cells.values[is_theirs])}
+    return replace(notice, cells=tuple(sorted(found))) if found else of_all_people(notice)
 
 
 def parted(flags: Flags, own: Iterable[str]) -> list[Notice]:
