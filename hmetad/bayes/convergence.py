@@ -13,7 +13,7 @@ import xarray as xr
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
-from hmetad.notice_registry import about_m_alone, limit
+from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 
@@ -139,7 +139,7 @@ def charged_cells(
     suspects = {
         cell
         for one in notices(fit)
-        if one.severity == "error" and about_m_alone(one.code)
+        if one.severity == "error" and about_alone(one.code)
         for cell in one.cells
     }
     fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)

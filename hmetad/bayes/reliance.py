@@ -8,7 +8,6 @@ the model is a warning that names it.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import pandas as pd
 import xarray as xr
 
 from hmetad.bayes.convergence import (
@@ -29,6 +28,8 @@ from hmetad.specs.spec import spec_of
 __all__ = ["notices_of_predictions", "notices_of_variables"]
 
 INTERCEPT, DEVIATION = "_Intercept", "_sigma"
+# Codes of errors of a fit that predictions of the same people bear.
+OF_PEOPLE = {"divergences", "no-errors"}
 # Texts of trouble on which a quantity does not rest.
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
 
@@ -115,20 +116,19 @@ def of_all_people(notice: Notice) -> Notice:
 
 
 def of_predicted(notice: Notice, fit: xr.DataTree, predicted: Mapping[str, xr.DataArray]) -> Notice:
-    """Divergences of a few cells for predictions: errors of the same people, else a warning."""
-    if notice.code != "divergences" or not notice.cells:
+    """The notice with those predicted cells in which all cells of the fit are that it names."""
+    cells, columns = next(iter(predicted.values()))["cell"], fit["posterior"]["cell"]
+    is_named = columns.isin(notice.cells).to_numpy()
+    if notice.code not in OF_PEOPLE or not is_named.any():
         return notice
-    cells = next(iter(predicted.values()))["cell"]
     new, own = cell_table(cells), cell_table(fit["posterior"].to_dataset())
-    own = own[fit["posterior"]["cell"].isin(notice.cells).to_numpy()]
-    found: set[str] = set()
-    for factor in map(list, factors_of(spec_of(fit))):
-        if {*factor} <= {*new}:
-            is_theirs = pd.MultiIndex.from_frame(new[factor]).isin(
-                [*own[factor].itertuples(False, None)]
-            )
-            found |= {*map(str, cells.values[is_theirs])}
-    return replace(notice, cells=tuple(sorted(found))) if found else of_all_people(notice)
+    shared = [name for name in new if name in own]
+    if any({*factor} <= {*shared} for factor in factors_of(spec_of(fit))):
+        named = own.assign(is_named=is_named).groupby(shared)["is_named"].all().rename("is_named")
+        is_theirs = new[shared].merge(named.reset_index(), "left")["is_named"].eq(True)
+        if is_theirs.any():
+            return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
+    return of_all_people(notice)
 
 
 def parted(flags: Flags, own: Iterable[str]) -> list[Notice]:
