@@ -14,7 +14,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
-from hmetad.notice_registry import Severity, text_of
+from hmetad.notice_registry import Severity, about_alone, text_of
 from hmetad.untrusted import read_attr
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "notice_where",
     "notices",
     "notices_where",
+    "undetermined_cells",
     "with_notices",
 ]
 
@@ -278,6 +279,19 @@ def notices_where(masks: Mapping[str, xr.DataArray]) -> list[Notice]:
     ['no-errors']
     """
     return [notice for name, mask in masks.items() for notice in notice_where(mask, name)]
+
+
+def undetermined_cells(values: Labelled) -> set[str]:
+    """Labels of cells whose data do not determine meta-d′ and M, as notices on draws of a fit say.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> undetermined_cells(with_notices(xr.Dataset(), [notice_of("no-errors.fitted", ["a"])]))
+    {'a'}
+    """
+    errors = [one for one in notices(values) if one.severity == "error"]
+    return {cell for one in errors if about_alone(one.code) == "meta-d′" for cell in one.cells}
 
 
 def first_few(names: Iterable[str], separator: str = "; ") -> str:

@@ -14,7 +14,7 @@ __all__ = [
     "Code",
     "Severity",
     "Text",
-    "about_m_alone",
+    "about_alone",
     "codes",
     "limit",
     "sentence",
@@ -49,8 +49,8 @@ class Code:
         By "code" or "code.case"; empty for a code that is no notice.
     means, do : str
         Meaning and next step in general.
-    about : {"", "M"}
-        Whether it concerns only M in the cells that it names.
+    about : {"", "M", "meta-d′"}
+        Whether it concerns only M, or only M and meta-d′, in the cells that it names.
     limit : float or None
         The number that its rule rests on.
     short : str
@@ -62,7 +62,7 @@ class Code:
     texts: Mapping[str, Text]
     means: str
     do: str
-    about: Literal["", "M"] = ""
+    about: Literal["", "M", "meta-d′"] = ""
     limit: float | None = None
     short: str = ""
     traps: tuple[int, ...] = ()
@@ -78,7 +78,9 @@ class Code:
         """What it withholds, or an error of it, in words; empty where it withholds nothing."""
         if self.texts and "error" not in self.severities:
             return ""
-        return "verdicts on M" if self.about == "M" else "verdicts"
+        return {"M": "verdicts on M", "meta-d′": "verdicts on M and meta-d′"}.get(
+            self.about, "verdicts"
+        )
 
 
 def text_of(name: str, values: Mapping[str, object]) -> Text:
@@ -115,15 +117,15 @@ def limit(code: str) -> float:
     return number
 
 
-def about_m_alone(code: str) -> bool:
-    """Whether a code concerns only M in the cells that it names.
+def about_alone(code: str) -> str:
+    """What a code alone concerns in the cells that it names: M, M and meta-d′, or empty for all.
 
     Examples
     --------
-    >>> about_m_alone("dprime-sign"), about_m_alone("rhat"), about_m_alone("of-another-package")
-    (True, False, False)
+    >>> [about_alone(code) for code in ("dprime-sign", "no-errors", "rhat", "of-another-package")]
+    ['M', 'meta-d′', '', '']
     """
-    return code in codes() and codes()[code].about == "M"
+    return codes()[code].about if code in codes() else ""
 
 
 def short_words(code: str) -> str:

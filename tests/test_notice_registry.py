@@ -12,7 +12,7 @@ import xarray as xr
 import hmetad
 from hmetad.notice import notice_of, notice_where, notices_where
 from hmetad.notice_registry import (
-    about_m_alone,
+    about_alone,
     codes,
     filled_in,
     limit,
@@ -164,8 +164,9 @@ def test_masks_of_several_codes_become_notices_in_their_order():
     assert notice_where(np.logical_not(where), "ceiling")[0].cells == ("b",)
 
 
-def test_only_the_three_signs_are_about_m_alone_and_a_foreign_code_is_about_all():
-    alone = {name for name in codes() if about_m_alone(name)}
-    assert alone == {"confidence-sign", "dprime-sign", "meta-d-sign"}
-    assert not about_m_alone("some-other-sign")
+def test_only_three_signs_and_no_errors_are_about_alone_and_a_foreign_code_is_about_all():
+    alone = {name: about_alone(name) for name in codes() if about_alone(name)}
+    signs = dict.fromkeys(("confidence-sign", "dprime-sign", "meta-d-sign"), "M")
+    assert alone == {**signs, "no-errors": "meta-d′"}
+    assert not about_alone("some-other-sign")
     assert short_words("some-other-sign") == "some-other-sign"

@@ -158,5 +158,5 @@ def chains_of_cell(
     part = problem.of_cells(np.array([cell]))
     program = write_program(part)
     number = seed.spawn(1)[0].generate_state(1)[0] >> 1
-    values, drawn = sample_values(part, program, {**options, "random_seed": number})
+    values, drawn, _ = sample_values(part, program, {**options, "random_seed": number})
     return values[..., np.argsort(program.owners, kind="stable")], drawn

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
+from hmetad.bayes.divergences import divergences_by_cell
 from hmetad.bayes.duration import duration_sentence, expected_seconds
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
@@ -103,7 +104,8 @@ def sample_compiled(
     """
     program = write_program(problem)
     refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
-    x, statistics = sample_values(problem, program, options)
+    x, statistics, steps = sample_values(problem, program, options)
+    statistics = statistics.merge(divergences_by_cell(problem, program, steps))
     said = {"inference_library_version": version("nutpie"), "tuning_steps": options["tune"]}
     posterior = posterior_of(problem, program, x, keep_cells=keep_cells)
     return tree_of(problem, posterior, statistics, {"inference_library": "nutpie", **said})
@@ -111,8 +113,8 @@ def sample_compiled(
 
 def sample_values(
     problem: Problem, program: Program, options: Mapping[str, Any]
-) -> tuple[Floats, xr.Dataset]:
-    """Free values (chain, draw, size) by nutpie, and its statistics; options as above."""
+) -> tuple[Floats, xr.Dataset, Floats]:
+    """Free values (chain, draw, size) by nutpie, its statistics and the steps that diverged."""
     tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
     has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
     if has_bar:
@@ -132,6 +134,7 @@ def sample_values(
         seed=int(options["random_seed"]),
         progress_bar=has_bar,
         return_raw_trace=True,
+        store_divergences=True,
         **tuning,
     )
     return values_of(trace, program.size, int(options["draws"]))
@@ -153,8 +156,11 @@ def tree_of(
     )
 
 
-def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset]:
-    """Free values (chain, draw, size) and the sampler's statistics, after tuning."""
+def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset, Floats]:
+    """Free values (chain, draw, size) and the sampler's statistics, after tuning.
+
+    And the free values at the start and the end of every step that diverged.
+    """
     # Arrow's batches, a pair for each chain.
     pairs = [tuple(map(record_batch, pair)) for pair in zip(*trace.get_arrow_trace(), strict=True)]
     kept = [~np.asarray(statistics.column("tuning")) for _, statistics in pairs]
@@ -170,7 +176,13 @@ def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset]:
         for name in STATISTICS
     }
     sizes = {"chain": np.arange(len(x)), "draw": np.arange(draws)}
-    return np.stack(x), xr.Dataset(statistics, sizes)
+    failed = [
+        [one.column(f"divergence_{end}")[i].as_py() for end in ("start", "end")]
+        for (_, one), k in chains
+        for i in np.flatnonzero(k & np.asarray(one.column("diverging"))).tolist()
+    ]
+    steps = np.array(failed, dtype=float).reshape(-1, 2, size)
+    return np.stack(x), xr.Dataset(statistics, sizes), steps
 
 
 def nutpie_model(

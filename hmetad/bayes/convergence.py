@@ -12,8 +12,8 @@ import xarray as xr
 
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.monte_carlo import check_chains
-from hmetad.notice import Notice, first_few, notice_of
-from hmetad.notice_registry import limit
+from hmetad.notice import Notice, first_few, notice_of, notices
+from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 
@@ -30,6 +30,10 @@ __all__ = [
 
 # Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]
+
+# Divergences are charged to cells that have so many each, are such a share of the cells at most,
+# and leave such a share of the divergences to others at most.
+FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
 
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 64
@@ -102,18 +106,52 @@ def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> x
 
 
 def divergence_notice(fit: xr.DataTree) -> list[Notice]:
-    """Divergent transitions, counted; of the cells that had them, where cells share nothing."""
+    """Divergent transitions, counted; of some cells, where they are these cells' alone."""
     stats = fit["sample_stats"].to_dataset()
-    cells: tuple[str, ...] = ()
-    number = int(stats["diverging"].sum())
-    if "divergences" in stats:
-        by_cell = stats["divergences"]
-        number = int(by_cell.sum())
-        cells = tuple(map(str, by_cell["cell"].values[by_cell.values > 0]))
+    # Cells that share nothing have divergences of their own.
+    are_apart = "divergences" in stats
+    number = int(stats["divergences"].sum() if are_apart else stats["diverging"].sum())
     if number == 0:
         return []
-    transitions = "transition" if number == 1 else "transitions"
-    return [notice_of("divergences", cells, number=number, transitions=transitions)]
+    said = {"number": number, "transitions": "transition" if number == 1 else "transitions"}
+    if are_apart:
+        return [notice_of("divergences", labels_where(stats["divergences"] > 0), where="", **said)]
+    if "divergences_within" not in stats:
+        return [notice_of("divergences", where="", **said)]
+    within, nowhere = stats["divergences_within"], int(stats["divergences_nowhere"])
+    cells = labels_where(charged_cells(fit, within, nowhere, number))
+    if cells:
+        return [notice_of("divergences.within", cells, labels=[*cells], **said)]
+    most = within.sortby(within, ascending=False)
+    where = [f"{cell} ({n})" for cell, n in zip(most["cell"].values, most.values, strict=True) if n]
+    where_said = f" They lie in the posterior of {first_few(where, ', ')}." if where else ""
+    return [notice_of("divergences", where=where_said, **said)]
+
+
+def charged_cells(
+    fit: xr.DataTree, within: xr.DataArray, nowhere: int, number: int
+) -> xr.DataArray:
+    """Cells to which divergences are charged: few, with nearly all of them, and not by chance.
+
+    A step that is too long for all fails now here, now there. So a cell needs several of them, but
+    for one whose M the counts do not determine, which is the first to be suspected.
+    """
+    suspects = {
+        cell
+        for one in notices(fit)
+        if one.severity == "error" and about_alone(one.code)
+        for cell in one.cells
+    }
+    fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
+    charged = within >= fewest
+    elsewhere = nowhere + int(within.where(~charged, 0).sum())
+    is_few = charged.mean() <= MOST_CHARGED and elsewhere <= MOST_ELSEWHERE * number
+    return charged & bool(is_few)
+
+
+def labels_where(mask: xr.DataArray) -> tuple[str, ...]:
+    """Labels of the cells where it holds."""
+    return tuple(map(str, mask["cell"].values[mask.values]))
 
 
 def one_chain_notice(fit: xr.DataTree) -> list[Notice]:

@@ -232,9 +232,10 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
         *identification_notices(counts, spec, designs),
         *many_ratings_notice(counts),
         *even_ratings_notices(counts, designs),
-        *convergence_notices(tree, flags),
     ]
-    return with_posterior_notices(with_notices(tree, found), flags)
+    # What cells are suspected of says whose divergences may be.
+    tree = with_notices(tree, found)
+    return with_posterior_notices(with_notices(tree, convergence_notices(tree, flags)), flags)
 
 
 def many_ratings_notice(counts: xr.DataArray) -> list[Notice]:

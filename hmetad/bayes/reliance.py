@@ -18,13 +18,18 @@ from hmetad.bayes.convergence import (
     threshold_notices,
     weight_notices,
 )
+from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.kept_cells import factors_of
 from hmetad.likelihood.records import Likelihood
 from hmetad.notice import Notice, first_few, notice_of, notices
+from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 
 __all__ = ["notices_of_predictions", "notices_of_variables"]
 
 INTERCEPT, DEVIATION = "_Intercept", "_sigma"
+# Codes of errors of a fit that predictions of the same people bear.
+OF_PEOPLE = {"divergences", "no-errors"}
 # Texts of trouble on which a quantity does not rest.
 ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
 
@@ -45,16 +50,17 @@ def notices_of_variables(fit: xr.DataTree, flags: Flags | None = None) -> dict[s
     """
     names = [str(name) for name in fit["posterior"].data_vars]
     others, of_chains = by_what_they_say(fit)
-    if not of_chains:
-        return dict.fromkeys(names, others)
-    record, flags = spec_of(fit).record, flags if flags is not None else sampling_flags(fit)
-    found = {}
+    record, found = spec_of(fit).record, {}
+    flags = {} if not of_chains else flags if flags is not None else sampling_flags(fit)
     for name in names:
-        if "cell" in fit["posterior"][name].dims:
+        dims = [str(dim) for dim in fit["posterior"][name].dims]
+        if "cell" in dims:
             own = sources(record, name, flags)
         else:
             own = {name, *shared_terms(parameter_of(record, name), flags)}
-        found[name] = [*others, *parted(flags, own)]
+        # An effect is that of a person, a coefficient is all people's.
+        is_shared = not any(dim == "cell" or dim.endswith(FACTOR_DIM) for dim in dims)
+        found[name] = [*(map(of_all_people, others) if is_shared else others), *parted(flags, own)]
     return found
 
 
@@ -74,6 +80,7 @@ def notices_of_predictions(
     dict of str to list of Notice
     """
     others, of_chains = by_what_they_say(fit)
+    others = [of_predicted(one, fit, predicted) for one in others]
     if not of_chains:
         return dict.fromkeys(predicted, others)
     record = spec_of(fit).record
@@ -98,6 +105,30 @@ def by_what_they_say(fit: xr.DataTree) -> tuple[list[Notice], list[Notice]]:
     given, of_weights = notices(fit), weight_notices(fit)
     of_chains = [one for one in given if one.code in {"rhat", "ess"} and one not in of_weights]
     return [one for one in given if one not in of_chains], of_chains
+
+
+def of_all_people(notice: Notice) -> Notice:
+    """The notice for what all people share: divergences of a few cells are a warning."""
+    if notice.code != "divergences" or not notice.cells:
+        return notice
+    labels = [*notice.cells]
+    return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
+
+
+def of_predicted(notice: Notice, fit: xr.DataTree, predicted: Mapping[str, xr.DataArray]) -> Notice:
+    """The notice with those predicted cells in which all cells of the fit are that it names."""
+    cells, columns = next(iter(predicted.values()))["cell"], fit["posterior"]["cell"]
+    is_named = columns.isin(notice.cells).to_numpy()
+    if notice.code not in OF_PEOPLE or not is_named.any():
+        return notice
+    new, own = cell_table(cells), cell_table(fit["posterior"].to_dataset())
+    shared = [name for name in new if name in own]
+    if any({*factor} <= {*shared} for factor in factors_of(spec_of(fit))):
+        named = own.assign(is_named=is_named).groupby(shared)["is_named"].all().rename("is_named")
+        is_theirs = new[shared].merge(named.reset_index(), "left")["is_named"].eq(True)
+        if is_theirs.any():
+            return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
+    return of_all_people(notice)
 
 
 def parted(flags: Flags, own: Iterable[str]) -> list[Notice]:

@@ -10,6 +10,7 @@ import xarray as xr
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.predict import predict, predict_levels
+from hmetad.counts.checks import STIMULI
 from hmetad.counts.clusters import counts_together
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio, items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
@@ -45,8 +46,8 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
         ``"meta-d-sign"`` (where confidence is no higher for right answers an error, or a warning
         where the scale of the model allows for it; else warning); ``"confidence-sign"`` (warning
         where it is not clearly higher); ``"negative-in-population"`` (warning, of the whole fit:
-        how many cells of a population log M cannot represent). None for a likelihood without
-        meta-d′.
+        how many cells of a population log M cannot represent); ``"no-errors"`` (error: meta-d′ and
+        M are left to priors). None for a likelihood without meta-d′.
     """
     spec = spec_of(fit)
     if "meta_d" not in spec.record.results or not (has_cells(fit) or columns_of_levels(fit)):
@@ -56,7 +57,10 @@ def sign_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     # One observer has too few trials of one item to show a sign.
     # Grouping columns are dropped, since one may have the name of an estimate.
     counts = shown_counts(counts, fit).reset_coords(drop=True)
+    right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
+    total = counts.sum(["stimulus", "response", "rating"])
     return [
+        *notice_where((right == total) & (total > 0), "no-errors.fitted"),
         *confidence_notices(counts, scale, "meta_d" in pooled),
         *dprime_notices(counts, fit, dprime_step),
         *meta_d_notice(fit, next_step(scale, "meta_d" in pooled)),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_attrs, notices
-from hmetad.notice_registry import about_m_alone
+from hmetad.notice_registry import about_alone
 from hmetad.results import about
 
 __all__ = [
@@ -203,7 +203,7 @@ def stacked_notices(
     """
     found = []
     for notice in notices(values):
-        if owner is None and notice.cells and about_m_alone(notice.code):
+        if owner is None and notice.cells and about_alone(notice.code):
             continue
         named = set(notice.cells)
         pairs = zip(labels, owner or [], strict=owner is not None)
@@ -215,6 +215,7 @@ def stacked_notices(
 
 def errors_on(draws: xr.DataArray) -> list[Notice]:
     """Error notices of draws that concern the quantity."""
-    of_m = about(str(draws.name)) == "M"
+    of = about(str(draws.name))
     errors = [notice for notice in notices(draws) if notice.severity == "error"]
-    return [error for error in errors if of_m or not about_m_alone(error.code)]
+    # What concerns meta-d′ concerns M, which follows from it.
+    return [error for error in errors if of == "M" or about_alone(error.code) in ("", of)]

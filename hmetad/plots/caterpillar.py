@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from hmetad.arguments import check_inputs, probability
 from hmetad.errors import InputError
+from hmetad.notice import undetermined_cells
 from hmetad.plots.marks import whiskers
 from hmetad.plots.style import (
     INK,
@@ -23,6 +24,7 @@ from hmetad.plots.style import (
     put_legend,
     reference_line,
 )
+from hmetad.results import about
 from hmetad.text.names import axis_name
 
 __all__ = ["people"]
@@ -47,7 +49,8 @@ def people(
     Parameters
     ----------
     draws : DataArray
-        Dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``.
+        Dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``. M and meta-d′ of cells
+        without errors, which have none, are left out.
     population : DataArray, optional
         Dims (chain, draw), such as ``predict(fit)["m_ratio"].isel(cell=0)``: a line at its mean and
         a band for its interval.
@@ -124,8 +127,10 @@ def rows_of(draws: xr.DataArray) -> np.ndarray:
     if not isinstance(draws, xr.DataArray) or set(draws.dims) != {*SAMPLES, "cell"}:
         got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
         raise InputError("draws", got, "a DataArray with dims chain, draw and cell")
-    flat = draws.transpose("cell", *SAMPLES).to_numpy()
-    return flat.reshape(len(flat), -1).astype(float)
+    flat = draws.transpose("cell", *SAMPLES).to_numpy().astype(float)
+    if about(str(draws.name)):
+        flat[draws["cell"].isin([*undetermined_cells(draws)]).to_numpy()] = np.nan
+    return flat.reshape(len(flat), -1)
 
 
 def estimates_of(separate: xr.DataArray, draws: xr.DataArray) -> np.ndarray:

@@ -1,8 +1,19 @@
 """What is said of signs that M cannot have depends on the scale and on who is pooled."""
 
+import numpy as np
 import pytest
 
-from hmetad import contrast, decide, fit, load_model, notices, simulate_counts
+from hmetad import (
+    contrast,
+    decide,
+    fit,
+    load_model,
+    notices,
+    plots,
+    predict,
+    report,
+    simulate_counts,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -69,3 +80,48 @@ def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
     assert said(draws, "meta-d-sign", "warning")
     verdicts = decide(draws["posterior"]["m_ratio"], rope=(-0.1, 0.1)).table()
     assert not verdicts["withheld"].str.contains("sign").any()
+
+
+NO_ERROR = [[[0, 20, 80, 200], [0] * 4], [[0] * 4, [0, 20, 80, 200]]]
+
+
+@pytest.fixture(scope="module")
+def with_one_who_never_errs():
+    """Counts of six people in two tasks; one made no error in task y, and another in neither."""
+    coords = {"subject": [*"aabbccddeeff"], "task": ["x", "y"] * 6}
+    counts = simulate_counts(1.5, m_ratio=[0.8] * 12, trials=600, coords=coords, seed=1)
+    values = counts.values.copy()
+    values[[9, 10, 11]] = NO_ERROR
+    return fit(counts.copy(data=values), "multitask", **OPTIONS, **QUIET)
+
+
+def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_never_errs):
+    draws, none = with_one_who_never_errs, ["e | y", "f | x", "f | y"]
+    (notice,) = said(draws, "no-errors", "error")
+    assert list(notice.cells) == none
+    table = report.estimate_table(draws).set_index("cell")
+    assert table[["dprime", "c"]].notna().all(axis=None)
+    for name in ("m_ratio", "log_m", "meta_d", "meta_d_lower"):
+        assert table.index[table[name].isna()].tolist() == none
+    ax = plots.people(draws["posterior"]["m_ratio"])
+    assert [text.get_text() for text in ax.get_xticklabels()][-3:] == none
+    assert np.isnan(ax.lines[-1].get_ydata()[-3:]).all()
+    for name, is_judged in {"m_ratio": False, "meta_d": False, "dprime": True}.items():
+        judged = decide(contrast(draws, var=name, over="task", within="subject"), rope=(-0.1, 0.1))
+        rows = judged.table().set_index("subject")["withheld"].str.contains("no-errors")
+        assert rows[rows].index.tolist() == ([] if is_judged else ["e", "f"])
+
+
+def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do_not(
+    with_one_who_never_errs,
+):
+    draws = with_one_who_never_errs
+    who = {"subject": [*"eeff"], "task": ["x", "y"] * 2}
+    table = report.estimate_table(predict(draws, who, group_terms=True))
+    assert table["m_ratio"].isna().tolist() == [False, True, True, True]
+    population = report.estimate_table(predict(draws))
+    assert population["m_ratio"].notna().all()
+    judged = decide(contrast(predict(draws), var="log_m", over="task"), rope=(-0.1, 0.1))
+    assert "no-errors" not in judged.table()["withheld"].item()
+    judged = decide(contrast(draws, var="log_m_task", over="task"), rope=(-0.1, 0.1))
+    assert "no-errors" not in judged.table()["withheld"].item()

@@ -13,6 +13,8 @@ from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.predict import predict_levels
 from hmetad.errors import InputError
+from hmetad.notice import undetermined_cells
+from hmetad.results import about
 from hmetad.specs.spec import spec_of
 
 __all__ = ["convergence_record", "estimate_table"]
@@ -39,8 +41,8 @@ def estimate_table(
     DataFrame
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
-        the same name and _lower and _upper; NaN where a draw is undefined. Where each response has
-        an M of its own there is a row for each. Where a fit does not keep its cells, the rows are
+        the same name and _lower and _upper; NaN where a draw is undefined, and of M and meta-d′
+        where no trial was wrong (notice ``"no-errors"``). Where each response has an M of its own there is a row for each. Where a fit does not keep its cells, the rows are
         levels of the factors with few groups, at an average of the others. Of predictions the same
         of all variables that have a number a cell. Of measures a column per number: ``auroc2``;
         where a variable has dims of its own, one for each place, such as
@@ -96,6 +98,13 @@ def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:
     names = list(posterior)
     outside = (1 - ci_prob) / 2
     ends = {"lower": outside, "upper": 1 - outside}
+    posterior = posterior.assign(
+        {
+            name: x.where(~x["cell"].isin([*undetermined_cells(x)]))
+            for name, x in posterior.items()
+            if about(str(name))
+        }
+    )
     summary = posterior.mean(["chain", "draw"], skipna=False)
     sides = [f"{name}_{side}" for name in names for side in ("lower", "upper")]
     refuse_same_names(summary.coords, sides)

@@ -1,0 +1,72 @@
+"""Divergences are charged to the people in whose posterior they lie, and to nobody by chance."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from hmetad import contrast, decide, fit, notices, predict, simulate_counts
+
+ROPE = (-0.1, 0.1)
+# 500 trials of each stimulus, none wrong. The confidence of one response is always the highest.
+NO_ERROR = [[[0, 0, 0, 500], [0] * 4], [[0] * 4, [10, 100, 200, 190]]]
+# Half of the answers are right, and confidence tells very well which.
+NO_DPRIME = [[[0, 10, 50, 190], [190, 50, 10, 0]], [[190, 50, 10, 0], [0, 10, 50, 190]]]
+
+
+def people(seed, odd=None, number=19, trials=300):
+    """Counts of people whose d′ is 1 to 2, and of one more."""
+    rng = np.random.default_rng(seed)
+    names = [f"p{i:02d}" for i in range(number)]
+    counts = simulate_counts(
+        rng.uniform(1, 2, number),
+        m_ratio=np.exp(rng.normal(-0.2, 0.3, number)),
+        trials=trials,
+        coords={"subject": names},
+        seed=seed,
+    )
+    if odd is None:
+        return counts
+    one = counts.isel(cell=[0]).copy(data=np.array(odd)[None])
+    one = one.assign_coords(cell=["odd"], subject=("cell", ["odd"]))
+    return xr.concat([counts, one], "cell")
+
+
+def drawn(counts, seed, **options):
+    quiet = {"progressbar": False, "quiet": True, "random_seed": seed}
+    return fit(counts, "group", **{"draws": 500, **quiet, **options})
+
+
+def divergences(result):
+    """Notices of divergences."""
+    return [one for one in notices(result) if one.code == "divergences"]
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.integration)])
+@pytest.mark.parametrize("odd", [NO_ERROR, NO_DPRIME], ids=["no error", "no d′"])
+def test_one_person_is_named_and_withholds_verdicts_on_them_alone(odd, seed):
+    found = drawn(people(seed, odd), seed, target_accept=0.7)
+    (said,) = divergences(found)
+    assert (said.severity, said.cells) == ("error", ("odd",))
+    assert "drop_sel(cell=['odd'])" in said.next_step
+    table = decide(contrast(found, var="dprime", over="subject"), rope=ROPE).table()
+    is_odd = (table[["left", "right"]] == "odd").any(axis=1)
+    assert table["withheld"].str.contains("divergences").tolist() == is_odd.tolist()
+    # Of the population it is said, and does not withhold.
+    for shared in (found["posterior"]["log_m_Intercept"], predict(found)["m_ratio"]):
+        (said,) = divergences(shared)
+        assert (said.severity, said.cells) == ("warning", ())
+        assert "odd" in said.message
+        assert "divergences" not in decide(shared, rope=ROPE).table()["withheld"][0]
+    # Predictions of people bear them for the same person.
+    (said,) = divergences(predict(found, {"subject": ["odd", "p00"]}, group_terms=True)["c"])
+    assert (said.severity, said.cells) == ("error", ("odd",))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_steps_too_long_for_all_are_nobodys(seed):
+    found = drawn(people(seed, number=6, trials=60), seed, target_accept=0.3)
+    (said,) = divergences(found)
+    assert said.cells == ()
+    assert "They lie in the posterior of p0" in said.message
+    judged = decide(contrast(found, var="log_m", over="subject"), rope=ROPE).table()
+    assert judged["withheld"].str.contains("divergences").all()
