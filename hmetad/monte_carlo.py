@@ -1,11 +1,12 @@
 """Precision of draws: effective draws, R̂ and errors of quantiles, many rows at once.
 
 Draws (row, chain, draw) → one number per row. Chains are split in halves throughout, so that a
-drift within a chain shows as well as a difference between chains.
+drift within a chain shows as well as a difference between chains. Draws that are undefined are left
+out here, by the one rule that there is: up to 5 % of those of a row, of that row alone.
 Source: Vehtari et al. (2021); Geyer (1992).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,22 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, ndtri
 
+from hmetad.notice_registry import limit
+
 __all__ = [
     "FEWEST_DRAWS",
     "INDEPENDENT",
     "check_chains",
+    "defined_draws",
     "effective_draws",
     "has_chains",
     "quantile_error",
     "rank_rhat",
     "row_quantile",
     "share_interval",
+    "too_undefined",
+    "undefined_share",
+    "where_defined",
 ]
 
 type Floats = NDArray[np.float64]
@@ -46,6 +53,74 @@ def has_chains(attrs: Mapping[Any, Any]) -> bool:
     (True, False)
     """
     return not INDEPENDENT.items() <= attrs.items()
+
+
+def undefined_share(rows: Floats) -> Floats:
+    """Share of the draws of each row, (n, chain, draw), that are undefined, (n,)."""
+    return 1 - np.isfinite(rows).mean(axis=(1, 2))
+
+
+def too_undefined(share: Floats) -> NDArray[np.bool_]:
+    """Whether so large a share of draws is undefined that the others cannot stand for all.
+
+    Examples
+    --------
+    >>> too_undefined(np.array([0.0, 0.05, 0.06]))
+    array([False, False,  True])
+    """
+    return np.round(share, 9) > limit("undefined-draws")
+
+
+def defined_draws(rows: Floats) -> Floats:
+    """Draws of the rows, (n, chain, draw), in which all of them are defined.
+
+    Chains stay as long as each other: they end with the shortest.
+
+    Examples
+    --------
+    >>> defined_draws(np.array([[[1.0, np.nan, 3.0]], [[4.0, 5.0, 6.0]]])).tolist()
+    [[[1.0, 3.0]], [[4.0, 6.0]]]
+    """
+    whole = np.isfinite(rows).all(axis=0)
+    if whole.all():
+        return rows
+    length = whole.sum(axis=1).min()
+    kept = [rows[:, chain, one][:, :length] for chain, one in enumerate(whole)]
+    return np.stack(kept, axis=1)
+
+
+def where_defined(
+    rows: Floats, function: Callable[[Floats], dict[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Results of a function of rows by their draws that are defined, and `undefined`, their share.
+
+    Parameters
+    ----------
+    rows : array, shape (n, chain, draw)
+    function : callable
+        Finite rows → dict of arrays with an element per row.
+
+    Returns
+    -------
+    dict of array, shape (n,)
+        NaN of rows of which more than 5 % of the draws are undefined.
+
+    Examples
+    --------
+    >>> rows = np.ones((2, 1, 40))
+    >>> rows[0, 0, 0], rows[1, 0, :20] = np.nan, np.nan
+    >>> found = where_defined(rows, lambda x: {"mean": x.mean(axis=(1, 2))})
+    >>> {name: values.tolist() for name, values in found.items()}
+    {'mean': [1.0, nan], 'undefined': [0.025, 0.5]}
+    """
+    share = undefined_share(rows)
+    is_part = share > 0
+    found = function(np.where(is_part[:, None, None], 0.0, rows))
+    found = {name: np.where(is_part, np.nan, values) for name, values in found.items()}
+    for row in np.flatnonzero(is_part & ~too_undefined(share)):
+        for name, value in function(defined_draws(rows[row : row + 1])).items():
+            found[name][row] = value[0]
+    return {**found, "undefined": share}
 
 
 def effective_draws(

@@ -28,7 +28,7 @@ BELOW = {
     "lazy": set(),
     "threads": set(),
     "arguments": {"errors", "kinds"},
-    "monte_carlo": set(),
+    "monte_carlo": {"notice_registry"},
     "uniformity": set(),
     "notice_registry": set(),
     "results": set(),

@@ -60,7 +60,9 @@ def fit_estimates(
         "auroc2". None with draws.
     link : {"identity", "log", "logit", "fisher_z"}
         Scale of the normal distributions; "logit" for estimates between 0 and 1, "fisher_z" between
-        -1 and 1. Draws are transformed one by one, standard errors by the delta method.
+        -1 and 1. Draws are transformed one by one, standard errors by the delta method. Draws at an
+        end of that range are moved in by half a unit, 1/(2n) of the range for n trials (without
+        trials by half the distance of the nearest draw); estimates where trials are known.
     priors : mapping of str to Prior, optional
         By variable. Coefficients take a Normal prior; group SDs HalfNormal, Exponential, Gamma,
         LogNormal, UniformTimesHalfNormal, or StudentT with mu=0, of which the positive half counts
@@ -78,7 +80,9 @@ def fit_estimates(
         observed_data: estimate, se, covariance, and trials where they are known; sample_stats:
         pareto_k, effective_draws, and p_fit, the probability of a worse fit. `contrast`, `decide`,
         `rank`, `save_fit`, `load_fit` and `bayes.predict_estimates` take it. attrs: formula, link,
-        priors, seed, versions and notices: ``"estimates-left-out"`` of cells that are undefined,
+        priors, seed, versions and notices: ``"undefined-draws"`` of cells of which up to 5 % of
+        the draws are undefined, which are left out of that cell alone; ``"estimates-left-out"`` of
+        cells of which more are, or without an error; ``"estimates-at-edge"``;
         ``"estimates-misfit"`` where p_fit is below .01, ``"pareto-k"`` where draws are bad.
 
     Raises

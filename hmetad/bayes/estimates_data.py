@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import too_undefined
 from hmetad.notice import Notice, notice_of, notices
 from hmetad.specs.design import cell_table
 
@@ -124,12 +125,16 @@ def of_errors(
     values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
     if (errors < 0).any():
         raise InputError("se", f"{np.nanmin(errors)}", "standard errors above 0")
+    at_edge = np.zeros(len(values))
+    if trials is not None:
+        moved, is_moved = moved_in(values[:, None], trials, scale)
+        values, at_edge = moved[:, 0], is_moved[:, 0].astype(float)
     inside = (values > scale.least) & (values < scale.most)
     good = np.isfinite(values) & np.isfinite(errors) & (errors > 0) & inside
     kept = kept_cells(cells, good)
     errors = errors[good] * scale.slope(values[good])
     counted = None if trials is None else trials[good]
-    told = (*about_kept(found, cells, good), *left_out(cells, good))
+    told = (*about_kept(found, cells, good), *changed(cells, good, at_edge))
     covariance = np.diag(errors**2)
     return Estimates(scale.function(values[good]), covariance, kept, counted, "errors", told)
 
@@ -139,18 +144,50 @@ def of_draws(
 ) -> Estimates:
     """Means of draws (cell, draw) on the scale of the link, with their whole covariance."""
     scale = LINKS[link]
-    good = ((rows > scale.least) & (rows < scale.most)).all(axis=1) & (np.ptp(rows, axis=1) > 0)
+    rows, at_edge = moved_in(rows, trials, scale)
+    inside = (rows > scale.least) & (rows < scale.most)
+    share = 1 - inside.mean(axis=1)
+    ends = np.where(inside, rows, np.inf).min(axis=1), np.where(inside, rows, -np.inf).max(axis=1)
+    good = ~too_undefined(share) & (ends[0] < ends[1])
     kept, number = kept_cells(cells, good), rows.shape[1]
     if number < DRAWS_A_CELL * len(kept):
         step = "Their covariance is not known well enough: draw more, or give standard errors."
         allowed = f"at least {DRAWS_A_CELL * len(kept)}"
         raise InputError("estimates", f"{number} draws of {len(kept)} cells", allowed, step)
-    drawn = scale.function(rows[good])
+    drawn = scale.function(np.where(inside, rows, np.nan)[good])
+    means = np.nanmean(drawn, axis=1)
+    # A draw that is left out of one cell stays in the others: at the mean it adds nothing, and
+    # sums of products over fewer draws are raised to those over all.
+    known = np.sqrt(1 - share[good])
+    covariance = np.cov(np.where(inside[good], drawn, means[:, None])) / np.outer(known, known)
     # The inverse of a covariance from draws is too large by this factor on average.
-    covariance = np.cov(drawn) * (number - 1) / (number - len(kept) - 2)
+    covariance *= (number - 1) / (number - len(kept) - 2)
     counted = None if trials is None else trials[good]
-    told = (*about_kept(found, cells, good), *left_out(cells, good))
-    return Estimates(drawn.mean(axis=1), covariance, kept, counted, "draws", told)
+    told = [*about_kept(found, cells, good), *changed(cells, good, at_edge.mean(axis=1))]
+    partly = good & (share > 0)
+    if partly.any():
+        worst = share[partly].max()
+        told.append(notice_of("undefined-draws.estimates", cells.index[partly], share=worst))
+    return Estimates(means, covariance, kept, counted, "draws", tuple(told))
+
+
+def moved_in(rows: Floats, trials: Floats | None, scale: Link) -> tuple[Floats, NDArray[np.bool_]]:
+    """Values of cells (cell, draw), none at an end of the range of a link, and which had been.
+
+    They are moved in by half a unit: 1/(2n) of the range for n trials (of 1 where it is open), else
+    half of the distance of the nearest value of the cell. Others of the cell are kept as far from
+    the end, so that their order stays.
+    """
+    at_edge = np.isfinite(rows) & ((rows == scale.least) | (rows == scale.most))
+    if trials is None:
+        distance = np.fmin(rows - scale.least, scale.most - rows)
+        half = np.where(distance > 0, distance, np.inf).min(axis=1, keepdims=True) / 2
+        half = np.where(np.isfinite(half), half, 0)
+    else:
+        span = scale.most - scale.least
+        half = (span if np.isfinite(span) else 1) / (2 * np.maximum(trials, 1))[:, None]
+    inner = np.clip(rows, scale.least + half, scale.most - half)
+    return np.where(at_edge.any(axis=1, keepdims=True), inner, rows), at_edge
 
 
 def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
@@ -164,9 +201,14 @@ def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
     return cells[good]
 
 
-def left_out(cells: pd.DataFrame, good: NDArray[np.bool_]) -> list[Notice]:
-    """Notice of cells without an estimate."""
-    return [] if good.all() else [notice_of("estimates-left-out", cells.index[~good])]
+def changed(cells: pd.DataFrame, good: NDArray[np.bool_], at_edge: Floats) -> Iterator[Notice]:
+    """Notices of cells without an estimate, and of those with a share of values at an edge."""
+    if not good.all():
+        yield notice_of("estimates-left-out", cells.index[~good])
+    moved = good & (at_edge > 0)
+    if moved.any():
+        share = float(at_edge[moved].max())
+        yield notice_of("estimates-at-edge", cells.index[moved], share=share)
 
 
 def about_kept(

@@ -14,7 +14,7 @@ from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
 from hmetad.commands.gate import Gate, Outcome
 from hmetad.compare.columns import COLUMNS, headings
-from hmetad.compare.wording import correction_words, pool_words
+from hmetad.compare.wording import correction_words, pool_words, ranked_words
 from hmetad.results import shown_in
 from hmetad.text.names import column_name
 
@@ -71,7 +71,8 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     columns = {"cell": "cell", **{name: column_name(name, "rank") for name in shown_in("rank")}}
     pooled = remark(pool_words(ranks.attrs))
     first = "largest" if ranks.attrs["largest_first"] else "smallest"
-    title = f"Ranks in {ranks.attrs['quantity']}, the {first} first{pooled}"
+    number = ranked_words(ranks["mean_rank"].values.tolist())
+    title = f"Ranks{number} in {ranks.attrs['quantity']}, the {first} first{pooled}"
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
     found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
     more = {**answer.more, "ranks": rows}

@@ -62,9 +62,16 @@ COLUMNS = (
     Column("pooled", "levels that a pooled contrast is over"),
     Column(
         "not_pooled",
-        "levels that a pooled contrast lacks, since one side is missing or undefined there",
+        "levels that a pooled contrast lacks: a side is missing, or too often undefined, there",
         "without",
         "Without",
+        is_reason=True,
+    ),
+    Column(
+        "undefined",
+        "share of the draws that are undefined; up to 5 % are left out",
+        "undefined",
+        "Undefined",
         is_reason=True,
     ),
     Column(

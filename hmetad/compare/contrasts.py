@@ -99,8 +99,9 @@ def contrast(
         whose mean is the probability of superiority. With weights the same of their sums.
     pool : str or sequence of str, optional
         Coordinates to pool over, such as sets of items: each contrast is the weighted mean of
-        those within every level. Levels in which a cell is missing, or has undefined draws, are
-        left out of the contrasts that need it, so that both sides are over the same levels.
+        those within every level. Levels in which a cell is missing, or with which more than 5 % of
+        the draws would be undefined, are left out of the contrasts that need them, so that both
+        sides are over the same levels; fewer draws are left out one by one.
     weights : {"equal", "trials"} or mapping of str to float, optional
         What a pooled level weighs: all the same; the mean number of trials of its cells; or the
         number that a mapping has for it. Of the levels that a contrast is over they sum to 1.
@@ -119,7 +120,8 @@ def contrast(
         contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks. attrs
         quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
         pairing_rule, where contrasts are pooled also pool, pool_rule ("equal", "trials" or
-        "given") and pool_weights (JSON, the sum of all levels is 1), and notices: those of the
+        "given"), pool_weights (JSON, the sum of all levels is 1) and pool_levels, over how many
+        levels contrasts are, such as "4 to 5 of 5", and notices: those of the
         draws, ``"left-out"`` where a stratum lacks a level, ``"not-pooled"`` where a pooled level
         does,
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
@@ -195,8 +197,9 @@ def contrast(
     result = label_contrasts(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(sparse).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
-    said = notice_attrs(found) | matrix_record(matrix, over) | pool_attrs(pooling)
-    return result.assign_attrs(said)
+    said = notice_attrs(found) | matrix_record(matrix, over)
+    levels = pairs["levels"].tolist() if pooling else []
+    return result.assign_attrs(said | pool_attrs(pooling, levels))
 
 
 def pair_cells(

@@ -27,12 +27,13 @@ from hmetad.compare.quantities import (
     error_flags,
     in_chains,
     joined_codes,
+    undefined_notice,
 )
 from hmetad.compare.summaries import summarise
 from hmetad.compare.verdicts import FEWEST_IN_TAIL, answers, unsettled_answers, with_withheld
 from hmetad.compare.wording import correction_words, pool_words
 from hmetad.errors import InputError, one_line
-from hmetad.monte_carlo import has_chains
+from hmetad.monte_carlo import has_chains, too_undefined
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 
@@ -51,7 +52,7 @@ type Floats = NDArray[np.float64]
 CONTRAST_ATTRS = (
     *("quantity", "kind", "over", "within", "matrix"),
     *("pairing", "pairing_rule", "units", "notices", "reference"),
-    *("pool", "pool_rule", "pool_weights"),
+    *("pool", "pool_rule", "pool_weights", "pool_levels"),
 )
 MOST_ROWS = 60
 
@@ -181,11 +182,12 @@ def decide(
     -------
     Decisions
         With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
-        those of `contrast` or of the fit, ``"undefined"``, ``"constant"``, ``"rhat"`` (above 1.01,
-        of the contrast itself; independent draws have none) or ``"few-draws"`` (fewer than four a
-        chain). Where the draws are good but not enough of them, `unsettled` names the answers that
-        2 Monte Carlo errors could change; verdict and full_verdict are then "unreliable"; more
-        draws help.
+        those of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
+        ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have
+        none) or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are left
+        out, of that quantity alone; `undefined` is their share, and a notice says so. Where the
+        draws are good but not enough of them, `unsettled` names the answers that 2 Monte Carlo
+        errors could change; verdict and full_verdict are then "unreliable"; more draws help.
         `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
         for intervals of this probability, with the number that would do.
 
@@ -237,8 +239,9 @@ def decide(
     results = xr.Dataset(labelled_columns(values, dim), coords)
     said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
     results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
-    few = draws_notice(rows, level)
-    results = with_notices(results, [*notices(results), *few]) if few else results
+    labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
+    said_too = [*undefined_notice(labels, found["undefined"]), *draws_notice(rows, level)]
+    results = with_notices(results, [*notices(results), *said_too]) if said_too else results
     return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
 
@@ -332,9 +335,10 @@ def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
     said = draws["withheld"].values.tolist() if is_contrast else fit_says
     with np.errstate(invalid="ignore"):
         drifts = found["rhat"] > limit("rhat")
-    is_defined = (found["undefined"] == 0) & (found["constant"] == 0)
+    is_undefined = too_undefined(found["undefined"])
+    is_defined = ~is_undefined & (found["constant"] == 0)
     flags = {
-        "undefined": found["undefined"] == 1,
+        "undefined": is_undefined,
         "constant": found["constant"] == 1,
         "rhat": drifts & is_defined,
         "few-draws": np.isnan(found["ess_tail"]) & is_defined,

@@ -1,6 +1,7 @@
 """Contrasts and values pooled over levels, the same levels for all that is compared.
 
-Contrasts within single levels, as weights of cells → weights of contrasts over the levels.
+Contrasts within single levels, as weights of cells → weights of contrasts over the levels. Levels
+in which few draws are undefined are pooled, and these draws are left out.
 Source: Cochran (1954) for weighted means of differences within strata.
 """
 
@@ -17,6 +18,7 @@ from hmetad.compare.pooling import Pool
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.compare.strata import strata_of
 from hmetad.errors import InputError
+from hmetad.monte_carlo import too_undefined
 from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 
 __all__ = ["not_pooled", "pooled_over", "pooled_pairs", "pooled_values"]
@@ -31,7 +33,7 @@ def pooled_pairs(
     design: pd.DataFrame,
     held: Sequence[str],
     pool: Pool,
-    undefined: Flags,
+    missing: Flags,
 ) -> tuple[pd.DataFrame, csr_array]:
     r"""Contrasts over the levels of a pool, from those within each level.
 
@@ -46,26 +48,25 @@ def pooled_pairs(
     held : sequence of str
         Columns that stay held equal.
     pool : Pool
-    undefined : array of bool, shape (cells,)
-        Cells with draws that are undefined.
+    missing : array of bool, shape (cells, draws)
+        Draws that are undefined.
 
     Returns
     -------
     tuple
         Data frame of the pooled contrasts, with ``pooled`` and ``not_pooled``: levels that each is
-        over, and those that it lacks; and their weights of cells.
+        over, and those that it lacks; ``levels``, how many it is over; and their weights of cells.
 
     Notes
     -----
-    With the weights :math:`w_s` of the levels s in which all sides of a contrast are defined,
+    With the weights :math:`w_s` of the levels s that have all sides of a contrast, and of which up
+    to 5 % of the draws are undefined, all levels together (`mostly_defined`),
 
     .. math:: \delta = \sum_s \frac{w_s}{\sum_t w_t} \delta_s
-
-    A contrast that is defined in no level keeps all of its levels, and is undefined.
     """
     level = joined(pairs, pool.columns)
     bases = [base_label(row, one, held) for row, one in zip(records(pairs), level, strict=True)]
-    bad = (abs(weights) @ undefined.astype(float)) > 0
+    bad = (abs(weights) @ missing.any(axis=1).astype(float)) > 0
     every = levels_by_stratum(design, held, pool)
     rows, shares = [], []
     # Texts may be alike where levels are not.
@@ -74,8 +75,10 @@ def pooled_pairs(
     for place, key in enumerate(keys):
         alike.setdefault(key, []).append(place)
     for (base, *_), places in alike.items():
-        whole = np.array(places)
-        used = whole[~bad[whole]] if not bad[whole].all() else whole
+        used = whole = np.array(places)
+        if bad[whole].any():
+            lost = abs(weights[whole]) @ missing.astype(float) > 0
+            used = whole[mostly_defined(lost[:, None])]
         share = np.array([pool.share[level[i]] for i in used])
         if not share.sum() > 0:
             raise InputError("weights", f"0 for {', '.join(level[used])}", "a weight above 0")
@@ -85,6 +88,7 @@ def pooled_pairs(
         there = every[tuple(first[name] for name in held)]
         lacking = [one for one in there if one not in named]
         said = {"pooled": ", ".join(named), "not_pooled": ", ".join(lacking), "label": base}
+        said |= {"levels": len(named)}
         kept = {name: first[name] for name in ("left", "right", *held)}
         rows.append({**kept, **said})
     return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights)
@@ -92,7 +96,7 @@ def pooled_pairs(
 
 def pooled_values(
     values: xr.DataArray, over: str, held: Sequence[str], pool: Pool
-) -> tuple[xr.DataArray, list[Notice]]:
+) -> tuple[xr.DataArray, list[Notice], list[int]]:
     """Weighted means over the levels of a pool, a cell for each level of what is compared.
 
     Parameters
@@ -107,35 +111,56 @@ def pooled_values(
     Returns
     -------
     tuple
-        Draws (chain, draw, cell), with the notices of the cells that they rest on; and a notice
-        of the levels that were left out, since something compared is missing or undefined there.
+        Draws (chain, draw, cell), with the notices of the cells that they rest on; a notice of the
+        levels that were left out, since something compared is missing or too often undefined there;
+        and how many levels each stratum is over.
     """
-    design = design_with(values, (over, *held), pool)
-    undefined = ~np.isfinite(values.values).all(axis=(0, 1))
-    rows, weights, lacking = [], [], []
+    design = pd.DataFrame({name: values[name].values for name in (over, *held)})
+    missing = missing_draws(values.values)
+    rows, weights, lacking, numbers = [], [], [], []
     for stratum in strata_of(design, held):
-        part = design.iloc[stratum]
-        compared = part[over].nunique()
-        is_whole = part.groupby("level", sort=False)[over].nunique() == compared
-        shared = is_whole.index[is_whole].tolist()
+        compared = list(dict.fromkeys(design[over].iloc[stratum].tolist()))
+        sides = zip(pool.labels[stratum].tolist(), design[over].iloc[stratum], strict=True)
+        place = dict(zip(sides, stratum.tolist(), strict=True))
+        levels = list(dict.fromkeys(level for level, _ in place))
+        shared = [s for s in levels if all((s, one) in place for one in compared)]
         if not shared:
             step = f"Leave out what is in few levels of {', '.join(pool.columns)}."
             raise InputError("pool", "no level with all that is ranked", "one at least", step)
-        good = [s for s in shared if not undefined[stratum[part["level"] == s]].any()] or shared
-        here = {name: part[name].iloc[0] for name in held}
-        lacking += [
-            " | ".join(map(str, (s, *here.values())))
-            for s in dict.fromkeys(part["level"])
-            if s not in good
-        ]
-        total = sum(pool.share[s] for s in good)
-        for compared_level in dict.fromkeys(part[over].tolist()):
-            own = part[(part[over] == compared_level) & part["level"].isin(good)]
-            row = np.zeros(len(design))
-            row[own.index] = [pool.share[s] / total for s in own["level"]]
+        places = np.array([[place[s, one] for one in compared] for s in shared])
+        kept = mostly_defined(missing[places])
+        good = [shared[i] for i in kept]
+        here = {name: design[name].iloc[stratum[0]] for name in held}
+        lacking += [" | ".join(map(str, (s, *here.values()))) for s in levels if s not in good]
+        numbers.append(len(good))
+        share = np.array([pool.share[s] for s in good])
+        for compared_level, own in zip(compared, places[kept].T, strict=True):
             rows.append({over: compared_level, **here})
-            weights.append(row)
-    return labelled_means(values, pd.DataFrame(rows), np.array(weights)), left_out_notice(lacking)
+            weights.append(np.bincount(own, share / share.sum(), len(design)))
+    means = labelled_means(values, pd.DataFrame(rows), np.array(weights))
+    return means, left_out_notice(lacking), numbers
+
+
+def missing_draws(numbers: Floats) -> Flags:
+    """Which draws are undefined, (chain, draw, cell) → (cell, all draws)."""
+    missing: Flags = ~np.isfinite(numbers).reshape(-1, numbers.shape[-1]).T
+    return missing
+
+
+def mostly_defined(missing: Flags) -> NDArray[np.intp]:
+    """Levels to pool, by their undefined draws (level, quantity, draw).
+
+    The most defined come first, as long as of each quantity few enough draws lack one of them. What
+    is undefined in every level has no say, and by itself keeps all of them.
+    """
+    shares = missing.mean(axis=-1)
+    missing = missing[:, ~too_undefined(shares).all(axis=0)]
+    if not missing.any():
+        return np.arange(len(missing))
+    order = np.argsort(missing.mean(axis=-1).max(axis=-1), kind="stable")
+    lost = np.logical_or.accumulate(missing[order], axis=0).mean(axis=-1).max(axis=-1)
+    # Where no level does for every quantity, the best one is pooled.
+    return np.sort(order[: max(1, int((~too_undefined(lost)).sum()))])
 
 
 def pooled_over(
@@ -150,8 +175,7 @@ def pooled_over(
     """Contrasts over all levels of a pool, their weights, and those that no level has."""
     design = pd.DataFrame({name: values[name].values for name in held}, range(values.sizes["cell"]))
     strata = dict.fromkeys(design.itertuples(index=False, name=None)) if held else {}
-    undefined = ~np.isfinite(numbers).all(axis=(0, 1))
-    result, sparse = pooled_pairs(pairs, weights, design, held, pool, undefined)
+    result, sparse = pooled_pairs(pairs, weights, design, held, pool, missing_draws(numbers))
     known = {f"{label} | {level}" for label in result["label"] for level in pool.share}
     there = {*result[list(held)].itertuples(index=False, name=None)}
     alone = [" | ".join(map(str, stratum)) for stratum in strata if stratum not in there]
@@ -196,11 +220,6 @@ def labelled_means(
 def left_out_notice(lacking: Sequence[str]) -> list[Notice]:
     """Notice of levels that are not pooled, where there are any."""
     return [notice_of("not-pooled", levels=first_few(list(lacking)))] if lacking else []
-
-
-def design_with(values: xr.DataArray, names: Sequence[str], pool: Pool) -> pd.DataFrame:
-    """Coordinates of the cells, and the level of the pool of each."""
-    return pd.DataFrame({name: values[name].values for name in names}).assign(level=pool.labels)
 
 
 def levels_by_stratum(

@@ -108,12 +108,16 @@ def as_pool(
     return Pool(columns, rule, share, labels)
 
 
-def pool_attrs(pool: Pool | None) -> dict[str, str]:
-    """Attrs that say over what was pooled, and with which weights."""
+def pool_attrs(pool: Pool | None, levels: Sequence[int]) -> dict[str, str]:
+    """Attrs that say over what was pooled, with which weights, and over how many levels each."""
     if pool is None:
         return {}
     shares = json.dumps(dict(pool.share), ensure_ascii=False)
-    return {"pool": ", ".join(pool.columns), "pool_rule": pool.rule, "pool_weights": shares}
+    said = {"pool": ", ".join(pool.columns), "pool_rule": pool.rule, "pool_weights": shares}
+    ends = dict.fromkeys((min(levels), max(levels)))
+    number = " to ".join(map(str, ends))
+    whole = {len(pool.share)} == {*ends}
+    return {**said, "pool_levels": number if whole else f"{number} of {len(pool.share)}"}
 
 
 def given_weights(weights: Mapping[str, float], levels: Sequence[str]) -> list[float]:

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import about_alone
 from hmetad.results import about
 
@@ -32,6 +32,7 @@ __all__ = [
     "one_variable",
     "quantity_draws",
     "stacked_notices",
+    "undefined_notice",
 ]
 
 type Draws = xr.DataTree | xr.Dataset | xr.DataArray
@@ -86,6 +87,17 @@ def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
     errors, cells = errors_on(draws), draws["cell"].values
     rows = [np.isin(cells, e.cells) if e.cells else np.ones(len(cells), bool) for e in errors]
     return [e.code for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
+
+
+def undefined_notice(
+    labels: NDArray[Any], share: NDArray[np.float64], joint: float = 1
+) -> list[Notice]:
+    """Notice of what has undefined draws, and of what is left where all has to be defined."""
+    if not (share > 0).any():
+        return []
+    concerned = labels[share > 0].astype(str).tolist()
+    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
+    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
 
 
 def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:

@@ -21,16 +21,25 @@ from hmetad.compare.contrasts import cells_of, check_request
 from hmetad.compare.dependence import dependence
 from hmetad.compare.pooled import pooled_values
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
-from hmetad.compare.quantities import Draws, both_codes, error_flags, joined_codes
+from hmetad.compare.quantities import (
+    Draws,
+    both_codes,
+    error_flags,
+    joined_codes,
+    undefined_notice,
+)
 from hmetad.compare.strata import design_of, held_names, strata_of
 from hmetad.directions import largest_is_first
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
     FEWEST_DRAWS,
+    defined_draws,
     effective_draws,
     has_chains,
     rank_rhat,
     share_interval,
+    too_undefined,
+    undefined_share,
 )
 from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
@@ -61,8 +70,9 @@ def rank(
     ----------
     draws, var, over, within, pool, weights, independent
         As in `contrast`. What is ranked together is pooled over the same levels: those in which
-        all of it is there and defined (notice ``"not-pooled"``). Of separate fits, each cell's
-        draws are moved on by their own part of a run, so that equal seeds have no effect.
+        all of it is there, and defined in all but 5 % of the draws (notice ``"not-pooled"``). Of
+        separate fits, each cell's draws are moved on by their own part of a run, so that equal
+        seeds have no effect.
     largest_first : bool, optional
         Whether rank 1 is the largest value, or the smallest. By default the best one: the smallest
         of what is better the less of it there is (Brier score, ECE, calibration terms,
@@ -78,11 +88,14 @@ def rank(
         (at most 1 - `ci_prob`), "undecided", or "unreliable" (withheld, or a matter of Monte
         Carlo error). ``p_rank`` (cell, rank): probability of each rank. ``p_superior`` (cell,
         other): probability that the value is larger than that of the level `other` in the same
-        stratum; NaN where the stratum lacks it. The coordinate withheld names why a stratum is
-        not judged, as in `decide`: one level of it that cannot be trusted leaves no rank of the
-        others to trust; ``"alone"`` is a level without others. Where draws are undefined, results
-        are NaN. `notices` reads the notices, with ``"draws-for-level"`` where draws are too few for
-        any level to be called the best, and how many would do.
+        stratum; NaN where the stratum lacks it. ``undefined``: share of the draws of a level that
+        are undefined. With more than 5 % it is not ranked (NaN; withheld ``"undefined"``), and the
+        others are as without it; with fewer, ranks are of the draws in which all that is ranked is
+        defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
+        stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
+        of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
+        with ``"draws-for-level"`` where draws are too few for any level to be called the best, and
+        how many would do.
 
     Raises
     ------
@@ -117,9 +130,10 @@ def rank(
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     apart = (*held, *(pooling.columns if pooling else ()))
     related = dependence(draws, values, over, apart, independent)
+    levels: list[int] = []
     if pooling is not None:
         design_of(values, over, apart)
-        values, lacking = pooled_values(values, over, held, pooling)
+        values, lacking, levels = pooled_values(values, over, held, pooling)
         related = [*lacking, *related]
     design = design_of(values, over, held)
     strata = strata_of(design, held)
@@ -131,24 +145,24 @@ def rank(
     others, column = np.unique(design[over].to_numpy(), return_inverse=True)
     are_chains = has_chains(values.attrs)
     result = nothing_known(len(rows), max(map(len, strata)), len(others))
-    reasons = np.full(len(rows), "", dtype=object)
+    result["undefined"] = undefined_share(rows)
+    is_beyond, joint = too_undefined(result["undefined"]), 1.0
+    reasons = np.where(is_beyond, "undefined", "").astype(object)
     codes, flags = error_flags(values)
-    for stratum in strata:
+    for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
-        reasons[stratum] = both_codes([said], [untrusted(rows[stratum], are_chains)])[0]
-        if np.isfinite(rows[stratum]).all():
-            fill(
-                result,
-                rank_stratum(rows[stratum], largest_first, ci_prob, are_chains),
-                stratum,
-                column[stratum],
-            )
+        defined = defined_draws(rows[stratum])
+        joint = min(joint, float(np.isfinite(rows[stratum]).all(axis=0).mean()))
+        reasons[stratum] = both_codes([said], [untrusted(defined, are_chains)])[0]
+        if defined.size:
+            found = rank_stratum(defined, largest_first, ci_prob, are_chains)
+            fill(result, found, stratum, column[stratum])
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    attrs |= notice_attrs([*notices(values), *related, *draws_notice(rows, ci_prob)]) | pool_attrs(
-        pooling
-    )
+    lost = undefined_notice(values["cell"].values, result["undefined"], joint)
+    attrs |= notice_attrs([*notices(values), *related, *lost, *draws_notice(rows, ci_prob)])
+    attrs |= pool_attrs(pooling, levels)
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
@@ -164,8 +178,8 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        cell and its coordinates, then mean_rank, rank_lower, rank_upper, p_best, verdict and
-        withheld.
+        cell and its coordinates, then mean_rank, rank_lower, rank_upper, p_best, verdict,
+        undefined and withheld.
 
     Examples
     --------
@@ -179,13 +193,13 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     """
     shown = shown_in("rank")
     coords = [str(k) for k, v in ranks.coords.items() if v.dims == ("cell",) and k != "withheld"]
-    frame = ranks[shown].to_dataframe().reset_index()
+    frame = ranks[[*shown, "undefined"]].to_dataframe().reset_index()
     held = [name for name in str(ranks.attrs["within"]).split(", ") if name]
     # Strata stay in the order of the cells.
     first = {name: pd.factorize(frame[name])[0] for name in held}
     keys = {**first, "mean_rank": frame["mean_rank"]}
     order = pd.DataFrame(keys).sort_values([*keys], kind="stable").index
-    columns = [*dict.fromkeys(["cell", *coords]), *shown, "withheld"]
+    columns = [*dict.fromkeys(["cell", *coords]), *shown, "undefined", "withheld"]
     return frame.loc[order, columns].reset_index(drop=True)
 
 
@@ -268,8 +282,6 @@ def untrusted(rows: Floats, are_chains: bool) -> str:
     """
     if len(rows) < 2:
         return "alone"
-    if not np.isfinite(rows).all():
-        return "undefined"
     if rows.shape[2] < FEWEST_DRAWS:
         return "few-draws"
     if (np.ptp(rows, axis=(1, 2)) == 0).all():

@@ -16,6 +16,7 @@ from hmetad.monte_carlo import (
     rank_rhat,
     row_quantile,
     share_interval,
+    where_defined,
 )
 
 __all__ = ["summarise"]
@@ -55,7 +56,8 @@ def summarise(
         mean, sd, lower, upper, mcse_lower, mcse_upper; tail_lower and tail_upper: effective draws
         beyond each bound; ess_tail: effective draws of the worse bound; rhat; p_direction;
         in_rope with the ends of its 95 % Monte Carlo interval, in_rope_least and in_rope_most;
-        undefined and constant (0 or 1). NaN where a row is undefined.
+        constant (0 or 1); and undefined, the share of the draws that are, which are left out.
+        NaN where that is more than 5 %.
 
     Examples
     --------
@@ -65,9 +67,7 @@ def summarise(
     {'mean': 3.0, 'sd': 1.0, 'lower': 1.1, 'rhat': 1.0}
     """
 
-    def of_part(part: Floats) -> Columns:
-        is_undefined = ~np.isfinite(part).all(axis=(1, 2))
-        values = np.where(is_undefined[:, None, None], 0.0, part)
+    def of_rows(values: Floats) -> Columns:
         ordered = np.sort(values.reshape(len(values), -1), axis=1)
         found = {
             "mean": values.mean(axis=(1, 2)),
@@ -79,11 +79,9 @@ def summarise(
             "rhat": rank_rhat(values) if are_chains else np.full(len(values), np.nan),
         }
         found |= share_inside(values, rope, found["ess_tail"], are_chains)
-        found = {name: np.where(is_undefined, np.nan, x) for name, x in found.items()}
-        constant = (ordered[:, 0] == ordered[:, -1]) & ~is_undefined
-        return {**found, "undefined": is_undefined * 1.0, "constant": constant * 1.0}
+        return {**found, "constant": (ordered[:, 0] == ordered[:, -1]) * 1.0}
 
-    return in_parts(rows, of_part)
+    return in_parts(rows, lambda part: where_defined(part, of_rows))
 
 
 def in_parts(rows: Floats, function: Callable[[Floats], Columns]) -> Columns:

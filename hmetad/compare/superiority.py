@@ -6,11 +6,12 @@ Draws of superiority (chain, draw, pair) → data frame of probabilities with th
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names
-from hmetad.compare.quantities import SAMPLE_DIMS
+from hmetad.compare.quantities import SAMPLE_DIMS, both_codes
 from hmetad.errors import InputError
-from hmetad.monte_carlo import effective_draws, has_chains
+from hmetad.monte_carlo import effective_draws, has_chains, too_undefined, where_defined
 
 __all__ = ["superiority_table"]
 
@@ -27,9 +28,10 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        label and the coordinates of the pairs; p_superior, the probability, NaN where a draw is
-        undefined; mcse, its Monte Carlo standard error, NaN where it is 0 or 1 in all draws;
-        withheld, why the draws should not be relied upon.
+        label and the coordinates of the pairs; p_superior, the probability; mcse, its Monte Carlo
+        standard error, NaN where it is 0 or 1 in all draws; undefined, the share of the draws that
+        are, which are left out; withheld, why the draws should not be relied upon. Where more than
+        5 % are undefined there is no probability.
 
     Raises
     ------
@@ -50,24 +52,29 @@ def superiority_table(draws: xr.DataArray) -> pd.DataFrame:
     ...     attrs={"kind": "superiority"},
     ... )
     >>> superiority_table(draws).round(2).to_dict("records")
-    [{'label': 'a − b', 'p_superior': 0.8, 'mcse': 0.01, 'withheld': ''}]
+    [{'label': 'a − b', 'p_superior': 0.8, 'mcse': 0.01, 'undefined': 0.0, 'withheld': ''}]
     """
     if draws.attrs.get("kind") != "superiority":
         step = "Ask for contrast(..., kind='superiority')."
         raise InputError("draws", repr(draws.attrs.get("kind")), "draws of superiority", step)
+    are_chains = has_chains(draws.attrs)
+
+    def of_rows(rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        share, effective = rows.mean(axis=(1, 2)), np.full(len(rows), np.nan)
+        varies = (share > 0) & (share < 1)
+        effective[varies] = effective_draws(rows[varies], are_chains=are_chains)
+        return {"p_superior": share, "mcse": np.sqrt(share * (1 - share) / effective)}
+
     rows = draws.transpose("pair", *SAMPLE_DIMS).values.astype(float)
-    share = rows.mean(axis=(1, 2))
-    varies = (share > 0) & (share < 1)
-    effective = np.full(len(rows), np.nan)
-    effective[varies] = effective_draws(rows[varies], are_chains=has_chains(draws.attrs))
-    refuse_same_names(draws.coords, ["label", "p_superior", "mcse"])
+    found = where_defined(rows, of_rows)
+    beyond = np.where(too_undefined(found["undefined"]), "undefined", "")
+    refuse_same_names(draws.coords, ["label", *found])
     coords = {str(k): v.values for k, v in draws.coords.items() if v.dims == ("pair",)}
     return pd.DataFrame(
         {
             "label": coords.pop("pair"),
             **{name: values for name, values in coords.items() if name != "withheld"},
-            "p_superior": share,
-            "mcse": np.sqrt(share * (1 - share) / effective),
-            "withheld": coords["withheld"],
+            **found,
+            "withheld": both_codes(coords["withheld"].tolist(), beyond.tolist()),
         }
     )

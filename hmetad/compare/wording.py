@@ -4,12 +4,13 @@ Numbers of comparisons, or attrs of contrasts → a few words, which tables, pag
 share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from hmetad.untrusted import read_attr
 
-__all__ = ["correction_words", "pool_words"]
+__all__ = ["correction_words", "pool_words", "ranked_words"]
 
 MOST_SHARES = 8
 RULES = {
@@ -39,6 +40,18 @@ def correction_words(comparisons: int, judged: int) -> str:
     return f"no correction for {judged} comparisons" if judged > 1 else ""
 
 
+def ranked_words(ranks: Sequence[float]) -> str:
+    """How many of what is compared have a rank; empty where all have.
+
+    Examples
+    --------
+    >>> ranked_words([1.2, 1.8]), ranked_words([1.2, 1.8, float("nan")])
+    ('', ' of 2 of 3 levels')
+    """
+    ranked = sum(not isnan(rank) for rank in ranks)
+    return "" if ranked == len(ranks) else f" of {ranked} of {len(ranks)} levels"
+
+
 def pool_words(said: Mapping[Any, Any]) -> str:
     """Over what contrasts are pooled, and how levels are weighed; empty where they are not.
 
@@ -52,6 +65,8 @@ def pool_words(said: Mapping[Any, Any]) -> str:
     rule = RULES.get(said.get("pool_rule", ""), "")
     shares = read_attr(said, "pool_weights")
     words = f"pooled over {said['pool']} {rule}"
+    levels = f"of {said.get('pool_levels', len(shares))} levels"
     if said.get("pool_rule") == "equal" or len(shares) > MOST_SHARES:
-        return f"{words} of {len(shares)} levels"
-    return f"{words}: " + ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items())
+        return f"{words} {levels}"
+    named = ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items())
+    return f"{words}: {named}" + (f"; {levels}" if " of " in levels.removeprefix("of ") else "")

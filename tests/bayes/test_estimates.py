@@ -255,6 +255,79 @@ def test_undefined_estimates_are_left_out_and_said(table):
     assert fit["posterior"].sizes["cell"] == len(table) - 2
 
 
+def areas(edge=0, undefined=0):
+    """Draws of an area in six sets of 50 answers; some of the last are 1, or undefined."""
+    drawn = np.random.default_rng(1).beta(40, 10, (6, 1000))
+    drawn[5, :edge], drawn[5, edge : edge + undefined] = 1.0, np.nan
+    sets = [f"s{i}" for i in range(6)]
+    coords = {"cell": sets, "set": ("cell", sets)}
+    return xr.Dataset({"auroc2": (("cell", "draw"), drawn), "trials": ("cell", [50] * 6)}, coords)
+
+
+def fit_areas(drawn, link="logit"):
+    return fit_estimates(drawn, "auroc2 ~ 1 + (1 | set)", link=link, draws=50, seed=1)
+
+
+@pytest.mark.parametrize("link", ["identity", "logit"])
+def test_a_few_undefined_draws_leave_a_cell_its_others(link):
+    fit = fit_areas(areas(undefined=50), link)
+    observed = fit["observed_data"].to_dataset()
+    assert observed.sizes["cell"] == 6
+    kept = areas()["auroc2"].values[5, 50:]
+    kept = np.log(kept / (1 - kept)) if link == "logit" else kept
+    assert float(observed["estimate"][5]) == pytest.approx(kept.mean())
+    factor = 999 / (1000 - 6 - 2)
+    assert float(observed["se"][5]) == pytest.approx(kept.std() * np.sqrt(factor * 1000 / 999))
+    [notice] = notices(fit)
+    assert (notice.code, notice.cells) == ("undefined-draws", ("s5",))
+    assert "5.0%" in notice.message
+    rest, whole = (
+        one["observed_data"]["covariance"].values for one in (fit, fit_areas(areas(), link))
+    )
+    np.testing.assert_allclose(rest[:5, :5], whole[:5, :5])
+    assert np.linalg.eigvalsh(rest)[0] > 0
+
+
+def test_a_cell_beyond_the_limit_is_left_out_by_name():
+    [notice] = notices(fit_areas(areas(undefined=51)))
+    assert (notice.code, notice.cells) == ("estimates-left-out", ("s5",))
+    assert "by their outcome" in notice.message
+
+
+def test_draws_at_the_edge_are_moved_in_by_half_a_unit():
+    fit = fit_areas(areas(edge=200))
+    drawn = areas(edge=200)["auroc2"].values[5].clip(0.01, 0.99)
+    estimate = float(fit["observed_data"]["estimate"][5])
+    assert estimate == pytest.approx(np.log(drawn / (1 - drawn)).mean())
+    [notice] = notices(fit)
+    assert (notice.code, notice.cells) == ("estimates-at-edge", ("s5",))
+    assert "20.0%" in notice.message
+    # Without trials, by half the distance of the nearest draw.
+    other = fit_areas(areas(edge=200)["auroc2"])
+    nearest = np.sort(areas()["auroc2"].values[5, 200:])[-1]
+    moved = np.where(drawn == 0.99, 1 - (1 - nearest) / 2, areas(edge=200)["auroc2"].values[5])
+    expected = np.log(moved / (1 - moved)).mean()
+    assert float(other["observed_data"]["estimate"][5]) == pytest.approx(expected, abs=1e-3)
+    assert notices(fit_areas(areas(edge=200), "identity")) == []
+
+
+def test_estimates_at_the_edge_are_moved_in_where_trials_say_how_far():
+    values = xr.Dataset(
+        {
+            "auroc2": ("cell", [0.7, 0.8, 1.0]),
+            "auroc2_se": ("cell", [0.05, 0.05, 0.02]),
+            "trials": ("cell", [50, 50, 50]),
+        },
+        {"cell": ["a", "b", "c"], "set": ("cell", ["a", "b", "c"])},
+    )
+    fit = fit_areas(values)
+    assert float(fit["observed_data"]["estimate"][2]) == pytest.approx(np.log(99))
+    assert [one.code for one in notices(fit)] == ["estimates-at-edge"]
+    assert [one.code for one in notices(fit_areas(values.drop_vars("trials")))] == [
+        "estimates-left-out"
+    ]
+
+
 def test_a_formula_that_explains_too_little_has_a_notice(table):
     [notice] = notices(fit_estimates(table.assign(se=0.01), "y ~ 0 + model + (1 | set)", se="se"))
     assert notice.code == "estimates-misfit"

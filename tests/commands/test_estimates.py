@@ -138,3 +138,78 @@ def test_a_table_of_estimates_is_modelled(folder):
 )
 def test_what_cannot_be_done_is_said(folder, line, says):
     assert says in refused(folder, line)
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """Eleven models of two kinds in three sets: more contrasts than a table of them is read for."""
+    folder = tmp_path_factory.mktemp("crowd")
+    rng = np.random.default_rng(2)
+    parts = []
+    for place in range(11):
+        for name in "xyz":
+            signal = 0.5 + rng.normal(size=80)
+            sure = 1 / (1 + np.exp(-signal - rng.normal(size=80) * (1 + place / 3)))
+            rows = {"model": f"m{place}", "set": name, "item": [f"{name}{i}" for i in range(80)]}
+            rows |= {"kind": "old" if place < 5 else "new", "correct": (signal > 0).astype(int)}
+            parts.append(pd.DataFrame({**rows, "confidence": sure}))
+    pd.concat(parts).to_csv(folder / "answers.csv", index=False)
+    asked = "measures answers.csv --by model,kind,set --correct correct --interval --cluster item"
+    run(folder, f"{asked} --draws 200 --seed 1 -o draws.nc")
+    run(folder, "estimates draws.nc --formula 'brier ~ 0 + model + (1 | set)' --seed 1 -o fit.nc")
+    pairs = [(f"m{a}", f"m{b}") for a in range(10) for b in range(a + 1, 11)]
+    weights = pd.DataFrame(0, [f"{a} over {b}" for a, b in pairs], [f"m{i}" for i in range(11)])
+    for label, (a, b) in zip(weights.index, pairs, strict=True):
+        weights.loc[label, [a, b]] = 1, -1
+    weights.rename_axis("contrast").to_csv(folder / "weights.csv")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("asked", "contrasts"),
+    [
+        ("draws.nc --over model --pool set", 55),
+        ("draws.nc --over model --pool set --rank", 55),
+        ("draws.nc --over model --pool set --weights trials --rank --bonferroni", 55),
+        ("draws.nc --over model --within kind --pool set --rank", 25),
+        ("draws.nc --over model --within set --rank", 165),
+        ("draws.nc --over model --pool set --reference m3 --rank", 10),
+        ("draws.nc --over model --within set --reference m3", 30),
+        ("draws.nc --over model --pool set --matrix weights.csv --rank", 55),
+        ("draws.nc --over model --within set --matrix weights.csv", 165),
+        ("draws.nc --over model --pool set --without m4 --rank", 45),
+        ("draws.nc --over model --pool set --kind log_ratio --rank", 55),
+        ("fit.nc --over model --population --rank", 55),
+        ("fit.nc --over model --new set --rank", 55),
+        ("fit.nc --over model --pool set --rank", 55),
+        ("one=draws.nc two=fit.nc three=draws.nc --over fit --within model,set", 99),
+        ("one=draws.nc two=fit.nc --over fit --within model --pool set --rank", 11),
+    ],
+)
+def test_many_contrasts_have_a_page_and_rows_in_every_way_they_are_asked_for(
+    crowd, asked, contrasts
+):
+    line = f"compare {asked} --var brier --rope=-0.02,0.02 --json -o page"
+    for suffix in ("html", "md"):
+        done = run(crowd, f"{line}.{suffix}")
+        assert len(done.answer["rows"]) == contrasts
+        page = (crowd / f"page.{suffix}").read_text(encoding="utf-8")
+        assert "m1" in page
+        if "--rank" in asked:
+            assert "Ranks by" in page
+
+
+@pytest.mark.parametrize("suffix", ["docx", "tex", "json"])
+def test_many_pooled_contrasts_are_written_in_every_format(crowd, suffix):
+    line = "compare draws.nc --var brier --over model --pool set --rope=-0.02,0.02 --rank"
+    run(crowd, f"{line} -o page.{suffix}")
+    assert (crowd / f"page.{suffix}").stat().st_size > 1000
+    run(crowd, f"{line.removesuffix(' --rank')} -o page.csv")
+    assert len(pd.read_csv(crowd / "page.csv")) == 55
+
+
+def test_many_pooled_pairs_are_a_matrix_with_ranks(crowd):
+    run(crowd, "compare draws.nc --var brier --over model --pool set --rope=-0.02,0.02 -o page.md")
+    page = (crowd / "page.md").read_text(encoding="utf-8")
+    assert "pairs by verdict" in page
+    assert "Ranks by" in page

@@ -97,7 +97,7 @@ def test_error_of_a_bound_is_that_of_a_quantile():
 
 def test_undefined_draws_withhold_the_verdict():
     draws = normal_draws(0.3, 0.3)
-    draws[0, 0, 0] = np.nan
+    draws[0, :201, 0] = np.nan
     table = decide(draws, rope=ROPE).table()
     assert table["verdict"].tolist() == ["unreliable", "different"]
     assert table["withheld"].tolist() == ["undefined", ""]

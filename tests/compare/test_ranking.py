@@ -141,10 +141,6 @@ def test_a_level_that_cannot_be_trusted_withholds_its_stratum():
     draws[0, :, 3] += 0.5
     drifting = rank(draws, over="model", within="task")
     assert drifting["withheld"].values.tolist() == [""] * 3 + ["rhat"] * 2
-    draws[0, 0, 0] = np.nan
-    undefined = rank(draws, over="model", within="task")
-    assert undefined["withheld"].values.tolist() == ["undefined"] * 3 + ["rhat"] * 2
-    assert np.isnan(undefined["p_best"]).values.tolist() == [True] * 3 + [False] * 2
 
 
 def test_a_drift_that_all_levels_share_leaves_their_ranks_alone():

@@ -71,6 +71,23 @@ def test_verdicts_that_another_choice_changes_are_named(fit):
     assert "the same: 0" in same
 
 
+def test_a_verdict_that_another_choice_withholds_is_not_counted_as_changed(fit):
+    narrow, wide = decided(fit, 0.05), decided(fit, 3.0)
+    drifting = hmetad.contrast(fit, var="log_m", over="model").assign_attrs(sampling="nuts")
+    drifting[0] += 2
+    withheld = hmetad.decide(drifting, rope=(-0.05, 0.05))
+    assert set(withheld.table()["verdict"]) == {"unreliable"}
+    given = int((narrow.table()["verdict"] != "unreliable").sum())
+    page = fit_report(fit, narrow, sensitivity={"wide": wide, "drift": withheld}).markdown()
+    assert "drift: 0." in page
+    words = "Withheld under another choice, with nothing contrary found:"
+    assert f"{words} wide: 0; drift: {given}." in page
+    other = fit_report(fit, withheld, sensitivity={"more draws": wide}).markdown()
+    assert "Verdicts that change, of 3: more draws: 0." in other
+    assert "Given under another choice alone: more draws: 3." in other
+    assert "Withheld under" not in other
+
+
 def test_sensitivity_needs_the_same_contrasts(fit):
     part = hmetad.decide(
         hmetad.contrast(fit, var="log_m", over="model", against="plain"), rope=(-1, 1)

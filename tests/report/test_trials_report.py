@@ -148,6 +148,17 @@ def test_a_model_without_errors_does_not_stop_the_others(trials):
     assert [row[i] for i in places] == [None, None, None]
 
 
+def test_a_model_with_few_errors_is_ranked_by_the_draws_in_which_it_has_some(trials):
+    rng = np.random.default_rng(5)
+    few = trials[trials["model"] == "a"].assign(model="d", correct=True)
+    # Four errors are none in one draw of fifty.
+    for name in few["set"].unique():
+        few.loc[rng.choice(few.index[few["set"] == name], 4, replace=False), "correct"] = False
+    page = measures_report(pd.concat([trials, few]), **ASKED).markdown()
+    assert "Draws in which AUROC2 is undefined are left out: d (" in page
+    assert "Not ranked by AUROC2" not in page
+
+
 def counted(dprimes, m_ratios):
     trials = simulate_trials(
         dprimes, 0.0, m_ratios, trials=1500, coords={"model": list("abc")}, seed=2

@@ -61,6 +61,12 @@ def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit:
         left = [f"{level} ({why})" for level, why in (one.left_out or {}).items()]
         if left:
             lines.append(f"Not ranked by {one.measure.heading}: {in_a_row(left)}.")
+        shares = [f"{level} ({share:.1%})" for level, share in one.undefined.items()]
+        if shares:
+            lines.append(
+                f"Draws in which {one.measure.heading} is undefined are left out: "
+                f"{in_a_row(shares)}."
+            )
     where = standings[0].stratum
     basis = f"Values are the {where.name}, each counting the same. " if where.averaged else ""
     rule = (

@@ -103,7 +103,7 @@ def pooling_of(decisions: Decisions) -> str:
 
 
 def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> list[Block]:
-    """Which of the first verdicts change under another choice."""
+    """Which of the first verdicts change under another choice, and which it withholds or gives."""
     if not others:
         return []
     if not made:
@@ -115,17 +115,28 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
         if table["label"].tolist() != base["label"].tolist():
             raise InputError("sensitivity", f"other contrasts in {name!r}", "those of decisions")
         frame = frame.assign(**{name: table["verdict"].to_numpy()})
-    differ = frame[list(others)].ne(frame["as decided"], axis=0)
+    again = frame[list(others)]
+    differ = again.ne(frame["as decided"], axis=0)
     shown = frame[differ.any(axis=1)]
-    counted = "; ".join(f"{name}: {int(differ[name].sum())}" for name in others)
-    said = f"Verdicts that change, of {len(frame)}: {counted}."
+    # A verdict that is withheld contradicts none.
+    withheld, was_withheld = (x.eq("unreliable") for x in (again, frame["as decided"]))
+    kinds = {
+        f"Verdicts that change, of {len(frame)}": differ.mul(~was_withheld, axis=0) & ~withheld,
+        "Withheld under another choice, with nothing contrary found": differ & withheld,
+        "Given under another choice alone": differ.mul(was_withheld, axis=0),
+    }
+    said = [
+        f"{words}: {'; '.join(f'{name}: {number}' for name, number in flags.sum().items())}."
+        for place, (words, flags) in enumerate(kinds.items())
+        if place == 0 or flags.any(axis=None)
+    ]
     blocks: list[Block] = [
-        Prose("Sensitivity", (said,)),
+        Prose("Sensitivity", (" ".join(said),)),
         *estimates_by_choice({"as decided": made[0], **others}),
     ]
     if len(shown):
         columns = {"label": "Contrast"} | {name: name for name in shown.columns[1:]}
-        caption = "Verdicts that another choice changes."
+        caption = "Verdicts that another choice changes, withholds or gives."
         blocks.append(table_from_frame(shown, caption, columns=columns, name="sensitivity"))
     return blocks
 

@@ -80,7 +80,7 @@ def fit_report(
         Of the page; by default of the decisions, or of the model card.
     sensitivity : mapping of str to Decisions, optional
         The decisions of the first set, made otherwise: under the other κ, another correction or
-        prior. The report says which verdicts change.
+        prior. The report says which verdicts change, and counts apart those that are withheld.
     models : DataFrame, optional
         What `compare_models` returned: which model predicts better, this one among them.
     command : str, optional

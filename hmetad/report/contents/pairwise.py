@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from hmetad.compare.columns import COLUMNS
 from hmetad.compare.decisions import Decisions
 from hmetad.report.contents.tables import decision_table, interval_note
 from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
@@ -80,10 +81,10 @@ def pair_strata(decisions: Decisions) -> list[Stratum]:
 
 
 def held_equal(decisions: Decisions) -> list[str]:
-    """Coordinates that both sides of a contrast agree in."""
+    """Coordinates that both sides of a contrast agree in: all that say nothing of a contrast."""
     results = decisions.results
     dim = next(iter(results.dims))
-    others = {dim, "left", "right", "withheld"}
+    others = {dim, "left", "right", *(column.name for column in COLUMNS)}
     return [str(k) for k, v in results.coords.items() if v.dims == (dim,) and k not in others]
 
 

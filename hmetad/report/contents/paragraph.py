@@ -186,6 +186,8 @@ def decision_sentences(decisions: Decisions) -> Iterator[str]:
         return
     for row, reason in zip(records(table), reasons_withheld(decisions), strict=True):
         value = estimate(row, level=level)
+        if row.get("undefined"):
+            value += f" ({float(str(row['undefined'])):.1%} of the draws are undefined)"
         if row["verdict"] not in VERDICTS:
             why = f" ({reason})" if reason else ""
             yield f"{row['label']}: {value}, without a verdict{why}."

@@ -10,11 +10,13 @@ import xarray as xr
 
 from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.predict import predict_levels
+from hmetad.compare.columns import headings
 from hmetad.compare.contrasts import cells_of
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.leaving_out import leave_out
 from hmetad.compare.quantities import Draws
 from hmetad.compare.ranking import rank, rank_table
+from hmetad.compare.wording import ranked_words
 from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
@@ -154,16 +156,16 @@ def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str)
         over: over.replace("_", " ").capitalize(),
         **{name: heading(name, "rank") for name in shown_in("rank")},
     }
-    if (frame["withheld"] != "").any():
-        frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
-        columns["withheld"] = "Withheld for"
+    frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
+    reasons = headings(frame[["undefined", "withheld"]].to_dict("records"), "page")
     level, rest = in_percent(ranks.attrs["ci_prob"]), in_percent(1 - ranks.attrs["ci_prob"])
     where = "".join(f", {value}" for value in held.values())
     first = "largest" if ranks.attrs["largest_first"] else "smallest"
     return table_from_frame(
         frame,
-        f"Ranks by {symbol(str(ranks.attrs['quantity']))}{where}.",
-        columns=columns,
+        f"Ranks{ranked_words(frame['mean_rank'].tolist())} by "
+        f"{symbol(str(ranks.attrs['quantity']))}{where}.",
+        columns=columns | reasons,
         formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
         note=f"Rank 1 is the {first} value; {level} intervals of the rank. P(best): probability of "
         f"rank 1; best from {level}, not best up to {rest}.",

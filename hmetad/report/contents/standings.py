@@ -12,15 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.compare.ranking import rank
-from hmetad.monte_carlo import INDEPENDENT
+from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.report.contents.tables import codes_in_words
 
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
 
 type Floats = NDArray[np.float64]
-
-# Share of undefined draws up to which the others are ranked, and above which a level is not.
-MOST_UNDEFINED = 0.05
 
 
 @dataclass(frozen=True)
@@ -112,6 +109,13 @@ class Standing:
     left_out: dict[str, str] | None = None
     reason: str = ""
 
+    @property
+    def undefined(self) -> dict[str, float]:
+        """Share of the draws, left out, in which levels that are ranked are undefined."""
+        shares = undefined_share(self.stratum.draws[self.measure.name][:, None])
+        named = zip(self.stratum.levels, shares.tolist(), strict=True)
+        return {level: share for level, share in named if share > 0 and level in self.p_best}
+
 
 def measure_strata(
     estimates: xr.Dataset, draws: xr.Dataset, over: str, names: Sequence[str]
@@ -182,7 +186,7 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     """Standing of the levels of a stratum by one measure.
 
     Levels at chance have no place in the ranks of a ratio to d′, and are not called best of another
-    measure. Levels of which more than 5 % of the draws are undefined are not ranked.
+    measure. Levels of which more than 5 % of the draws are undefined are not ranked, as in `rank`.
 
     Parameters
     ----------
@@ -198,16 +202,15 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     at_chance = levels_at_chance(stratum, measure, ci_prob)
     left_out = {name: why for name, why in at_chance.items() if measure.needs_chance}
     values = stratum.draws[measure.name]
-    undefined = 1 - np.isfinite(values).mean(axis=1)
-    for level, share in zip(stratum.levels, undefined, strict=True):
-        if share > MOST_UNDEFINED and level not in left_out:
-            left_out[level] = f"undefined in {share:.0%} of the draws"
+    undefined = undefined_share(values[:, None])
+    for place in np.flatnonzero(too_undefined(undefined)):
+        words = f"undefined in {undefined[place]:.0%} of the draws"
+        left_out.setdefault(stratum.levels[place], words)
     kept = [place for place, level in enumerate(stratum.levels) if level not in left_out]
     if len(kept) < 2:
         reason = "fewer than two can be ranked"
         return Standing(measure, stratum, {}, left_out=left_out, reason=reason)
-    rows = values[kept][:, np.isfinite(values[kept]).all(axis=0)]
-    levels = [stratum.levels[place] for place in kept]
+    rows, levels = values[kept], [stratum.levels[place] for place in kept]
     coords: dict[str, Any] = {"level": ("cell", levels)}
     drawn = xr.DataArray(
         rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name, attrs=INDEPENDENT
