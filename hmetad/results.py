@@ -10,13 +10,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from hmetad.errors import InputError
+
 __all__ = [
     "Result",
     "Shown",
     "about",
     "attrs_of",
+    "best_end",
+    "debiased_name",
+    "debiased_names",
     "find_result",
+    "is_raised_by_chance",
     "names_of",
+    "refuse_biased",
     "results",
     "shown_in",
     "type2_functions",
@@ -26,7 +33,10 @@ Shown = Literal["", "estimate", "interval"]
 
 TABLE = Path(__file__).with_name("results.toml")
 # Keys that a result takes from the first one of its name, and keys that it takes from its section.
-OF_NAME = ("means", "symbol", "heading", "column", "about")
+OF_NAME = (
+    *("means", "symbol", "heading", "column", "about"),
+    *("best", "raised_by_chance", "debiased"),
+)
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
 
 # Results of likelihoods that a user registered, by name.
@@ -52,6 +62,12 @@ class Result:
         How it is shown in the tables of a page, and by `hmetad measures`.
     about : {"", "M", "meta-d′"}
         Set where the result has no meaning where d′ is not above 0.
+    best : {"", "more", "less"}
+        Which end is better.
+    raised_by_chance : bool
+        Whether it is estimated too large, the more so the fewer trials there are.
+    debiased : str
+        Name of the measure that ranks and gates take in its place.
     function : str
         Its place in hmetad, such as "measures.type2.auroc2"; `options` are its arguments.
     options : mapping
@@ -73,6 +89,9 @@ class Result:
     page: Shown = ""
     terminal: Shown = ""
     about: Literal["", "M", "meta-d′"] = ""
+    best: Literal["", "more", "less"] = ""
+    raised_by_chance: bool = False
+    debiased: str = ""
     function: str = ""
     options: tuple[tuple[str, Any], ...] = ()
     measured: bool = False
@@ -124,6 +143,66 @@ def about(name: str) -> str:
     """
     found = find_result(name)
     return "" if found is None else found.about
+
+
+def best_end(name: str) -> Literal["", "more", "less"]:
+    """Whether more or less of a quantity is better; empty where neither is.
+
+    Examples
+    --------
+    >>> best_end("auroc2"), best_end("brier"), best_end("c")
+    ('more', 'less', '')
+    """
+    return next((x.best for x in by_name().get(name, {}).values() if x.best), "")
+
+
+def is_raised_by_chance(name: str) -> bool:
+    """Whether a quantity is estimated too large, the more so the fewer trials there are.
+
+    Examples
+    --------
+    >>> is_raised_by_chance("ece"), is_raised_by_chance("rmi"), is_raised_by_chance("brier")
+    (True, True, False)
+    """
+    return any(x.raised_by_chance for x in by_name().get(name, {}).values())
+
+
+def debiased_name(name: str) -> str:
+    """Name of the measure that ranks and gates take in the place of one; empty where none is.
+
+    Examples
+    --------
+    >>> debiased_name("ece"), debiased_name("rmi")
+    ('ece_debiased', '')
+    """
+    return next((x.debiased for x in by_name().get(name, {}).values() if x.debiased), "")
+
+
+def debiased_names() -> set[str]:
+    """Names of the measures that ranks and gates take in the place of others.
+
+    Examples
+    --------
+    >>> sorted(debiased_names())
+    ['ece_debiased', 'reliability_debiased']
+    """
+    return {x.debiased for x in results() if x.debiased}
+
+
+def refuse_biased(quantity: str, argument: str) -> None:
+    """Refuse to rank by, or to gate on, a quantity whose place another one without bias takes.
+
+    Examples
+    --------
+    >>> refuse_biased("ece", "var")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: var: got 'ece', which chance raises the more the fewer trials there \
+are; allowed is a measure without that bias. Take ece_debiased.
+    """
+    instead = debiased_name(quantity.removeprefix("log ratio of "))
+    if instead:
+        got = f"{quantity!r}, which chance raises the more the fewer trials there are"
+        raise InputError(argument, got, "a measure without that bias", f"Take {instead}.")
 
 
 def names_of(section: str) -> list[str]:

@@ -31,8 +31,7 @@ BELOW = {
     "monte_carlo": {"notice_registry"},
     "uniformity": set(),
     "notice_registry": set(),
-    "results": set(),
-    "directions": set(),
+    "results": {"errors"},
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},
 }
 FLOOR = {*BELOW} - {"caches"}

@@ -39,7 +39,6 @@ __all__ = [
     "parse_pairs",
     "parse_scale",
     "parse_words",
-    "refuse_aurc",
     "refuse_codes",
     "refuse_inputs",
     "refuse_kept",
@@ -226,13 +225,6 @@ def parse_level(levels: Mapping[str, Any], over: str, against: str | None) -> An
     if against not in levels:
         raise InputError("--against", repr(against), f"a level of {over}", nearest(against, levels))
     return levels[against]
-
-
-def refuse_aurc(var: str) -> None:
-    """Refuse the area under the risk–coverage curve, which is there as one less it."""
-    if var == "aurc":
-        step = "AURC is 1 − selective_area, of which more is better: take selective_area."
-        raise InputError("--var", "'aurc'", "a quantity that is measured", step)
 
 
 def as_seed(recorded: Any) -> int | None:

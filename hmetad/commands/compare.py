@@ -30,6 +30,7 @@ from hmetad.commands.compare_options import (
     Bonferroni,
     ContrastKind,
     FailIf,
+    FailUnless,
     Files,
     Matrix,
     New,
@@ -67,7 +68,7 @@ from hmetad.commands.contrasting import (
 )
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import fit_notices, judged_quantity, named_fits, read_fits
-from hmetad.commands.gate import Gate, judge_gate, parse_gate
+from hmetad.commands.gate import asked_gate, judge_gate
 from hmetad.commands.options import AsJson, CiKind, CiProb, Format, Kind, PrintAs
 from hmetad.errors import InputError
 from hmetad.report.terminal import say
@@ -92,6 +93,8 @@ hmetad compare fit.nc --var log_m_task --rope=-0.1,0.1
 hmetad compare young=a.nc old=b.nc --over fit --var mu_log_m --rope=-0.1,0.1
 hmetad compare draws.nc --var auroc2 --over model --within set --rope=-0.02,0.02 \
   --fail-if "new worse than old"
+hmetad compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 \
+  --fail-unless "new not worse than old"
 """
 type Fits = Mapping[str, "xr.DataTree"]
 
@@ -117,6 +120,7 @@ def compare(
     rank: Rank = False,
     sensitivity: Sensitivity = None,
     fail_if: FailIf = None,
+    fail_unless: FailUnless = None,
     output: Output = None,
     print_as: PrintAs = None,
     as_json: AsJson = False,
@@ -149,7 +153,8 @@ def compare(
         without or [],
     )
     draws = asked_draws(fits, asked)
-    gate = asked_gate(fail_if, asked, limits)
+    lacking = "--over and --rope" if limits is None or over is None else ""
+    gate = asked_gate(fail_if, fail_unless, asked.var, lacking=lacking)
     decisions, others = None, {}
     if limits:
         decisions = hmetad.decide(
@@ -171,7 +176,7 @@ def compare(
     answer = with_left_out(answer, asked.without)
     outcome = None
     if gate is not None and decisions is not None:
-        outcome = judge_gate(gate, decisions)
+        outcome = judge_gate(gate, decisions, fits)
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
         write(path, answer, fits, decisions, others, asked, ranks)
@@ -202,18 +207,6 @@ def repeats_decisions(sensitivity: bool | None, fits: Fits, path: Path | None) -
     # Four more fits of thousands of cells would take an hour or more.
     are_small = all(one.code != "cells-not-kept" for one in fit_notices(fits))
     return path is not None and path.suffix in REPORTS and has_fits and are_small
-
-
-def asked_gate(
-    fail_if: str | None, asked: Question, limits: tuple[float, float] | None
-) -> Gate | None:
-    """Condition under which the command fails, where there are verdicts to see it by."""
-    if fail_if is None:
-        return None
-    gate = parse_gate(fail_if, asked.var)
-    if limits is None or asked.over is None:
-        raise InputError("--fail-if", "it without verdicts on levels", "--over and --rope")
-    return gate
 
 
 def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, float] | None:

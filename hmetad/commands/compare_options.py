@@ -15,6 +15,7 @@ __all__ = [
     "Bonferroni",
     "ContrastKind",
     "FailIf",
+    "FailUnless",
     "Files",
     "Matrix",
     "New",
@@ -130,6 +131,14 @@ FailIf = Annotated[
         metavar="CONDITION",
         help='Such as "new worse than old": the exit status is 1 where a verdict shows it, 3 '
         "where there is no verdict, else 0.",
+    ),
+]
+FailUnless = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help='Such as "new not worse than old", which is non-inferiority: the exit status is 0 '
+        "where the interval shows it, 3 where there is no verdict, else 1.",
     ),
 ]
 Output = Annotated[

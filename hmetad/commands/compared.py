@@ -115,7 +115,8 @@ def with_left_out(answer: Answer, without: Sequence[str]) -> Answer:
 
 def with_outcome(answer: Answer, gate: Gate, outcome: Outcome) -> Answer:
     """Answer with whether the comparison passed."""
-    said = {"fail_if": gate.text, "outcome": outcome.word, "because": outcome.sentence}
+    asked = "fail_unless" if gate.must_hold else "fail_if"
+    said = {asked: gate.text, "outcome": outcome.word, "because": outcome.sentence}
     return replace(answer, more={**answer.more, "gate": said})
 
 

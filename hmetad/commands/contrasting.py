@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import options_named, parse_level, refuse_aurc, sampling_options
+from hmetad.commands.arguments import options_named, parse_level, sampling_options
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import levels_of
 from hmetad.commands.options import Kind, PoolWeights
@@ -79,7 +79,6 @@ class Question:
 
 def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
     """Draws of the contrasts asked for; without `over` those of the quantity itself."""
-    refuse_aurc(asked.var)
     sources = drawn_from(fits, asked)
     if asked.over is None:
         return as_it_is(sources, asked.var)

@@ -3,42 +3,57 @@
 Text such as "new worse than old" and decisions → outcome, its sentence and an exit status.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
-from hmetad.errors import InputError, nearest
+from hmetad.commands.arguments import options_named
+from hmetad.errors import InputError
 from hmetad.notice_registry import short_words
+from hmetad.results import best_end, refuse_biased
+from hmetad.text.cells import format_cell
+from hmetad.text.names import in_percent
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
     from hmetad.compare.decisions import Decisions
 
-__all__ = ["STATUS", "Gate", "Outcome", "judge_gate", "parse_gate"]
+__all__ = ["STATUS", "Gate", "Outcome", "asked_gate", "judge_gate", "parse_gate"]
 
-WORDS = ("worse than", "better than", "less than", "greater than", "different from")
+PLAIN = ("worse than", "better than", "less than", "greater than", "different from")
+WORDS = (*(f"not {words}" for words in PLAIN), *PLAIN)
 STATUS = {"passed": 0, "failed": 1, "not judged": 3}
+MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What must not be: a level of the compared column, and how it may not stand to another.
+    """How a level of the compared column may not stand to another, or has to.
 
     Parameters
     ----------
     level, other : str
     relation : str
-        Of numbers: less than, greater than, or different from.
+        Of numbers: less than, greater than or different from, or "not" and one of these.
     text : str
         As it was written.
+    must_hold : bool
+        Whether the comparison fails unless this is shown, and not if it is.
     """
 
     level: str
     relation: str
     other: str
     text: str
+    must_hold: bool = False
+
+    @property
+    def option(self) -> str:
+        """Option that it was written for."""
+        return "--fail-unless" if self.must_hold else "--fail-if"
 
 
 @dataclass(frozen=True)
@@ -54,89 +69,110 @@ class Outcome:
         return STATUS[self.word]
 
 
-def parse_gate(text: str, quantity: str) -> Gate:
+def asked_gate(
+    fail_if: str | None, fail_unless: str | None, quantity: str, *, lacking: str = ""
+) -> Gate | None:
+    """Condition that was asked for, if there is one; refused where verdicts lack something."""
+    text, option = (fail_if, "--fail-if") if fail_unless is None else (fail_unless, "--fail-unless")
+    if fail_if is not None and fail_unless is not None:
+        raise InputError("--fail-unless", "it beside --fail-if", "one of the two")
+    if text is None:
+        return None
+    gate = parse_gate(text, quantity, option)
+    if lacking:
+        raise InputError(option, "it without verdicts", lacking)
+    return gate
+
+
+def parse_gate(text: str, quantity: str, option: str = "--fail-if") -> Gate:
     """Condition that was written, with "worse" and "better" said as less or greater.
 
     Examples
     --------
     >>> parse_gate("new worse than old", "auroc2").relation
     'less than'
-    >>> parse_gate("new worse than old", "ece").relation
-    'greater than'
+    >>> parse_gate("new not worse than old", "brier", "--fail-unless").relation
+    'not greater than'
     """
     for words in WORDS:
         level, found, other = text.partition(f" {words} ")
         if found and level.strip() and other.strip():
             level, other = level.strip(), other.strip()
-            relation = plain_relation(words, quantity)
-            return Gate(level, relation, other, f"{level} {words} {other}")
-    raise InputError("--fail-if", repr(text), "LEVEL worse than LEVEL (or better, less, greater)")
+            refuse_biased(quantity, "--var")
+            relation = plain_relation(words, quantity, option)
+            is_needed = option == "--fail-unless"
+            return Gate(level, relation, other, f"{level} {words} {other}", is_needed)
+    allowed = "LEVEL worse than LEVEL (or better, less, greater; or not worse than)"
+    raise InputError(option, repr(text), allowed)
 
 
-def plain_relation(words: str, quantity: str) -> str:
+def plain_relation(words: str, quantity: str, option: str) -> str:
     """Relation of numbers that stands for one of quality."""
-    if words not in ("worse than", "better than"):
+    ends = {"worse than": "less than", "better than": "greater than"}
+    plain = words.removeprefix("not ")
+    if plain not in ends:
         return words
-    name = quantity.removeprefix("log ratio of ")
-    if name not in (*MORE_IS_BETTER, *LESS_IS_BETTER):
+    best = best_end(quantity.removeprefix("log ratio of "))
+    if not best:
         step = "Write less than, or greater than."
-        raise InputError("--fail-if", f"{words} of {quantity}", "a quantity with a best end", step)
-    is_less = (words == "worse than") == (name in MORE_IS_BETTER)
-    return "less than" if is_less else "greater than"
+        raise InputError(option, f"{words} of {quantity}", "a quantity with a best end", step)
+    other = next(end for end in ends.values() if end != ends[plain])
+    return words.replace(plain, ends[plain] if best == "more" else other)
 
 
-def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
-    """Outcome of a condition: of all contrasts of the two levels, each must pass.
+def judge_gate(
+    gate: Gate, decisions: "Decisions", sources: "Mapping[str, xr.DataTree | xr.Dataset]"
+) -> Outcome:
+    """Outcome of a condition, which has to be shown of every contrast, or may be of none.
 
-    One that is so fails. Else one without a verdict leaves it open. An interval that reaches into
-    the region of practical equivalence passes: the condition was not shown.
+    One that breaks it fails. Else one without a verdict leaves it open. `sources` are the draws
+    by name, whose numbers of trials the sentence says.
     """
-    table = decisions.table()
-    if "left" not in table:
-        raise InputError("--fail-if", "values that are no contrasts", "levels", "Add --over.")
-    levels = list(dict.fromkeys([*map(str, table["left"]), *map(str, table["right"])]))
-    for level in (gate.level, gate.other):
-        if level not in levels:
-            raise InputError("--fail-if", repr(level), "a level", nearest(level, levels))
-    rows = contrasts_of(table, gate)
-    if rows.empty:
-        raise InputError("--fail-if", gate.text, "levels that are compared with each other")
-    broken = rows[rows["relation"].isin(relations(gate))]
-    open_rows = rows[rows["verdict"] == "unreliable"]
+    with options_named(dict.fromkeys(("decisions", "level", "other"), gate.option)):
+        asked: Any = (gate.level, gate.relation, gate.other)
+        rows = hmetad.compare.relation_table(decisions, *asked)
+    is_open, broken = rows["shown"].isna(), rows["shown"] == (not gate.must_hold)
     said = f"{gate.text} in {decisions.quantity}"
-    if len(broken):
-        shown = "; ".join(
-            f"{label}, {direction}"
-            for label, direction in zip(broken["label"], broken["direction"], strict=True)
-        )
-        return Outcome("failed", f"{said}: shown by {shown} than the ROPE.")
-    if len(open_rows):
-        named = "; ".join(open_rows["label"])
-        return Outcome("not judged", f"{said}: no verdict on {named}{why(open_rows, decisions)}.")
-    return Outcome("passed", f"{said}: not shown in {len(rows)} contrast(s).")
+    if is_open.any() and not broken.any():
+        labels = "; ".join(rows["label"][is_open])
+        return Outcome("not judged", f"{said}: no verdict on {labels}{why(rows, decisions)}.")
+    concerned = rows[broken] if broken.any() else rows
+    found = "shown by" if broken.any() != gate.must_hold else "not shown by"
+    level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
+    low, high = decisions.rope
+    basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
+    word = "failed" if broken.any() else "passed"
+    return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).")
+
+
+def numbers_of(rows: "pd.DataFrame") -> str:
+    """Contrasts with their intervals, the first few of many."""
+    shown = [
+        f"{row.label}, {format_cell(row.mean, 'z.3f')} "
+        f"[{format_cell(row.lower, 'z.3f')}, {format_cell(row.upper, 'z.3f')}]"
+        for row in rows.head(MOST_SHOWN).itertuples()
+    ]
+    more = f"; and {len(rows) - MOST_SHOWN} more" if len(rows) > MOST_SHOWN else ""
+    return "; ".join(shown) + more
+
+
+def trials_words(
+    gate: Gate, decisions: "Decisions", sources: "Mapping[str, xr.DataTree | xr.Dataset]"
+) -> str:
+    """Numbers of trials of the two levels, where draws have them."""
+    found = hmetad.compare.trials_by_level(sources, str(decisions.results.attrs["over"]))
+    counted = [
+        f"{level} {found[level]:,.0f}" for level in (gate.level, gate.other) if level in found
+    ]
+    return f"; trials: {', '.join(counted)}" if counted else ""
 
 
 def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:
     """Why rows have no verdict, and how many draws would do where there are too few."""
-    codes = [code for text in rows["withheld"] for code in str(text).split(", ") if code]
-    is_open = bool((rows["withheld"] == "").any())
+    unknown = rows[rows["shown"].isna()]
+    codes = [code for text in unknown["withheld"] for code in str(text).split(", ") if code]
+    is_open = bool((unknown["withheld"] == "").any())
     words = dict.fromkeys(map(short_words, [*codes, *(["unsettled"] if is_open else [])]))
     found = hmetad.notices(decisions.results) if is_open else []
     few = [one.message.rstrip(".") for one in found if one.code == "draws-for-level"]
     return f" ({'; '.join([*words, *few])})"
-
-
-def contrasts_of(table: "pd.DataFrame", gate: Gate) -> "pd.DataFrame":
-    """Contrasts of the two levels, with how the first stands to the second."""
-    left, right = table["left"].astype(str), table["right"].astype(str)
-    is_so = (left == gate.level) & (right == gate.other)
-    is_turned = (left == gate.other) & (right == gate.level)
-    turned = {"greater": "less", "less": "greater", "": ""}
-    direction = table["direction"].where(~is_turned, table["direction"].map(turned))
-    return table.assign(relation=direction)[is_so | is_turned]
-
-
-def relations(gate: Gate) -> tuple[str, ...]:
-    """Directions that break a condition."""
-    directions = {"less than": ("less",), "greater than": ("greater",)}
-    return directions.get(gate.relation, ("less", "greater"))

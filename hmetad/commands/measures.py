@@ -25,7 +25,6 @@ from hmetad.commands.arguments import (
     as_seed,
     parse_by,
     parse_limits,
-    refuse_aurc,
     refuse_inputs,
     split,
     writable_file,
@@ -33,7 +32,7 @@ from hmetad.commands.arguments import (
 from hmetad.commands.compared import with_outcome
 from hmetad.commands.counting import scan_trials
 from hmetad.commands.draws import DRAWS_FILE
-from hmetad.commands.gate import Gate, judge_gate, parse_gate
+from hmetad.commands.gate import asked_gate, judge_gate
 from hmetad.commands.measures_options import (
     Cluster,
     Correct,
@@ -41,6 +40,7 @@ from hmetad.commands.measures_options import (
     Draws,
     Expected,
     FailIf,
+    FailUnless,
     Interval,
     MetaD,
     MetaNoise,
@@ -87,7 +87,7 @@ __all__ = ["EXAMPLES", "measures"]
 # Columns of a terminal where confidence is numbers.
 EXACT = (
     *("cell", "trials", "accuracy", "auroc2", "auroc2_lower", "auroc2_upper", "gamma_pairs"),
-    *("selective_area", "brier", "ece"),
+    *("aurc", "brier", "ece"),
 )
 EXAMPLES = """
 hmetad measures trials.csv --by model,task --meta-d -o measures.csv
@@ -119,6 +119,7 @@ def measures(
     var: Var = "auroc2",
     rope: Rope = None,
     fail_if: FailIf = None,
+    fail_unless: FailUnless = None,
     limit: Limit = None,
     labels: Labels = "",
     correction: Correction = "none",
@@ -175,12 +176,14 @@ def measures(
         has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
     )
     refuse_without_draws(asked, path)
-    gate = asked_gate(asked, fail_if, var, rope)
+    are_judged = rope is not None and asked.has_draws and asked.by
+    lacking = "" if are_judged else "--by, --interval and --rope"
+    gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None
     if gate is not None and rope is not None:
-        outcome = judge_gate(gate, decided(asked, measured, var, rope))
+        outcome = judge_gate(gate, decided(asked, measured, var, rope), {"": measured.draw()})
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
         write(path, answer, asked, measured)
@@ -197,18 +200,6 @@ def output_path(output: Path | None, file: Path) -> Path | None:
     path = writable_file(output, *DATA_FILES, *REPORTS, DRAWS_FILE)
     refuse_inputs(path, file)
     return path
-
-
-def asked_gate(asked: Request, fail_if: str | None, var: str, rope: str | None) -> Gate | None:
-    """Condition under which the command fails, where there are verdicts to see it by."""
-    if fail_if is None:
-        return None
-    if asked.is_exact:
-        refuse_aurc(var)
-    gate = parse_gate(fail_if, var)
-    if rope is None or not asked.has_draws or not asked.by:
-        raise InputError("--fail-if", "it without verdicts", "--by, --interval and --rope")
-    return gate
 
 
 def measures_answer(asked: Request, measured: Measured) -> Answer:

@@ -15,6 +15,7 @@ __all__ = [
     "Draws",
     "Expected",
     "FailIf",
+    "FailUnless",
     "Interval",
     "MetaD",
     "MetaNoise",
@@ -53,6 +54,14 @@ FailIf = Annotated[
         metavar="CONDITION",
         help='With --interval, such as "new worse than old": the exit status is 1 where a '
         "verdict shows it, 3 where there is no verdict, else 0.",
+    ),
+]
+FailUnless = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help='With --interval, such as "new not worse than old", which is non-inferiority: the '
+        "exit status is 0 where the interval shows it, 3 where there is no verdict, else 1.",
     ),
 ]
 Correction = Annotated[str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hmetad.arguments import check_inputs, of_type, refuse_same_names
+from hmetad.compare.chance import unlike_contrasts
 from hmetad.compare.contrast_draws import (
     Kind,
     comparable,
@@ -126,8 +127,9 @@ def contrast(
         does,
         ``"separate-fits"`` where separate fits agree in a coordinate, as those of the same items
         or subjects do, ``"paired-data"`` where counts say that cells taken for independent were
-        given the same items, and ``"type1-differs"`` with the pairs whose M is compared though
-        they clearly differ in d′ or c (Guggenmos 2021).
+        given the same items, ``"type1-differs"`` with the pairs whose M is compared though they
+        clearly differ in d′ or c (Guggenmos 2021), and ``"raised-by-chance"`` with those of which
+        chance raises a resampled quantity on sides with unlike numbers of trials.
 
     Raises
     ------
@@ -187,7 +189,9 @@ def contrast(
         sides = np.arange(values.sizes["cell"]) if independent else None
         data = weighted_contrasts(numbers, sparse, kind, sides)
     names, labels = (over, *apart), pairs["label"].tolist()
+    raised, are_unlike = unlike_contrasts(draws, values, names, sparse, labels)
     found = [
+        *raised,
         *notices(values),
         *left_out(missing),
         *not_pooled(pairs),
@@ -196,6 +200,7 @@ def contrast(
     ]
     result = label_contrasts(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(sparse).T > 0
+    codes, concerned = [*codes, "raised-by-chance"], np.vstack([concerned, are_unlike])
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
     said = notice_attrs(found) | matrix_record(matrix, over)
     levels = pairs["levels"].tolist() if pooling else []

@@ -19,7 +19,15 @@ from hmetad.compare.strata import cell_levels, held_names, per_cell_coordinates
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping
 
-__all__ = ["Pool", "Weights", "as_pool", "pool_attrs"]
+__all__ = [
+    "Pool",
+    "Weights",
+    "as_pool",
+    "counted_trials",
+    "pool_attrs",
+    "trials_by_level",
+    "trials_of",
+]
 
 type Floats = NDArray[np.float64]
 type Weights = str | Mapping[str, float]
@@ -160,6 +168,40 @@ def trials_like(fit: Draws, quantity: str) -> xr.DataArray:
         raise InputError("weights", "'trials' of draws without them", "a weight a level", step)
     known = counted.reindex(cell=one["cell"].values)
     return xr.zeros_like(one, dtype=float) + xr.DataArray(known.values, dims="cell")
+
+
+def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
+    """Number of trials of each level of a coordinate, over all of its cells.
+
+    Parameters
+    ----------
+    draws : mapping of str to DataTree or Dataset
+        Fits, or draws of resampling, by name.
+    over : str
+        Coordinate of the cells; where they have no such one, fits by name are compared.
+
+    Returns
+    -------
+    dict of str to float
+        Empty where trials are not known.
+
+    Examples
+    --------
+    >>> cells = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
+    >>> trials_by_level({"": xr.Dataset({"trials": ("cell", [100, 200])}, cells)}, "model")
+    {'a': 100.0, 'b': 200.0}
+    """
+    totals: dict[str, float] = {}
+    for name, source in draws.items():
+        counted = counted_trials(source)
+        if counted is None:
+            return {}
+        drawn = source["posterior"] if isinstance(source, xr.DataTree) else source
+        known = over in drawn.coords and drawn[over].dims == ("cell",)
+        levels = drawn.coords[over].to_numpy().tolist() if known else [name] * counted.size
+        for level, number in zip(levels, counted.values.tolist(), strict=True):
+            totals[str(level)] = totals.get(str(level), 0.0) + number
+    return totals
 
 
 def counted_trials(fit: Draws) -> xr.DataArray | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
+from hmetad.compare.chance import with_unlike_cells
 from hmetad.compare.contrast_draws import moved_apart
 from hmetad.compare.contrasts import cells_of, check_request
 from hmetad.compare.dependence import dependence
@@ -29,7 +30,6 @@ from hmetad.compare.quantities import (
     undefined_notice,
 )
 from hmetad.compare.strata import design_of, held_names, strata_of
-from hmetad.directions import largest_is_first
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
     FEWEST_DRAWS,
@@ -43,7 +43,7 @@ from hmetad.monte_carlo import (
 )
 from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
-from hmetad.results import attrs_of, names_of, shown_in
+from hmetad.results import attrs_of, best_end, names_of, refuse_biased, shown_in
 
 __all__ = ["rank", "rank_table"]
 
@@ -75,7 +75,7 @@ def rank(
         seeds have no effect.
     largest_first : bool, optional
         Whether rank 1 is the largest value, or the smallest. By default the best one: the smallest
-        of what is better the less of it there is (Brier score, ECE, calibration terms,
+        of what is better the less of it there is (Brier score, AURC, calibration terms,
         meta-noise), else the largest.
     ci_prob : float
         Probability of the interval of the rank, and the one from which a level is called the best.
@@ -94,14 +94,16 @@ def rank(
         defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
         stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
         of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
-        with ``"draws-for-level"`` where draws are too few for any level to be called the best, and
-        how many would do.
+        with ``"raised-by-chance"``, an error, where chance raises a resampled quantity and numbers
+        of trials are unlike, and ``"draws-for-level"`` where draws are too few for any level to be
+        called the best, and how many would do.
 
     Raises
     ------
     InputError
         If a name is unknown, `over`, `within` and `pool` together do not identify one cell each, no
-        stratum has two levels, or no pooled level has all that is ranked.
+        stratum has two levels, no pooled level has all that is ranked, or draws of resampling are
+        of a quantity that chance raises and that has a debiased one beside it, as `ece` has.
 
     Notes
     -----
@@ -125,12 +127,15 @@ def rank(
     check_request(draws, "difference", None, None, independent)
     held = held_names(within)
     values = cells_of(draws, var, (over, *held, *held_names(pool)))
+    if not has_chains(values.attrs):
+        refuse_biased(str(values.name), "var")
     if largest_first is None:
-        largest_first = largest_is_first(str(values.name))
+        largest_first = best_end(str(values.name)) != "less"
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     apart = (*held, *(pooling.columns if pooling else ()))
     related = dependence(draws, values, over, apart, independent)
     levels: list[int] = []
+    values = with_unlike_cells(draws, values, over, apart)
     if pooling is not None:
         design_of(values, over, apart)
         values, lacking, levels = pooled_values(values, over, held, pooling)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST_IN_TAIL", "answers", "interval_words", "unsettled_answers", "with_withheld"]
+__all__ = [
+    "FEWEST_IN_TAIL",
+    "answers",
+    "interval_words",
+    "nearby_intervals",
+    "unsettled_answers",
+    "with_withheld",
+]
 
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]

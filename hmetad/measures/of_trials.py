@@ -25,6 +25,7 @@ from hmetad.measures.forecasts import (
     judged_trials,
 )
 from hmetad.measures.repeats import repeated_items
+from hmetad.measures.results import ratio
 from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
 from hmetad.measures.trial_weights import (
     Drawn,
@@ -39,6 +40,7 @@ from hmetad.measures.weighted_trials import area_error, calibration_of, order_me
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import with_notices
+from hmetad.results import debiased_names
 from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
@@ -86,10 +88,10 @@ def measure_trials(
     -------
     Dataset
         Per cell, of the order of confidence: ``auroc2`` with ``auroc2_se``, ``auroc2_lower`` and
-        ``auroc2_upper``, ``gamma_pairs``, ``selective_area`` (1 less the area under the
-        risk–coverage curve), ``accuracy`` and ``trials``. Where all confidence is from 0 to 1, also
-        ``brier`` with its parts ``reliability``, ``resolution``, ``uncertainty`` and ``residual``
-        as of `calibration`, ``ece``, ``ece_debiased``, ``reliability_debiased``,
+        ``auroc2_upper``, ``gamma_pairs``, ``aurc`` (the area under the risk–coverage curve, less
+        is better), ``accuracy`` and ``trials``. Where all confidence is from 0 to 1, also ``brier``
+        with its parts ``reliability``, ``resolution``, ``uncertainty`` and ``residual`` as of
+        `calibration`, ``ece``, ``ece_debiased``, ``reliability_debiased``,
         ``mean_confidence`` and ``overconfidence``. NaN where no trial was right, or none wrong.
 
     Raises
@@ -185,7 +187,9 @@ def resample_trials(
     Dataset
         The measures with dims (cell, draw), as `contrast`, `rank` and `decide` take them, and
         ``trials`` (cell), which pooled contrasts can be weighed by; attrs ``kind``, ``cluster``,
-        ``n`` and ``seed``. Bins of confidence are those of all trials.
+        ``n`` and ``seed``. Bins of confidence are those of all trials. Draws of ``ece_debiased``
+        and ``reliability_debiased`` are moved so that their mean is the estimate: what takes away
+        the chance of the data leaves that of the draw.
 
     Raises
     ------
@@ -228,9 +232,12 @@ def resample_trials(
             for one, own in zip(cells, rows_of_cells(judged), strict=True)
         ]
     found = [drawn_measures(one, parts, bins) for one, parts in zip(cells, weighted, strict=True)]
+    estimates = observed_measures(cells, bins)
     placed: dict[str, Placed] = {
         name: (("draw",), np.stack([row[name] for row in found])) for name in found[0]
     }
+    for name in debiased_names() & {*placed}:
+        placed[name] = (("draw",), about_estimates(placed[name][1], estimates[name]))
     placed["trials"] = ((), numbers_of_trials(cells))
     result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
     drawn = {name: one for name, one in result.items() if "draw" in one.dims}
@@ -238,7 +245,7 @@ def resample_trials(
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
     said = [*judged.found, *repeated, *cell_notices(result, judged)]
-    said += raised_by_chance(result, observed_measures(cells, bins))
+    said += raised_by_chance(result, estimates)
     return noticed_by_measure(with_notices(result, said))
 
 
@@ -310,6 +317,16 @@ def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:
         for one in cells
     ]
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
+def about_estimates(drawn: Floats, estimates: Floats) -> Floats:
+    """Draws (cells, draws) moved by their bias, so that their mean is the estimate.
+
+    What takes the chance of one sample away leaves that of the draw in a draw.
+    """
+    known = np.isfinite(drawn)
+    sums = np.where(known, drawn, 0).sum(axis=1)
+    return drawn - (ratio(sums, known.sum(axis=1)) - estimates)[:, None]
 
 
 def numbers_of_trials(cells: list[OwnTrials]) -> Ints:

@@ -74,7 +74,8 @@ def selective_prediction(
     Dataset
         Per cell and coverage: ``selective_accuracy`` (probability) and ``confidence_threshold``
         (the least confidence that is answered, in the unit of confidence). Per cell:
-        ``selective_area`` (probability), ``accuracy`` and ``trials``. With `abstained` also
+        ``aurc``, the area under the risk–coverage curve (probability, less is better),
+        ``accuracy`` and ``trials``. With `abstained` also
         ``abstention_trials`` (dim abstention), ``reliable_accuracy`` (NaN with a notice where
         nothing was answered), ``abstain_accuracy`` and ``effective_reliability`` (−1 to 1).
         Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
@@ -92,10 +93,10 @@ def selective_prediction(
     With the N trials of a cell from the most to the least confident, and R(m) the expected number
     of right ones among the first m, over a random order of equal confidences,
 
-    .. math:: a(c) = \frac{R(cN)}{cN}, \quad area = \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
+    .. math:: a(c) = \frac{R(cN)}{cN}, \quad AURC = 1 - \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
 
     R is linear between whole m. Confidence that says nothing has the overall accuracy at each
-    coverage, and as its area in expectation; 1 − area is the area under the risk–coverage curve.
+    coverage, and the share wrong as its AURC in expectation.
     With A, B, C, D the trials answered right, abstained from though right, answered wrong,
     abstained from and wrong:
 
@@ -109,8 +110,8 @@ def selective_prediction(
     --------
     >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [.9, .8, .8, .3]})
     >>> curve = selective_prediction(trials, coverages=[.25, .5, 1]).sel(cell="all")
-    >>> curve["selective_accuracy"].values, curve["selective_area"].round(4).item()
-    (array([1.  , 0.75, 0.5 ]), 0.7292)
+    >>> curve["selective_accuracy"].values, curve["aurc"].round(4).item()
+    (array([1.  , 0.75, 0.5 ]), 0.2708)
     """
     shares = rising_shares(coverages)
     roles = {"correct": correct, "confidence": confidence}
@@ -122,7 +123,7 @@ def selective_prediction(
     values: dict[str, Placed] = {
         "selective_accuracy": (("coverage",), accuracy),
         "confidence_threshold": (("coverage",), threshold),
-        "selective_area": ((), area(forecasts, n)),
+        "aurc": ((), 1 - area(forecasts, n)),
         "accuracy": ((), cell_sums(forecasts, forecasts.right) / n),
         "trials": ((), n.astype(np.int64)),
     }

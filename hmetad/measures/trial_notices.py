@@ -13,11 +13,9 @@ from hmetad.counts.intervals import biased_draws, is_beside
 from hmetad.measures.confidence_scale import not_probabilities
 from hmetad.measures.forecasts import Judged, few_trials
 from hmetad.notice import Notice, notice_attrs, notices, notices_where
+from hmetad.results import debiased_names, is_raised_by_chance
 
 __all__ = ["cell_notices", "noticed_by_measure", "raised_by_chance"]
-
-# Sums of sizes or squares of errors in bins, which chance makes larger.
-RAISED_BY_CHANCE = ("ece", "reliability", "resolution")
 
 
 def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
@@ -37,8 +35,8 @@ def raised_by_chance(
 ) -> list[Notice]:
     """Notice of measures whose draws lie above an estimate that chance has made too large."""
     beside = {}
-    for name in RAISED_BY_CHANCE:
-        if name in draws:
+    for name in estimates:
+        if is_raised_by_chance(name):
             drawn = draws[name].transpose("cell", "draw")
             estimate = drawn.isel(draw=0, drop=True).copy(data=estimates[name])
             beside[name] = is_beside(drawn.to_numpy(), estimate)
@@ -62,4 +60,6 @@ def is_about(notice: Notice, name: str) -> bool:
     # The share of right answers does not depend on the scale of confidence.
     if notice.code == "mixed-scales":
         return name not in ("accuracy", "trials")
-    return notice.code != "biased-draws" or name in RAISED_BY_CHANCE
+    # Draws of what is debiased are about its estimate.
+    is_shifted = is_raised_by_chance(name) and name not in debiased_names()
+    return notice.code != "biased-draws" or is_shifted

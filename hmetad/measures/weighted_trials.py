@@ -42,13 +42,13 @@ def order_measures(right: Floats, wrong: Floats) -> dict[str, Floats]:
     Returns
     -------
     dict of str to array, shape (...)
-        auroc2, gamma_pairs, selective_area and accuracy.
+        auroc2, gamma_pairs, aurc and accuracy.
 
     Examples
     --------
     >>> found = order_measures(np.array([0.0, 1, 1]), np.array([1.0, 1, 0]))
     >>> {name: x.round(3).item() for name, x in found.items()}
-    {'auroc2': 0.875, 'gamma_pairs': 1.0, 'selective_area': 0.729, 'accuracy': 0.5}
+    {'auroc2': 0.875, 'gamma_pairs': 1.0, 'aurc': 0.271, 'accuracy': 0.5}
     """
     wrong_below, all_wrong = below_and_all(wrong)
     all_right = right.sum(axis=-1)
@@ -59,7 +59,7 @@ def order_measures(right: Floats, wrong: Floats) -> dict[str, Floats]:
     return {
         "auroc2": ratio(higher + tied / 2, pairs),
         "gamma_pairs": ratio(higher - lower, higher + lower),
-        "selective_area": ratio(summed_accuracy(right, wrong), trials),
+        "aurc": 1 - ratio(summed_accuracy(right, wrong), trials),
         "accuracy": ratio(all_right, trials),
     }
 

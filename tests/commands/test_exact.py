@@ -1,5 +1,7 @@
 """Commands on trials whose confidence is numbers: nothing is binned unless asked."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +34,7 @@ def test_measures_are_exact(answers):
     expected = hmetad.measures.measure_trials(pd.read_csv(answers / "answers.csv"), by="model")
     for row in done.answer["rows"]:
         one = expected.sel(cell=row["cell"])
-        for name in ("auroc2", "auroc2_lower", "brier", "ece", "selective_area"):
+        for name in ("auroc2", "auroc2_lower", "brier", "ece", "aurc"):
             assert row[name] == pytest.approx(one[name].item())
     assert "AUROC2" in run(answers, "measures answers.csv --by model --correct correct").stdout
 
@@ -210,7 +212,6 @@ def test_a_gate_without_a_verdict_says_so(draws):
         ("--var auroc2 --sensitivity", "--sensitivity"),
         ("--var auroc2 --population", "--population"),
         ("--var aurocc", "auroc2"),
-        ("--var aurc", "take selective_area"),
     ],
 )
 def test_what_draws_cannot_say_is_refused(draws, options, says):
@@ -274,10 +275,15 @@ def test_what_is_drawn_whole_is_no_cell(answers):
         )
 
 
-def test_aurc_is_one_less_selective_area(answers):
-    line = "measures answers.csv --by model --correct correct --interval --cluster item --var aurc"
-    said = refused(answers, f'{line} --rope=-0.1,0.1 --fail-if "a worse than b"')
-    assert "AURC is 1 − selective_area" in said
+def test_less_aurc_is_better_in_a_gate_in_ranks_and_on_a_page(draws):
+    """b is right more often, and has the better confidence."""
+    line = "compare draws.nc --var aurc --over model --rope=-0.001,0.001"
+    done = run(draws, f'{line} --fail-if "a worse than b" --rank --json', status=1)
+    assert "shown by a − b, 0.079 [0.052, 0.109]" in done.answer["gate"]["because"]
+    assert [row["cell"] for row in done.answer["ranks"]] == ["b", "a"]
+    run(draws, f'{line} --fail-if "b worse than a"', status=0)
+    run(draws, "measures answers.csv --by model --correct correct --cluster item -o page.md")
+    assert re.search(r"b is best by .*AURC", (draws / "page.md").read_text(encoding="utf-8"))
 
 
 def test_the_interval_on_the_terminal_has_its_level(answers):

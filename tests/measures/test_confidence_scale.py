@@ -171,6 +171,6 @@ def test_draws_of_a_large_calibration_error_are_not_called_biased():
 def test_accuracy_of_trials_is_said_to_be_the_share_of_right_answers():
     for found in (measure_trials(answers()), resample_trials(answers(), n=20, seed=1)):
         assert found["accuracy"].attrs["long_name"].startswith("share of right answers")
-        assert "1 − AURC" in found["selective_area"].attrs["long_name"]
+        assert "risk–coverage" in found["aurc"].attrs["long_name"]
         assert "bins" in found["ece"].attrs["long_name"]
         assert json.dumps(found["accuracy"].attrs)

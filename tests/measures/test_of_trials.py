@@ -89,7 +89,7 @@ def test_others_are_those_of_the_functions_for_them(decimals):
     for name in ("ece", "brier", *parts, *others):
         np.testing.assert_allclose(found[name], judged[name], atol=1e-12)
     curve = selective_prediction(trials, by="model")
-    np.testing.assert_allclose(found["selective_area"], curve["selective_area"], atol=1e-12)
+    np.testing.assert_allclose(found["aurc"], curve["aurc"], atol=1e-12)
 
 
 def test_the_debiased_term_has_no_bias_where_confidence_is_calibrated():
@@ -144,7 +144,7 @@ def test_a_unit_for_each_trial_is_a_trial():
     trials = answers(models=("a",)).assign(row=lambda t: np.arange(len(t)))
     by_unit = resample_trials(trials, cluster="row", n=2000, seed=1)
     alone = resample_trials(trials, n=2000, seed=2)
-    for name in ("auroc2", "ece", "selective_area"):
+    for name in ("auroc2", "ece", "aurc"):
         assert by_unit[name].std().item() == pytest.approx(alone[name].std().item(), rel=0.1)
 
 
@@ -197,7 +197,7 @@ def test_intervals_are_quantiles_of_the_draws_around_the_estimate():
     found = resample_trials_interval(trials, ci_prob=0.9, **asked)
     draws = resample_trials(trials, **asked)
     exact = measure_trials(trials, by="model")
-    for name in ("auroc2", "ece", "selective_area"):
+    for name in ("auroc2", "ece", "aurc"):
         np.testing.assert_allclose(found[name].sel(summary="estimate"), exact[name])
         upper = draws[name].quantile(0.95, "draw")
         np.testing.assert_allclose(found[name].sel(summary="upper"), upper)

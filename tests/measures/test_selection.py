@@ -48,7 +48,7 @@ def test_four_trials_by_hand():
     curve = one(TOY, coverages=[0.25, 0.5, 0.75, 1])
     # The two ties are half right: 1, 1.5, 2 and 2 right among 1, 2, 3 and 4.
     assert curve["selective_accuracy"].values == pytest.approx([1, 0.75, 2 / 3, 0.5])
-    assert curve["selective_area"].item() == pytest.approx((1 + 0.75 + 2 / 3 + 0.5) / 4)
+    assert 1 - curve["aurc"].item() == pytest.approx((1 + 0.75 + 2 / 3 + 0.5) / 4)
     assert curve["confidence_threshold"].values.tolist() == [0.9, 0.8, 0.8, 0.3]
 
 
@@ -64,7 +64,7 @@ def test_ties_are_averaged_over_every_order(pairs):
     shares = np.arange(1, n + 1) / n
     curve = one(pd.DataFrame(pairs, columns=["correct", "confidence"]), coverages=shares)
     np.testing.assert_allclose(curve["selective_accuracy"], expected, atol=ROUNDING)
-    assert curve["selective_area"].item() == pytest.approx(expected.mean(), abs=ROUNDING)
+    assert 1 - curve["aurc"].item() == pytest.approx(expected.mean(), abs=ROUNDING)
 
 
 def test_accuracy_above_a_threshold_is_scikit_learns():
@@ -89,17 +89,17 @@ def test_confidence_that_says_nothing_has_a_flat_curve():
     curve = one(sure().assign(confidence=0.7))
     accuracy = curve["accuracy"].item()
     np.testing.assert_allclose(curve["selective_accuracy"], accuracy, atol=ROUNDING)
-    assert curve["selective_area"].item() == pytest.approx(accuracy, abs=ROUNDING)
+    assert 1 - curve["aurc"].item() == pytest.approx(accuracy, abs=ROUNDING)
 
 
-def test_perfect_confidence_has_the_greatest_area_and_its_reverse_the_least():
+def test_perfect_confidence_has_the_least_aurc_and_its_reverse_the_greatest():
     right = np.repeat([1, 0], [30, 70])
     trials = pd.DataFrame({"correct": right, "confidence": right})
     best = (30 + sum(Fraction(30, m) for m in range(31, 101))) / 100
     least = sum(Fraction(m - 70, m) for m in range(71, 101)) / 100
-    assert one(trials)["selective_area"].item() == pytest.approx(float(best), abs=ROUNDING)
+    assert 1 - one(trials)["aurc"].item() == pytest.approx(float(best), abs=ROUNDING)
     turned = trials.assign(confidence=1 - right)
-    assert one(turned)["selective_area"].item() == pytest.approx(float(least), abs=ROUNDING)
+    assert 1 - one(turned)["aurc"].item() == pytest.approx(float(least), abs=ROUNDING)
 
 
 def test_less_than_one_trial_has_the_accuracy_of_the_most_confident():
@@ -119,9 +119,9 @@ def test_a_cell_is_the_same_beside_others_and_alone():
 
 def test_only_the_order_of_confidence_counts():
     trials = sure()
-    ours = selective_prediction(trials)["selective_area"]
+    ours = selective_prediction(trials)["aurc"]
     theirs = selective_prediction(trials.assign(confidence=100 * trials["confidence"] - 7))
-    xr.testing.assert_equal(ours, theirs["selective_area"])
+    xr.testing.assert_equal(ours, theirs["aurc"])
 
 
 # --- abstaining -----------------------------------------------------------------------------

@@ -71,11 +71,11 @@ def test_numbers_of_the_page_are_those_of_the_functions(report, trials):
     assert text == f"{estimate:.3f} [{lower:.3f}, {upper:.3f}]"
 
 
-def test_the_area_of_risk_is_one_less_that_of_accuracy(report, trials):
+def test_the_area_of_the_page_is_that_of_the_function(report, trials):
     found = measure_trials(trials, by=ASKED["by"])
     matrix = table(report, "matrix-aurc").numbers
     for model, _, x, y in matrix.rows:
-        expected = [1 - found["selective_area"].sel(cell=f"{model} | {s}").item() for s in "xy"]
+        expected = [found["aurc"].sel(cell=f"{model} | {s}").item() for s in "xy"]
         assert [x, y] == pytest.approx(expected)
 
 
@@ -278,4 +278,4 @@ def test_the_page_says_that_intervals_of_ece_lie_too_high(report):
 def test_meanings_of_the_page_are_those_of_trials(report):
     meanings = {row[0]: row[1] for row in table(report, "meaning").rows}
     assert meanings["Accuracy"].startswith("share of right answers")
-    assert "selective_area" in meanings["AURC"]
+    assert meanings["AURC"].startswith("area under the risk–coverage curve")

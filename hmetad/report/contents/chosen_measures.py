@@ -24,21 +24,18 @@ OF_TRIALS = (
         "AURC",
         "Which is wrong least often when the least confident answers are withheld?",
         "mean share wrong (less is better)",
-        more_is_better=False,
     ),
     Measure(
-        "ece",
-        "ECE",
+        "ece_debiased",
+        "Debiased ECE",
         "Whose stated confidence is nearest to how often it is right?",
         "probability (less is better)",
-        more_is_better=False,
     ),
     Measure(
         "brier",
         "Brier score",
         "Whose confidence, answer by answer, is nearest to what happens?",
         "squared probability (less is better)",
-        more_is_better=False,
     ),
 )
 OF_COUNTS = (

@@ -42,8 +42,9 @@ def estimate_table(
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
         the same name and _lower and _upper; NaN where a draw is undefined, and of M and meta-d′
-        where no trial was wrong (notice ``"no-errors"``). Where each response has an M of its own there is a row for each. Where a fit does not keep its cells, the rows are
-        levels of the factors with few groups, at an average of the others. Of predictions the same
+        where no trial was wrong (notice ``"no-errors"``). Where each response has an M of its own
+        there is a row for each. Where a fit does not keep its cells, the rows are levels of the
+        factors with few groups, at an average of the others. Of predictions the same
         of all variables that have a number a cell. Of measures a column per number: ``auroc2``;
         where a variable has dims of its own, one for each place, such as
         ``auroc2_by_response_S1``; of an interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.

@@ -17,11 +17,10 @@ from hmetad.compare.leaving_out import leave_out
 from hmetad.compare.quantities import Draws
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.wording import ranked_words
-from hmetad.directions import LESS_IS_BETTER, MORE_IS_BETTER
 from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
-from hmetad.results import shown_in
+from hmetad.results import best_end, debiased_name, shown_in
 from hmetad.text.names import heading, in_percent, symbol
 from hmetad.untrusted import read_attr
 
@@ -44,10 +43,11 @@ def ranks_of(
     -------
     Dataset or None
         What `hmetad.rank` returns, or None where the decisions are on a quantity that has no best
-        end, or not on the cells of these fits.
+        end or is not ranked by, or not on the cells of these fits.
     """
     attrs, quantity = decisions.results.attrs, decisions.quantity
-    if attrs.get("kind") != "difference" or quantity not in (*MORE_IS_BETTER, *LESS_IS_BETTER):
+    has_ranks = bool(best_end(quantity)) and not debiased_name(quantity)
+    if attrs.get("kind") != "difference" or not has_ranks:
         return None
     names = [attrs["over"], *held_equal(decisions)]
     shown = compared_levels(shown_levels(fits), decisions)

@@ -11,9 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.compare.chance import are_unlike
+from hmetad.compare.pooling import counted_trials
 from hmetad.compare.ranking import rank
 from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share
+from hmetad.notice_registry import short_words
 from hmetad.report.contents.tables import codes_in_words
+from hmetad.results import best_end, is_raised_by_chance
 
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
 
@@ -33,7 +37,6 @@ class Measure:
         What it answers, in words.
     axis : str
         Name of its axis, with the unit and which end is better.
-    more_is_better : bool
     chance : (str, float), optional
         Variable and value that its interval must exceed, for a level not to be at chance.
     needs_chance : bool
@@ -44,9 +47,13 @@ class Measure:
     heading: str
     question: str
     axis: str
-    more_is_better: bool = True
     chance: tuple[str, float] | None = None
     needs_chance: bool = False
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether the largest value is the best."""
+        return best_end(self.name) == "more"
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Stratum:
     draws : dict of str to array, shape (levels, draws)
     averaged : int
         Over how many strata values are means; 0 where they are not.
+    inverse_trials : array, shape (levels,), or None
+        1/n of each level, where numbers of trials are known; of a mean that of 1/n.
     """
 
     name: str
@@ -69,6 +78,7 @@ class Stratum:
     estimates: dict[str, Floats]
     draws: dict[str, Floats]
     averaged: int = 0
+    inverse_trials: Floats | None = None
 
     def interval(self, name: str, ci_prob: float) -> Floats:
         """Estimate, lower and upper of each level, (3, levels); none beside what is undefined."""
@@ -144,6 +154,8 @@ def measure_strata(
     rows = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
     centres = {name: estimates[name].to_numpy().astype(float) for name in names}
     levels = [str(level) for level in draws[over].to_numpy().tolist()]
+    counted = counted_trials(draws)
+    inverse = None if counted is None else 1 / np.maximum(counted.to_numpy(), 1)
     strata = []
     for key in dict.fromkeys(keys):
         own = [place for place, one in enumerate(keys) if one == key]
@@ -153,6 +165,7 @@ def measure_strata(
                 tuple(levels[place] for place in own),
                 {name: values[own] for name, values in centres.items()},
                 {name: values[own] for name, values in rows.items()},
+                inverse_trials=None if inverse is None else inverse[own],
             )
         )
     return [*mean_stratum(strata), *strata]
@@ -171,6 +184,7 @@ def mean_stratum(strata: Sequence[Stratum]) -> list[Stratum]:
         return values
 
     names = strata[0].draws
+    inverse = [x.inverse_trials[own] for x, own in pairs if x.inverse_trials is not None]
     return [
         Stratum(
             f"mean of {len(strata)} sets",
@@ -178,6 +192,7 @@ def mean_stratum(strata: Sequence[Stratum]) -> list[Stratum]:
             {name: mean("estimates", name) for name in names},
             {name: mean("draws", name) for name in names},
             averaged=len(strata),
+            inverse_trials=np.mean(inverse, axis=0) if inverse else None,
         )
     ]
 
@@ -187,6 +202,7 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
 
     Levels at chance have no place in the ranks of a ratio to d′, and are not called best of another
     measure. Levels of which more than 5 % of the draws are undefined are not ranked, as in `rank`.
+    By a measure that chance raises there is no verdict on levels with unlike numbers of trials.
 
     Parameters
     ----------
@@ -210,12 +226,16 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     if len(kept) < 2:
         reason = "fewer than two can be ranked"
         return Standing(measure, stratum, {}, left_out=left_out, reason=reason)
+    known = stratum.inverse_trials
+    if known is not None and is_raised_by_chance(measure.name) and are_unlike(known[kept]):
+        reason = short_words("raised-by-chance")
+        return Standing(measure, stratum, {}, left_out=left_out, reason=reason)
     rows, levels = values[kept], [stratum.levels[place] for place in kept]
     coords: dict[str, Any] = {"level": ("cell", levels)}
     drawn = xr.DataArray(
         rows, {"cell": levels, **coords}, ("cell", "draw"), name=measure.name, attrs=INDEPENDENT
     )
-    ranks = rank(drawn, over="level", largest_first=measure.more_is_better, ci_prob=ci_prob)
+    ranks = rank(drawn, over="level", ci_prob=ci_prob)
     p_best = dict(zip(levels, ranks["p_best"].to_numpy().tolist(), strict=True))
     withheld = codes_in_words(str(ranks["withheld"].to_numpy()[0]))
     if withheld:

@@ -27,11 +27,6 @@ __all__ = ["Evidence", "cells_of_strata", "compared_columns", "evidence_of"]
 
 # Errors of trials are about confidence: the share of right answers does not depend on them.
 RIGHT = "accuracy"
-AURC = (
-    "1 less selective_area, as the files of measures and of draws have it: "
-    "area under the risk–coverage curve: the mean share wrong as more and more answers are given, "
-    "the most confident first"
-)
 
 
 @dataclass(frozen=True)
@@ -65,9 +60,9 @@ def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]
     """Estimates, draws and standings of trials."""
     ci_prob = asked.get("ci_prob", 0.95)
     shared = {k: asked[k] for k in ("by", "correct", "confidence", "bins") if k in asked}
-    estimates = with_risk(measure_trials(trials, ci_prob=ci_prob, **shared))
+    estimates = measure_trials(trials, ci_prob=ci_prob, **shared)
     options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
-    draws = with_risk(resample_trials(trials, **shared, **options))
+    draws = resample_trials(trials, **shared, **options)
     if not compared_columns(draws):
         draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
     over = compared(draws, over)
@@ -83,12 +78,6 @@ def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]
         for one in measures
     }
     return Evidence(estimates, draws, over, ci_prob, measures, strata, standings)
-
-
-def with_risk(values: xr.Dataset) -> xr.Dataset:
-    """Measures with the area under the risk–coverage curve."""
-    said = {"long_name": AURC, "units": "1", "source": "Geifman & El-Yaniv 2017"}
-    return values.assign(aurc=(1 - values["selective_area"]).assign_attrs(said))
 
 
 def compared_columns(draws: xr.Dataset) -> list[str]:

@@ -22,7 +22,6 @@ TABLES = {
     ),
 }
 HEADINGS = {
-    "aurc": "AURC",
     "gamma_pairs": "Gamma",
     "brier": "Brier score",
     "mean_confidence": "Mean confidence",
