@@ -34,6 +34,7 @@ BELOW = {
     "results": set(),
     "directions": set(),
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},
+    "coverage": {"notice", "notice_registry", "untrusted"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {

@@ -13,6 +13,7 @@ import hmetad
 from hmetad.commands.arguments import columns_of, parse_by, parse_pairs, split
 from hmetad.errors import InputError, nearest
 from hmetad.report.terminal import say
+from hmetad.rows.sources import rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ def count_file(
 
 
 def count_scanned(
-    trials: "Rows",
+    trials: "Rows | pd.DataFrame",
     *,
     by: list[str] | None,
     covariates: Sequence[str] = (),
@@ -139,11 +140,11 @@ def warnings_said() -> Iterator[None]:
         say(f"warning: {said} Ask for fewer by --quantiles.")
 
 
-def refuse_many_ratings(trials: "Rows", confidence: str) -> None:
+def refuse_many_ratings(trials: "Rows | pd.DataFrame", confidence: str) -> None:
     """Refuse whole numbers that are likely no ratings, in words of the command line."""
     if confidence not in trials.columns:
         return
-    values = trials.first_rows([confidence])[confidence]
+    values = rows_of(trials).first_rows([confidence])[confidence]
     most = values.max() if values.dtype.kind in "iuf" else 0
     if most > MOST_RATINGS:
         step = "Percentages and the like become ratings by --quantiles 4."

@@ -103,17 +103,19 @@ def judge_gate(gate: Gate, decisions: "Decisions") -> Outcome:
         raise InputError("--fail-if", gate.text, "levels that are compared with each other")
     broken = rows[rows["relation"].isin(relations(gate))]
     open_rows = rows[rows["verdict"] == "unreliable"]
-    said = f"{gate.text} in {decisions.quantity}"
+    said, also = f"{gate.text} in {decisions.quantity}", coverage_words(rows)
     if len(broken):
         shown = "; ".join(
             f"{label}, {direction}"
             for label, direction in zip(broken["label"], broken["direction"], strict=True)
         )
-        return Outcome("failed", f"{said}: shown by {shown} than the ROPE.")
+        return Outcome("failed", f"{said}: shown by {shown} than the ROPE.{also}")
     if len(open_rows):
         named = "; ".join(open_rows["label"])
-        return Outcome("not judged", f"{said}: no verdict on {named}{why(open_rows, decisions)}.")
-    return Outcome("passed", f"{said}: not shown in {len(rows)} contrast(s).")
+        return Outcome(
+            "not judged", f"{said}: no verdict on {named}{why(open_rows, decisions)}.{also}"
+        )
+    return Outcome("passed", f"{said}: not shown in {len(rows)} contrast(s).{also}")
 
 
 def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:
@@ -124,6 +126,17 @@ def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:
     found = hmetad.notices(decisions.results) if is_open else []
     few = [one.message.rstrip(".") for one in found if one.code == "draws-for-level"]
     return f" ({'; '.join([*words, *few])})"
+
+
+def coverage_words(rows: "pd.DataFrame") -> str:
+    """Which level lacks items that the other has, in a sentence."""
+    said = dict.fromkeys(
+        f" {row[side]} has {row[f'{side}_coverage']:.0%} of the items.".replace("%", " %")
+        for row in rows.to_dict("records")
+        for side in ("left", "right")
+        if row.get(f"{side}_coverage", 1) < 1
+    )
+    return "".join(said)
 
 
 def contrasts_of(table: "pd.DataFrame", gate: Gate) -> "pd.DataFrame":

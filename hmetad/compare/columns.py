@@ -25,7 +25,7 @@ class Column:
     compute : callable, optional
         Summaries by name → values. Without it, the summary of the same name, if there is one.
     is_reason : bool, optional
-        Whether it is shown where there is anything in it.
+        Whether it is shown where it says anything: a text, or that a share is below 1.
     """
 
     name: str
@@ -65,6 +65,20 @@ COLUMNS = (
         "levels that a pooled contrast lacks, since one side is missing or undefined there",
         "without",
         "Without",
+        is_reason=True,
+    ),
+    Column(
+        "left_coverage",
+        "share of the items that the left side has, of those of levels that share items",
+        "left coverage",
+        "Left coverage",
+        is_reason=True,
+    ),
+    Column(
+        "right_coverage",
+        "share of the items that the right side has",
+        "right coverage",
+        "Right coverage",
         is_reason=True,
     ),
     Column(
@@ -121,6 +135,17 @@ def headings(
     for column in COLUMNS:
         title = getattr(column, where)
         cells = [row[column.name] for row in rows if column.name in row]
-        if title and (any(cells) if column.is_reason else cells):
+        if title and (any(says_something(x) for x in cells) if column.is_reason else cells):
             shown[column.name] = title.format(null=null)
     return shown
+
+
+def says_something(cell: object) -> bool:
+    """Whether a cell holds a text, or a share below 1.
+
+    Examples
+    --------
+    >>> [says_something(x) for x in ("rhat", "", 0.5, 1.0, float("nan"))]
+    [True, False, True, False, False]
+    """
+    return cell < 1 if isinstance(cell, float) else bool(cell)

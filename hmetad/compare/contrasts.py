@@ -21,7 +21,7 @@ from hmetad.compare.contrast_draws import (
     pair_weights,
     weighted_contrasts,
 )
-from hmetad.compare.dependence import dependence
+from hmetad.compare.dependence import dependence, notices_for, side_coverage
 from hmetad.compare.pooled import not_pooled, pooled_over
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import (
@@ -37,7 +37,7 @@ from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of
 
 __all__ = [
     "Kind",
@@ -50,7 +50,10 @@ __all__ = [
 type Floats = NDArray[np.float64]
 
 POOLED = ("pooled", "not_pooled")
-RESERVED = ("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED)
+RESERVED = (
+    *("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED),
+    *("left_coverage", "right_coverage"),
+)
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
@@ -116,7 +119,8 @@ def contrast(
         Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
         those of positive and of negative weight), those of `within`, and withheld: codes of the
         error notices of the fit on the cells of a pair, for which `decide` gives no verdict; where
-        contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks. attrs
+        contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks; where
+        levels share items, left_coverage and right_coverage: the share that each side has. attrs
         quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
         pairing_rule, where contrasts are pooled also pool, pool_rule ("equal", "trials" or
         "given") and pool_weights (JSON, the sum of all levels is 1), and notices: those of the
@@ -186,7 +190,7 @@ def contrast(
         data = weighted_contrasts(numbers, sparse, kind, sides)
     names, labels = (over, *apart), pairs["label"].tolist()
     found = [
-        *notices(values),
+        *notices_for(values, over),
         *left_out(missing),
         *not_pooled(pairs),
         *dependence(draws, values, over, apart, independent),
@@ -194,7 +198,8 @@ def contrast(
     ]
     result = label_contrasts(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(sparse).T > 0
-    result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
+    told = {"withheld": ("pair", joined_codes(codes, concerned))}
+    result = result.assign_coords(told | side_coverage(values, over, sparse))
     said = notice_attrs(found) | matrix_record(matrix, over) | pool_attrs(pooling)
     return result.assign_attrs(said)
 

@@ -18,11 +18,12 @@ from scipy.stats import rankdata
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.compare.contrast_draws import moved_apart
 from hmetad.compare.contrasts import cells_of, check_request
-from hmetad.compare.dependence import dependence
+from hmetad.compare.dependence import dependence, notices_for
 from hmetad.compare.pooled import pooled_values
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import Draws, both_codes, error_flags, joined_codes
 from hmetad.compare.strata import design_of, held_names, strata_of
+from hmetad.coverage import items_of, shares_of
 from hmetad.directions import largest_is_first
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
@@ -32,7 +33,7 @@ from hmetad.monte_carlo import (
     rank_rhat,
     share_interval,
 )
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, names_of, shown_in
 
@@ -82,7 +83,8 @@ def rank(
         not judged, as in `decide`: one level of it that cannot be trusted leaves no rank of the
         others to trust; ``"alone"`` is a level without others. Where draws are undefined, results
         are NaN. `notices` reads the notices, with ``"draws-for-level"`` where draws are too few for
-        any level to be called the best, and how many would do.
+        any level to be called the best, and how many would do. Where levels share items, the
+        coordinate coverage has the share that each has.
 
     Raises
     ------
@@ -145,10 +147,14 @@ def rank(
             )
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
+    items = items_of(values.attrs, over, values["cell"].values)
+    if items is not None:
+        refuse_same_names(labelled.coords, ["coverage"])
+        labelled = labelled.assign_coords(coverage=("cell", shares_of(items)))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    attrs |= notice_attrs([*notices(values), *related, *draws_notice(rows, ci_prob)]) | pool_attrs(
-        pooling
-    )
+    attrs |= notice_attrs(
+        [*notices_for(values, over), *related, *draws_notice(rows, ci_prob)]
+    ) | pool_attrs(pooling)
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 

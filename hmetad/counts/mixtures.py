@@ -17,7 +17,13 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_columns", "mixture_notices"]
+__all__ = [
+    "cells_of_the_same_items",
+    "is_item_name",
+    "is_people_name",
+    "mixture_columns",
+    "mixture_notices",
+]
 
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
@@ -49,6 +55,10 @@ ITEM_NAMES = frozenset(
         "sentence",
         "word",
     ]
+)
+# Columns whose levels are people.
+PEOPLE_NAMES = frozenset(
+    ["annotator", "observer", "participant", "person", "rater", "session", "subject", "user"]
 )
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
@@ -168,6 +178,11 @@ def cells_of_the_same_items(
 def is_item_name(name: object) -> bool:
     """Whether a column is named like items: item, question_id, doc_id, ..."""
     return plain_name(name) in ITEM_NAMES
+
+
+def is_people_name(name: object) -> bool:
+    """Whether a column is named like people: subject, participant_id, rater, ..."""
+    return plain_name(name).removesuffix("_id") in PEOPLE_NAMES
 
 
 def is_difficulty_name(name: object) -> bool:

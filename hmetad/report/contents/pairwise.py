@@ -83,7 +83,7 @@ def held_equal(decisions: Decisions) -> list[str]:
     """Coordinates that both sides of a contrast agree in."""
     results = decisions.results
     dim = next(iter(results.dims))
-    others = {dim, "left", "right", "withheld"}
+    others = {dim, "left", "right", "withheld", "left_coverage", "right_coverage"}
     return [str(k) for k, v in results.coords.items() if v.dims == (dim,) and k not in others]
 
 

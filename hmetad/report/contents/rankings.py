@@ -154,6 +154,8 @@ def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str)
         over: over.replace("_", " ").capitalize(),
         **{name: heading(name, "rank") for name in shown_in("rank")},
     }
+    if "coverage" in frame and (frame["coverage"] < 1).any():
+        columns["coverage"] = "Coverage"
     if (frame["withheld"] != "").any():
         frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
         columns["withheld"] = "Withheld for"
