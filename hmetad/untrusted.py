@@ -22,6 +22,7 @@ SHAPES: Mapping[str, Any] = {
     "by": [str],
     "versions": {str: str},
     "pool_weights": {str: float},
+    "coverage": {str: {str: [int]}},
 }
 
 
@@ -32,7 +33,7 @@ def read_attr(attrs: Mapping[Any, Any], name: str) -> Any:
     ----------
     attrs : mapping
         Of a count table or a result.
-    name : {"notices", "same_items", "by", "versions", "pool_weights"}
+    name : {"notices", "same_items", "by", "versions", "pool_weights", "coverage"}
 
     Returns
     -------

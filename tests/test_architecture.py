@@ -33,6 +33,7 @@ BELOW = {
     "notice_registry": set(),
     "results": {"errors"},
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},
+    "coverage": {"notice", "notice_registry", "untrusted"},
 }
 FLOOR = {*BELOW} - {"caches"}
 BELOW |= {

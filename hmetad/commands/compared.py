@@ -73,9 +73,12 @@ def with_ranks(answer: Answer, ranks: "xr.Dataset") -> Answer:
     first = "largest" if ranks.attrs["largest_first"] else "smallest"
     number = ranked_words(ranks["mean_rank"].values.tolist())
     title = f"Ranks{number} in {ranks.attrs['quantity']}, the {first} first{pooled}"
+    if any(row.get("coverage", 1) < 1 for row in rows):
+        columns["coverage"] = "coverage"
     listing = Listing(rows, {**columns, **reasons_in(rows)}, title)
-    found = list(dict.fromkeys([*answer.notices, *hmetad.notices(ranks)]))
-    more = {**answer.more, "ranks": rows}
+    said = {(one.code, one.message) for one in answer.notices}
+    new = [one for one in hmetad.notices(ranks) if (one.code, one.message) not in said]
+    found, more = [*answer.notices, *new], {**answer.more, "ranks": rows}
     return replace(answer, listings=(*answer.listings, listing), notices=found, more=more)
 
 

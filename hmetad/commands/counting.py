@@ -79,7 +79,7 @@ def count_file(
 
 
 def count_scanned(
-    trials: "Rows",
+    trials: "Rows | pd.DataFrame",
     *,
     by: list[str] | None,
     covariates: Sequence[str] = (),

@@ -132,17 +132,29 @@ def judge_gate(
         asked: Any = (gate.level, gate.relation, gate.other)
         rows = hmetad.compare.relation_table(decisions, *asked)
     is_open, broken = rows["shown"].isna(), rows["shown"] == (not gate.must_hold)
-    said = f"{gate.text} in {decisions.quantity}"
+    said, also = f"{gate.text} in {decisions.quantity}", coverage_words(gate, decisions)
     if is_open.any() and not broken.any():
         labels = "; ".join(rows["label"][is_open])
-        return Outcome("not judged", f"{said}: no verdict on {labels}{why(rows, decisions)}.")
+        return Outcome("not judged", f"{said}: no verdict on {labels}{why(rows, decisions)}.{also}")
     concerned = rows[broken] if broken.any() else rows
     found = "shown by" if broken.any() != gate.must_hold else "not shown by"
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
     low, high = decisions.rope
     basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
     word = "failed" if broken.any() else "passed"
-    return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).")
+    return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}")
+
+
+def coverage_words(gate: Gate, decisions: "Decisions") -> str:
+    """Which level lacks items that the other has, in a sentence."""
+    compared = {gate.level, gate.other}
+    said = dict.fromkeys(
+        f" {row[side]} has {in_percent(round(row[f'{side}_coverage'], 3))} of the items."
+        for row in decisions.table().to_dict("records")
+        for side in ("left", "right")
+        if {str(row["left"]), str(row["right"])} == compared and row.get(f"{side}_coverage", 1) < 1
+    )
+    return "".join(said)
 
 
 def numbers_of(rows: "pd.DataFrame") -> str:

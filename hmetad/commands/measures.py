@@ -35,6 +35,7 @@ from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.gate import asked_gate, judge_gate
 from hmetad.commands.measures_options import (
     Cluster,
+    CommonItems,
     Correct,
     Correction,
     Draws,
@@ -45,6 +46,7 @@ from hmetad.commands.measures_options import (
     MetaD,
     MetaNoise,
     Method,
+    Missing,
     Output,
     Over,
     Rope,
@@ -55,6 +57,7 @@ from hmetad.commands.measuring import (
     Request,
     has_exact_confidence,
     measured_trials,
+    trials_of_common_items,
 )
 from hmetad.commands.options import (
     AsJson,
@@ -95,6 +98,7 @@ hmetad measures trials.csv --by model --quantiles 4 --interval -o page.html
 hmetad measures answers.csv --by model --correct correct --quantiles 4
 hmetad measures answers.csv --by model,set --correct correct --cluster item -o page.html
 hmetad measures answers.csv --by model --correct correct --interval --cluster item
+hmetad measures answers.csv --by model --correct correct --missing wrong
 hmetad measures answers.csv --by model,set --correct correct --interval --cluster item \
   --draws 4000 -o draws.nc
 hmetad measures answers.csv --by model --correct correct --interval --cluster item \
@@ -116,6 +120,8 @@ def measures(
     quantiles_within: QuantilesWithin = None,
     cluster: Cluster = None,
     over: Over = None,
+    common_items: CommonItems = False,
+    missing: Missing = "drop",
     var: Var = "auroc2",
     rope: Rope = None,
     fail_if: FailIf = None,
@@ -157,8 +163,9 @@ def measures(
         "labels": labels,
     }
     is_exact = has_exact_confidence(trials, counted)
+    refuse_missing(missing, is_exact, common_items)
     asked = Request(
-        trials,
+        trials_of_common_items(trials, by, counted, cluster, over) if common_items else trials,
         by,
         counted,
         {
@@ -171,6 +178,7 @@ def measures(
         ci_prob,
         method,
         {"over": over, "title": f"Measures of {file.name}"},
+        missing,
         is_exact,
         # A page of confidence as it is says which is best, which takes draws.
         has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
@@ -256,6 +264,17 @@ def columns(is_exact: bool = False) -> dict[str, str]:
         if result.terminal == "interval":
             shown |= {f"{result.name}_lower": "from", f"{result.name}_upper": "to"}
     return shown
+
+
+def refuse_missing(missing: str, is_exact: bool, common_items: bool) -> None:
+    """Refuse to count as wrong what ratings leave out, or what is left out for all."""
+    if missing == "drop":
+        return
+    if common_items:
+        raise InputError("--common-items", "it beside --missing wrong", "one of the two")
+    if not is_exact:
+        step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
+        raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
 
 
 def refuse_without_draws(asked: Request, path: Path | None) -> None:

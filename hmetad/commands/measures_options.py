@@ -10,6 +10,7 @@ import typer
 
 __all__ = [
     "Cluster",
+    "CommonItems",
     "Correct",
     "Correction",
     "Draws",
@@ -20,6 +21,7 @@ __all__ = [
     "MetaD",
     "MetaNoise",
     "Method",
+    "Missing",
     "Output",
     "Over",
     "Rope",
@@ -39,6 +41,20 @@ Over = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Column of --by whose levels a page or --fail-if compares; by default its first.",
+    ),
+]
+CommonItems = Annotated[
+    bool,
+    typer.Option(
+        "--common-items", help="Only the items that all compared levels of --over answered."
+    ),
+]
+Missing = Annotated[
+    Literal["drop", "wrong"],
+    typer.Option(
+        metavar="RULE",
+        help="What has no answer: drop; or wrong, in accuracy, with the items that another "
+        "compared level answered.",
     ),
 ]
 Var = Annotated[

@@ -12,15 +12,23 @@ import hmetad
 from hmetad.commands.arguments import as_seed, columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
 from hmetad.errors import InputError
+from hmetad.measures.items import unequal_answers
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from hmetad.notice import Notice
     from hmetad.report.page.report import Report
     from hmetad.rows.rows import Rows
 
-__all__ = ["Measured", "Request", "has_exact_confidence", "measured_trials"]
+__all__ = [
+    "Measured",
+    "Request",
+    "has_exact_confidence",
+    "measured_trials",
+    "trials_of_common_items",
+]
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Request:
 
     Parameters
     ----------
-    trials : Rows
+    trials : Rows or DataFrame
     by : list of str or None
         Grouping columns, as they are typed.
     counted : mapping
@@ -43,13 +51,15 @@ class Request:
         Of intervals.
     titled : mapping
         Options of a page: over and title.
+    missing : {"drop", "wrong"}
+        What trials without an answer count as.
     is_exact : bool
         Whether confidence is taken as it is.
     has_draws : bool
         Whether it is resampled.
     """
 
-    trials: "Rows"
+    trials: "Rows | pd.DataFrame"
     by: list[str] | None
     counted: Mapping[str, Any]
     measured: Mapping[str, Any]
@@ -57,6 +67,7 @@ class Request:
     ci_prob: float
     method: str
     titled: Mapping[str, Any]
+    missing: str
     is_exact: bool
     has_draws: bool
 
@@ -115,15 +126,17 @@ def measured_exactly(asked: Request) -> Measured:
         "by": parse_by(asked.by),
         "correct": asked.counted["correct"],
         "confidence": asked.counted["confidence"],
+        "missing": asked.missing,
     }
+    over = asked.titled["over"]
     trials, ci_prob = asked.trials, asked.ci_prob
     if asked.has_draws:
-        made = {**columns, **asked.drawn, "ci_prob": ci_prob}
+        made = {**columns, **asked.drawn, "over": over, "ci_prob": ci_prob}
         result = hmetad.measures.resample_trials_interval(trials, **made)
     else:
-        result = hmetad.measures.measure_trials(trials, **columns, ci_prob=ci_prob)
+        result = hmetad.measures.measure_trials(trials, **columns, over=over, ci_prob=ci_prob)
     drawn = drawn_again(asked, result)
-    draw = partial(hmetad.measures.resample_trials, trials, **columns, **drawn)
+    draw = partial(hmetad.measures.resample_trials, trials, **columns, over=over, **drawn)
     options: dict[str, Any] = {**columns, **asked.titled, **drawn, "ci_prob": ci_prob}
     page = partial(hmetad.report.measures_report, trials, **options)
     return Measured(result, draw, page, [])
@@ -136,7 +149,7 @@ def measured_counts(asked: Request) -> Measured:
     counts = count_scanned(asked.trials, by=by, **asked.counted)
     statistic = counts_statistic(asked)
     result = counts_interval(asked, counts, statistic) if asked.has_draws else statistic(counts)
-    found = repeated_items(asked) if asked.has_draws else []
+    found = [*(repeated_items(asked) if asked.has_draws else []), *unequal_items(asked)]
     draw = partial(hmetad.resample, counts, statistic, **drawn_again(asked, result))
     # Of units drawn whole the counts are those of all of them.
     pooled = (
@@ -155,6 +168,40 @@ def repeated_items(asked: Request) -> "list[Notice]":
     """Notice of items that come again, where the intervals of counts take trials as independent."""
     by, cluster = parse_by(asked.by), asked.drawn["cluster"]
     return hmetad.measures.repeated_items(asked.trials, by=by, cluster=cluster)
+
+
+def unequal_items(asked: Request) -> "list[Notice]":
+    """Notice of levels with other items than those that they stand beside, unless draws say it."""
+    if asked.drawn["cluster"] is not None and asked.has_draws:
+        return []
+    found = unequal_answers(
+        asked.trials, parse_by(asked.by), asked.titled["over"], answered_columns(asked.counted)
+    )
+    # People need not have equal numbers of trials.
+    is_judged = asked.counted["correct"] is not None
+    return [one for one in found if is_judged or "no column" not in one.message]
+
+
+def answered_columns(counted: Mapping[str, Any]) -> list[str]:
+    """Columns without which a trial has no answer."""
+    judged = (
+        [counted["correct"]] if counted["correct"] else [counted["stimulus"], counted["response"]]
+    )
+    return [*judged, counted["confidence"]]
+
+
+def trials_of_common_items(
+    trials: "Rows",
+    by: list[str] | None,
+    counted: Mapping[str, Any],
+    cluster: str | None,
+    over: str | None,
+) -> "pd.DataFrame":
+    """Trials of the items that all compared levels answered."""
+    answered = answered_columns(counted)
+    return hmetad.measures.common_items(
+        trials, by=parse_by(by), over=over, item=cluster, answered=answered
+    )
 
 
 def counts_statistic(asked: Request) -> Callable[["xr.DataArray"], "xr.Dataset"]:

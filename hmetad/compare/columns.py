@@ -24,8 +24,8 @@ class Column:
         stands for the null value.
     compute : callable, optional
         Summaries by name → values. Without it, the summary of the same name, if there is one.
-    is_reason : bool, optional
-        Whether it is shown where there is anything in it.
+    usual : str or float, optional
+        A value that says nothing: the column is a reason, and shown where it has another.
     """
 
     name: str
@@ -33,7 +33,12 @@ class Column:
     terminal: str = ""
     page: str = ""
     compute: Callable[[Found], Any] | None = None
-    is_reason: bool = False
+    usual: str | float | None = None
+
+    @property
+    def is_reason(self) -> bool:
+        """Whether it is shown only where it says anything."""
+        return self.usual is not None
 
 
 # In their order in the table, where coordinates come after the label.
@@ -65,27 +70,41 @@ COLUMNS = (
         "levels that a pooled contrast lacks: a side is missing, or too often undefined, there",
         "without",
         "Without",
-        is_reason=True,
+        usual="",
     ),
     Column(
         "undefined",
         "share of the draws that are undefined; up to 5 % are left out",
         "undefined",
         "Undefined",
-        is_reason=True,
+        usual=0.0,
+    ),
+    Column(
+        "left_coverage",
+        "share of the items that the left side has, of those of levels that share items",
+        "left coverage",
+        "Left coverage",
+        usual=1.0,
+    ),
+    Column(
+        "right_coverage",
+        "share of the items that the right side has",
+        "right coverage",
+        "Right coverage",
+        usual=1.0,
     ),
     Column(
         "withheld",
         "codes of what withholds the answers",
         "withheld for",
         "Withheld for",
-        is_reason=True,
+        usual="",
     ),
     Column(
         "unsettled",
         "answers that more draws could change",
         "MC error could turn",
-        is_reason=True,
+        usual="",
     ),
 )
 
@@ -128,6 +147,7 @@ def headings(
     for column in COLUMNS:
         title = getattr(column, where)
         cells = [row[column.name] for row in rows if column.name in row]
-        if title and (any(cells) if column.is_reason else cells):
+        said = [x for x in cells if x is not None and x == x and x != column.usual]
+        if title and (said if column.is_reason else cells):
             shown[column.name] = title.format(null=null)
     return shown

@@ -22,7 +22,7 @@ from hmetad.compare.contrast_draws import (
     pair_weights,
     weighted_contrasts,
 )
-from hmetad.compare.dependence import dependence
+from hmetad.compare.dependence import dependence, notices_for, side_coverage
 from hmetad.compare.pooled import not_pooled, pooled_over
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import (
@@ -38,7 +38,7 @@ from hmetad.compare.type1_differences import type1_differences
 from hmetad.compare.weights import as_table, weighted_cells
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of
 
 __all__ = [
     "Kind",
@@ -51,7 +51,10 @@ __all__ = [
 type Floats = NDArray[np.float64]
 
 POOLED = ("pooled", "not_pooled")
-RESERVED = ("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED)
+RESERVED = (
+    *("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED),
+    *("left_coverage", "right_coverage"),
+)
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
@@ -118,7 +121,8 @@ def contrast(
         Dims (chain, draw, pair); coordinates left and right (levels of `over`; with `matrix`
         those of positive and of negative weight), those of `within`, and withheld: codes of the
         error notices of the fit on the cells of a pair, for which `decide` gives no verdict; where
-        contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks. attrs
+        contrasts are pooled, also pooled and not_pooled: levels that each is over, and lacks; where
+        levels share items, left_coverage and right_coverage: the share that each side has. attrs
         quantity, kind, over, within, matrix (JSON), pairing ("joint" or "independent"),
         pairing_rule, where contrasts are pooled also pool, pool_rule ("equal", "trials" or
         "given"), pool_weights (JSON, the sum of all levels is 1) and pool_levels, over how many
@@ -192,7 +196,7 @@ def contrast(
     raised, are_unlike = unlike_contrasts(draws, values, names, sparse, labels)
     found = [
         *raised,
-        *notices(values),
+        *notices_for(values, over),
         *left_out(missing),
         *not_pooled(pairs),
         *dependence(draws, values, over, apart, independent),
@@ -201,7 +205,8 @@ def contrast(
     result = label_contrasts(data, values, pairs, held, kind, over, independent)
     concerned = flags.astype(float) @ abs(sparse).T > 0
     codes, concerned = [*codes, "raised-by-chance"], np.vstack([concerned, are_unlike])
-    result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
+    told = {"withheld": ("pair", joined_codes(codes, concerned))}
+    result = result.assign_coords(told | side_coverage(values, over, sparse))
     said = notice_attrs(found) | matrix_record(matrix, over)
     levels = pairs["levels"].tolist() if pooling else []
     return result.assign_attrs(said | pool_attrs(pooling, levels))

@@ -54,6 +54,8 @@ CONTRAST_ATTRS = (
     *("pairing", "pairing_rule", "units", "notices", "reference"),
     *("pool", "pool_rule", "pool_weights", "pool_levels"),
 )
+# Columns that contrasts bring along.
+BROUGHT = {"withheld", "pooled", "not_pooled", "left_coverage", "right_coverage"}
 MOST_ROWS = 60
 
 
@@ -259,8 +261,8 @@ def draws_notice(rows: Floats, level: float) -> list[Notice]:
 
 def refuse_taken(judged: xr.DataArray) -> None:
     """Refuse coordinates with the name of a column: the table would have two of it."""
-    # Contrasts have a coordinate withheld; of cells it would be a grouping column.
-    brought = set() if "cell" in judged.dims else {"withheld", "pooled", "not_pooled"}
+    # Contrasts have such coordinates; of cells they would be grouping columns.
+    brought = set() if "cell" in judged.dims else BROUGHT
     refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
 
 

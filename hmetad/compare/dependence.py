@@ -1,22 +1,25 @@
-"""Cells that are compared as independent but may be paired: separate fits, or the same items.
+"""Cells that may not be compared as they are: separate fits, the same items, or unequal ones.
 
-Draws and their cells (chain, draw, cell) → list of Notice.
+Draws and their cells (chain, draw, cell) → list of Notice; coverage of items.
 Source: Boehm et al. (2018) for separate fits; Miller (2024) for items.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from hmetad.compare.quantities import Draws
 from hmetad.compare.separate import shared_groups
 from hmetad.compare.strata import design_of, per_cell_coordinates, strata_of
-from hmetad.notice import Notice, notice_of
+from hmetad.coverage import CODE, items_of, shares_of, unequal_items
+from hmetad.notice import Notice, notice_of, notices
 from hmetad.untrusted import read_attr
 
-__all__ = ["dependence"]
+__all__ = ["dependence", "notices_for", "side_coverage"]
 
 
 def dependence(
@@ -63,6 +66,27 @@ def dependence(
         *separate_fits(draws, values, over, held),
         *paired_data(values, groups, over, held),
     ]
+
+
+def notices_for(values: xr.DataArray, over: str) -> list[Notice]:
+    """Notices of draws; that of unequal items is of the levels that are compared."""
+    labels = values["cell"].values.tolist()
+    items = items_of(values.attrs, over, labels)
+    said = notices(values)
+    if items is None:
+        return said
+    own = unequal_items(over, labels, values[over].values.tolist(), items)
+    return [*(one for one in said if one.code != CODE), *own]
+
+
+def side_coverage(values: xr.DataArray, over: str, weights: csr_array) -> dict[str, Any]:
+    """Coordinates of pairs: the share of items that each side has; none where it is unknown."""
+    items = items_of(values.attrs, over, values["cell"].values)
+    if items is None:
+        return {}
+    sides = {"left": (weights > 0), "right": (weights < 0)}
+    sums = {side: is_used.astype(float) @ items for side, is_used in sides.items()}
+    return {f"{side}_coverage": ("pair", shares_of(x)) for side, x in sums.items()}
 
 
 def separate_fits(

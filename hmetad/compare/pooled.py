@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from hmetad.compare.pooling import Pool
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.compare.strata import strata_of
+from hmetad.coverage import summed_coverage
 from hmetad.errors import InputError
 from hmetad.monte_carlo import too_undefined
 from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
@@ -206,7 +207,9 @@ def labelled_means(
         if named or not notice.cells:
             found.append(replace(notice, cells=tuple(named)))
     coords = {str(name): ("cell", np.array(x.tolist())) for name, x in cells.items()}
-    attrs = {k: x for k, x in values.attrs.items() if k != "notices"} | notice_attrs(found)
+    attrs = {k: x for k, x in values.attrs.items() if k not in ("notices", "coverage")}
+    attrs |= notice_attrs(found)
+    attrs |= summed_coverage(values.attrs, values["cell"].values, labels, weights > 0)
     sampled = {dim: values[dim] for dim in SAMPLE_DIMS if dim in values.coords}
     return xr.DataArray(
         np.where(missing > 0, np.nan, means),

@@ -158,8 +158,10 @@ def in_chains(draws: xr.DataArray) -> xr.DataArray:
 
 
 def carried(draws: Draws) -> dict[Any, Any]:
-    """Attrs that draws keep: notices, and the level that coefficients are differences from."""
-    return {name: x for name, x in draws.attrs.items() if name in ("notices", "reference")}
+    """Attrs that draws keep: notices, coverage, and the level that coefficients differ from."""
+    return {
+        name: x for name, x in draws.attrs.items() if name in ("notices", "reference", "coverage")
+    }
 
 
 def check_not_empty(draws: xr.DataArray) -> None:

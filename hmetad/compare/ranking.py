@@ -19,7 +19,7 @@ from hmetad.arguments import check_inputs, refuse_same_names, with_variables
 from hmetad.compare.chance import with_unlike_cells
 from hmetad.compare.contrast_draws import moved_apart
 from hmetad.compare.contrasts import cells_of, check_request
-from hmetad.compare.dependence import dependence
+from hmetad.compare.dependence import dependence, notices_for
 from hmetad.compare.pooled import pooled_values
 from hmetad.compare.pooling import Weights, as_pool, pool_attrs
 from hmetad.compare.quantities import (
@@ -30,6 +30,7 @@ from hmetad.compare.quantities import (
     undefined_notice,
 )
 from hmetad.compare.strata import design_of, held_names, strata_of
+from hmetad.coverage import items_of, shares_of
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
     FEWEST_DRAWS,
@@ -41,7 +42,7 @@ from hmetad.monte_carlo import (
     too_undefined,
     undefined_share,
 )
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of, best_end, names_of, refuse_biased, shown_in
 
@@ -96,7 +97,8 @@ def rank(
         of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
         with ``"raised-by-chance"``, an error, where chance raises a resampled quantity and numbers
         of trials are unlike, and ``"draws-for-level"`` where draws are too few for any level to be
-        called the best, and how many would do.
+        called the best, and how many would do. Where levels share items, the coordinate coverage
+        has the share that each has.
 
     Raises
     ------
@@ -164,10 +166,14 @@ def rank(
             fill(result, found, stratum, column[stratum])
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
+    items = items_of(values.attrs, over, values["cell"].values)
+    if items is not None:
+        refuse_same_names(labelled.coords, ["coverage"])
+        labelled = labelled.assign_coords(coverage=("cell", shares_of(items)))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
     lost = undefined_notice(values["cell"].values, result["undefined"], joint)
-    attrs |= notice_attrs([*notices(values), *related, *lost, *draws_notice(rows, ci_prob)])
-    attrs |= pool_attrs(pooling, levels)
+    told = [*notices_for(values, over), *related, *lost, *draws_notice(rows, ci_prob)]
+    attrs |= notice_attrs(told) | pool_attrs(pooling, levels)
     return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 

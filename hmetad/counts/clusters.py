@@ -17,8 +17,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.counts.correct import type2_notices
+from hmetad.counts.items import is_people_name
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
+from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_where, notices, with_notices
 from hmetad.notice_registry import limit
@@ -96,7 +98,25 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
     values = table.to_numpy()
     chosen = [part == i for i in range(part.max() + 1)]
     parts = [part_from(values[rows], unit[rows], index[rows]) for rows in chosen]
-    return Clusters(pooled_table(table, index, others), tuple(parts))
+    return Clusters(
+        with_coverage(pooled_table(table, index, others), index, unit, cluster), tuple(parts)
+    )
+
+
+def with_coverage(
+    pooled: xr.DataArray, cell: NDArray[np.int64], unit: NDArray[np.int64], cluster: str
+) -> xr.DataArray:
+    """Pooled table that says how many of the units each cell has, unless these are people."""
+    names = [str(name) for name in pooled["cell"].coords if name != "cell"]
+    if is_people_name(cluster) or not names:
+        return pooled
+    cells, labels = (
+        pd.DataFrame({x: pooled[x].values for x in names}),
+        pooled["cell"].values.tolist(),
+    )
+    coverage = item_coverage(cells, labels, cell, unit)
+    told = with_notices(pooled, coverage_notices(coverage, cells, labels, None))
+    return told.assign_attrs(coverage_attrs(coverage))
 
 
 def counts_together(

@@ -28,7 +28,7 @@ from hmetad.counts.choices import trial_notices
 from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, listed
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import label_frequencies
-from hmetad.counts.missing_confidence import missing_confidence
+from hmetad.counts.missing_confidence import missing_answers
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import asking
 from hmetad.counts.table import (
@@ -156,7 +156,7 @@ def count_correct(
     }
     counts = type2_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
-    silent = missing_confidence(tallied[0], tallied[1], by, roles)
+    silent = missing_answers(tallied[0], tallied[1], by, roles)
     of_rows = [*trial_notices(trials), *seen, *silent, *dropped]
     return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
 

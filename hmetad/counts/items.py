@@ -16,7 +16,13 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "item_notices", "plain_name"]
+__all__ = [
+    "cells_of_the_same_items",
+    "is_item_name",
+    "is_people_name",
+    "item_notices",
+    "plain_name",
+]
 
 ITEM_NAMES = frozenset(
     [
@@ -33,6 +39,10 @@ ITEM_NAMES = frozenset(
         "sentence",
         "word",
     ]
+)
+# Columns whose levels are people.
+PEOPLE_NAMES = frozenset(
+    ["annotator", "observer", "participant", "person", "rater", "session", "subject", "user"]
 )
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
@@ -127,6 +137,11 @@ def cells_of_the_same_items(
 def is_item_name(name: object) -> bool:
     """Whether a column is named like items: item, question_id, doc_id, ..."""
     return plain_name(name) in ITEM_NAMES
+
+
+def is_people_name(name: object) -> bool:
+    """Whether a column is named like people: subject, participant_id, rater, ..."""
+    return plain_name(name).removesuffix("_id") in PEOPLE_NAMES
 
 
 def plain_name(name: object) -> str:

@@ -315,6 +315,7 @@ def assemble_draws(
     for name, values in zip(form.data_vars, arrays, strict=True):
         result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT)
     result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
+    result.attrs |= {name: table.attrs[name] for name in ("coverage",) if name in table.attrs}
     result = with_notices(result, notices(table))
     return result if table.chunks is not None else with_notices(result, undefined_draws(result))
 

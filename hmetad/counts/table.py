@@ -253,9 +253,11 @@ def refuse_one_rated_response(
     raise InputError("confidence", got, "ratings of both responses", step)
 
 
-def complete_rows(groups: pd.DataFrame, n: NDArray[np.int64]) -> tuple[*Tally, list[Notice]]:
-    """Rows without a missing value, and a notice of what was dropped and why."""
-    missing = groups.isna().to_numpy()
+def complete_rows(
+    groups: pd.DataFrame, n: NDArray[np.int64], empty: pd.DataFrame | None = None
+) -> tuple[*Tally, list[Notice]]:
+    """Rows without a missing value that matters, and a notice of what was dropped and why."""
+    missing = (groups.isna() if empty is None else empty).to_numpy()
     incomplete = missing.any(axis=1)
     if not incomplete.any():
         return groups, n, []

@@ -5,12 +5,13 @@ from hmetad.measures.agreement import split_half as split_half
 from hmetad.measures.confidence_bias import overconfidence as overconfidence
 from hmetad.measures.criteria_distance import meta_delta as meta_delta
 from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
+from hmetad.measures.items import common_items as common_items
+from hmetad.measures.items import repeated_items as repeated_items
 from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.of_trials import measure_trials as measure_trials
 from hmetad.measures.of_trials import resample_trials as resample_trials
 from hmetad.measures.of_trials import resample_trials_interval as resample_trials_interval
 from hmetad.measures.reliability import calibration as calibration
-from hmetad.measures.repeats import repeated_items as repeated_items
 from hmetad.measures.sdt import z_test as z_test
 from hmetad.measures.selection import selective_prediction as selective_prediction
 from hmetad.measures.type2 import auroc2 as auroc2

@@ -88,7 +88,7 @@ def case_of(value: Floats, off: NDArray[np.bool_]) -> str:
 def rounded_to_probabilities(value: Floats) -> Floats:
     """Confidence that leaves 0 to 1 by an error of rounding alone is set right."""
     inside = np.clip(value, 0.0, 1.0)
-    return inside if (abs(value - inside) <= ROUNDING).all() else value
+    return inside if (np.isnan(value) | (abs(value - inside) <= ROUNDING)).all() else value
 
 
 def numbers(cell: Ints, is_there: NDArray[np.bool_], labels: Sequence[str]) -> Ints:

@@ -5,7 +5,7 @@ confidence). Source: Murphy (1973), who counts forecasts by their distinct value
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
 from hmetad.counts.codes import code_notices
 from hmetad.counts.correct import right_trials
-from hmetad.counts.missing_confidence import missing_confidence
+from hmetad.counts.missing_confidence import missing_answers
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
     cell_coords,
@@ -26,8 +26,10 @@ from hmetad.counts.table import (
     complete_rows,
     plain_attrs,
 )
+from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import ROUNDING, mixed_scales
+from hmetad.measures.items import absent_rows, item_column, needed_item, told_of_items
 from hmetad.notice import Notice, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
@@ -37,6 +39,7 @@ __all__ = [
     "By",
     "Forecasts",
     "Judged",
+    "Missing",
     "Placed",
     "cell_sums",
     "count_forecasts",
@@ -49,6 +52,8 @@ __all__ = [
 By = str | Sequence[str] | Mapping[str, str]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+# What trials without an answer count as.
+Missing = Literal["drop", "wrong"]
 # Dims beside cell, and the values.
 Placed = tuple[tuple[str, ...], NDArray[Any]]
 
@@ -61,7 +66,8 @@ class Judged(NamedTuple):
 
     `cell` (n,) is the number of the trial's cell, `right` (n,) 1 or 0, `value` (n,) its
     confidence. `kind` (n,) is its row in `kinds`, the distinct combinations of the other columns.
-    `cells` has one row of coordinates per cell; `attrs` and `found` go with the result.
+    `cells` has one row of coordinates per cell; `attrs` and `found` go with the result. `value` is
+    NaN where a trial counts without a confidence.
     """
 
     cell: Ints
@@ -88,7 +94,14 @@ class Forecasts(NamedTuple):
     n_cells: int
 
 
-def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged:
+def judged_trials(
+    trials: TableLike,
+    by: By,
+    roles: Mapping[str, str],
+    *,
+    missing: Missing = "drop",
+    over: str | None = None,
+) -> Judged:
     """Complete trials with their cell, whether they were right, and their confidence.
 
     Parameters
@@ -99,6 +112,11 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
         Grouping columns, as for `count_correct`.
     roles : mapping
         The columns of ``"correct"`` and ``"confidence"``, and of others with few values.
+    missing : {"drop", "wrong"}, optional
+        ``"wrong"``: rows without right or wrong, and items that another level of `over` has, count
+        as wrong; rows without confidence are kept.
+    over : str, optional
+        Grouping column whose levels are compared; by default the first.
 
     Returns
     -------
@@ -124,17 +142,28 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     rows = named_rows(rows_of(trials, text=text_columns(by)), roles.values(), by)
     by = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
-    trials = rows.frame([*roles.values(), *by])
-    confidence = roles["confidence"]
+    item = item_column(rows.columns, by, roles.get("cluster"))
+    trials = rows.frame([*roles.values(), *by, *([item] if item else [])])
+    correct, confidence = roles["correct"], roles["confidence"]
+    if missing == "wrong":
+        absent = absent_rows(trials, by, over, needed_item(item))
+        trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
     value = finite_confidence(trials[confidence])
     # Confidence joins the kinds only as there or missing: its values may all be different.
     is_there = np.where(np.isnan(value), np.nan, 0.0)
     used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
     kind, kinds, n = row_kinds(used)
-    silent = missing_confidence(kinds, n, by, roles)
-    is_complete = ~kinds.isna().to_numpy().any(axis=1)
-    kinds, n, dropped = complete_rows(kinds, n)
-    is_right, labels = right_trials(kinds, n, roles["correct"])
+    are_wrong = missing == "wrong"
+    silent = missing_answers(kinds, n, by, roles, are_wrong=are_wrong)
+    empty = kinds.isna()
+    if are_wrong:
+        empty[[correct, confidence]] = False
+        value = np.where(kinds[correct].isna().to_numpy()[kind], np.nan, value)
+    is_complete = ~empty.to_numpy().any(axis=1)
+    kinds, n, dropped = complete_rows(kinds, n, empty)
+    graded = kinds[correct].notna().to_numpy()
+    is_right = np.zeros(len(kinds), dtype=np.int64)
+    is_right[graded], labels = right_trials(kinds[graded], n[graded], correct)
     index, cells = cells_of(kinds, by, [])
     kept = is_complete[kind]
     kind = (np.cumsum(is_complete) - 1)[kind[kept]]
@@ -147,14 +176,16 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
         }
     )
     cell, value = index[kind], value[kept]
-    mixed = mixed_scales(cell, value, cell_labels(cells))
     seen = code_notices(confidence, value, np.ones(len(value), dtype=np.int64))
-    found = [*carried, *seen, *silent, *mixed, *dropped]
+    mixed = mixed_scales(cell, value, cell_labels(cells))
+    told, coverage = told_of_items(trials, item, kept, cell, value, cells, over)
+    attrs |= coverage_attrs(coverage)
+    found = [*carried, *seen, *silent, *mixed, *dropped, *told]
     return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 
 def count_forecasts(judged: Judged) -> Forecasts:
-    """Trials and right trials of each distinct confidence, per cell.
+    """Trials and right trials of each distinct confidence, per cell; a missing one comes last.
 
     Examples
     --------
@@ -167,7 +198,8 @@ def count_forecasts(judged: Judged) -> Forecasts:
     order = np.lexsort((judged.value, judged.cell))
     cell, value = judged.cell[order], judged.value[order]
     is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (cell[1:] != cell[:-1]) | (value[1:] != value[:-1])
+    both_lack = np.isnan(value[1:]) & np.isnan(value[:-1])
+    is_new[1:] = (cell[1:] != cell[:-1]) | ((value[1:] != value[:-1]) & ~both_lack)
     start = np.flatnonzero(is_new)
     trials = np.diff(start, append=len(order))
     right = np.add.reduceat(judged.right[order], start)

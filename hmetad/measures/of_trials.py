@@ -19,12 +19,13 @@ from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecasts import (
     By,
     Judged,
+    Missing,
     Placed,
     count_forecasts,
     describe_results,
     judged_trials,
 )
-from hmetad.measures.repeats import repeated_items
+from hmetad.measures.items import repeated_items
 from hmetad.measures.results import ratio
 from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
 from hmetad.measures.trial_weights import (
@@ -60,6 +61,8 @@ def measure_trials(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
+    missing: Missing = "drop",
+    over: str | None = None,
     bins: int = 10,
     ci_prob: float = 0.95,
 ) -> xr.Dataset:
@@ -79,6 +82,14 @@ def measure_trials(
         Column with right or wrong, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident.
+    missing : {"drop", "wrong"}, optional
+        What has no answer: left out, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
+        items that another level of `over` has too: a row without right or wrong, and an item that
+        such a level answered, count as wrong, and an answer without confidence as it is graded. All
+        other measures are of the answers that have a confidence.
+    over : str, optional
+        Grouping column whose levels are compared, and so should have the same items, within each
+        level of the others; by default the first, or the first whose levels share items.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
     ci_prob : float, optional
@@ -131,11 +142,13 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    judged = rounded(judged_trials(trials, by, {"correct": correct, "confidence": confidence}))
+    roles = {"correct": correct, "confidence": confidence}
+    judged = rounded(judged_trials(trials, by, roles, missing=missing, over=over))
     cells = own_trials(count_forecasts(judged), bins)
     values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
-    observed = [(one.right.astype(float), one.wrong.astype(float)) for one in cells]
-    se = np.array([float(area_error(right, wrong).error) for right, wrong in observed])
+    counted = (tuple(n[None].astype(float) for n in (x.right, x.wrong)) for x in cells)
+    observed = [stated_trials(x, *both) for x, both in zip(cells, counted, strict=True)]
+    se = np.array([area_error(*both).error.item() for both in observed])
     far = ndtri((1 + ci_prob) / 2)
     values |= {
         "auroc2_se": se,
@@ -148,7 +161,8 @@ def measure_trials(
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
-    return with_notices(result, [*judged.found, *repeated, *cell_notices(result, judged)])
+    said = [*judged.found, *repeated, *cell_notices(result, judged)]
+    return noticed_by_measure(with_notices(result, said))
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), seed=seed_or_none)
@@ -159,6 +173,8 @@ def resample_trials(
     correct: str = "correct",
     confidence: str = "confidence",
     cluster: str | None = None,
+    missing: Missing = "drop",
+    over: str | None = None,
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
@@ -168,7 +184,7 @@ def resample_trials(
 
     Parameters
     ----------
-    trials, by, correct, confidence, bins
+    trials, by, correct, confidence, missing, over, bins
         As for `measure_trials`.
     cluster : str, optional
         Column with the unit that is drawn in the place of a trial, such as the item, which all
@@ -216,7 +232,7 @@ def resample_trials(
     """
     roles = {"correct": correct, "confidence": confidence}
     roles |= {} if cluster is None else {"cluster": cluster}
-    judged = rounded(judged_trials(trials, by, roles))
+    judged = rounded(judged_trials(trials, by, roles, missing=missing, over=over))
     cells, entropy = own_trials(count_forecasts(judged), bins), seed_entropy(seed)
     if cluster is None:
         weighted = [trial_weights(one, n, kind, cell_generator(entropy, place))
@@ -257,6 +273,8 @@ def resample_trials_interval(
     correct: str = "correct",
     confidence: str = "confidence",
     cluster: str | None = None,
+    missing: Missing = "drop",
+    over: str | None = None,
     n: int = 2000,
     kind: Drawn = "bootstrap",
     bins: int = 10,
@@ -267,7 +285,7 @@ def resample_trials_interval(
 
     Parameters
     ----------
-    trials, by, correct, confidence, cluster, n, kind, bins, seed
+    trials, by, correct, confidence, cluster, missing, over, n, kind, bins, seed
         As for `resample_trials`.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
@@ -292,6 +310,7 @@ def resample_trials_interval(
     array([0.88, 0.84, 0.91])
     """
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
+    asked |= {"missing": missing, "over": over}
     estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
     draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
     found = {"trials": estimates["trials"]}
@@ -349,10 +368,22 @@ def drawn_measures(one: OwnTrials, parts: Weighted, bins: int) -> dict[str, Floa
 
 def measures_of(one: OwnTrials, right: Floats, wrong: Floats, bins: int) -> dict[str, Floats]:
     """Measures of a cell whose trials count with weights, (draws,)."""
+    counted = right.sum(axis=1)
+    accuracy = ratio(counted, counted + wrong.sum(axis=1))
+    right, wrong = stated_trials(one, right, wrong)
     found = order_measures(right, wrong)
     if one.bin_of is not None:
-        found |= calibration_of(right, wrong, one.confidence, one.bin_of, bins)
-    return found
+        last = right.shape[1]
+        stated = np.nan_to_num(one.confidence[:last])
+        found |= calibration_of(right, wrong, stated, one.bin_of[:last], bins)
+    # Trials without a confidence are right or wrong nevertheless.
+    return {**found, "accuracy": accuracy}
+
+
+def stated_trials(one: OwnTrials, right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
+    """Right and wrong trials with a confidence, (draws, confidences); 0 where none has one."""
+    part, factor = slice(one.stated or 1), float(one.stated > 0)
+    return factor * right[:, part], factor * wrong[:, part]
 
 
 def rounded(judged: Judged) -> Judged:

@@ -17,16 +17,21 @@ from hmetad.results import debiased_names, is_raised_by_chance
 
 __all__ = ["cell_notices", "noticed_by_measure", "raised_by_chance"]
 
+# Measures that need no confidence.
+OF_ALL = ("accuracy", "trials")
+
 
 def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
     """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
     labels = result["cell"].values.tolist()
+    stated = ~np.isnan(judged.value)
+    cell, is_right = judged.cell[stated], judged.right[stated]
     right, wrong = (
-        xr.DataArray(np.bincount(judged.cell, x, len(labels)), {"cell": labels}, "cell")
-        for x in (judged.right, 1 - judged.right)
+        xr.DataArray(np.bincount(cell, x, len(labels)), {"cell": labels}, "cell")
+        for x in (is_right, 1 - is_right)
     )
     masks = {"no-rights": right == 0, "no-errors": wrong == 0}
-    off = not_probabilities(judged.cell, judged.value, labels)
+    off = not_probabilities(cell, judged.value[stated], labels)
     return [*off, *few_trials(right + wrong), *notices_where(masks)]
 
 
@@ -46,20 +51,23 @@ def raised_by_chance(
 def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
     """Draws whose variables say by themselves which notices are about them, where not all are."""
     said = notices(draws)
-    if all(is_about(one, str(name)) for one in said for name in draws.data_vars):
+    filled = {one.code for one in said} & {"counted-wrong"}
+    if all(is_about(one, str(name), filled) for one in said for name in draws.data_vars):
         return draws
-    own = {
-        name: notice_attrs(one for one in said if is_about(one, str(name))) or {"notices": "[]"}
-        for name in draws.data_vars
-    }
-    return draws.assign({name: x.assign_attrs(own[name]) for name, x in draws.data_vars.items()})
+    own = {}
+    for name in map(str, draws.data_vars):
+        about = [one for one in said if is_about(one, name, filled)]
+        own[name] = notice_attrs(about) or {"notices": "[]"}
+        # What counts as wrong is an item that was answered.
+        own[name] |= {"coverage": "{}"} if filled and name in OF_ALL else {}
+    return draws.assign({name: x.assign_attrs(own[str(name)]) for name, x in draws.items()})
 
 
-def is_about(notice: Notice, name: str) -> bool:
+def is_about(notice: Notice, name: str, filled: set[str]) -> bool:
     """Whether a notice of trials is about a measure."""
     # The share of right answers does not depend on the scale of confidence.
-    if notice.code == "mixed-scales":
-        return name not in ("accuracy", "trials")
+    if notice.code == "mixed-scales" or (notice.code == "unequal-items" and filled):
+        return name not in OF_ALL
     # Draws of what is debiased are about its estimate.
     is_shifted = is_raised_by_chance(name) and name not in debiased_names()
     return notice.code != "biased-draws" or is_shifted

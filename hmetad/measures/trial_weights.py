@@ -34,18 +34,37 @@ AT_ONCE = 2**22
 
 
 class OwnTrials(NamedTuple):
-    """Distinct confidences of one cell, and the trials right and wrong with each."""
+    """Distinct confidences of one cell, and the trials right and wrong with each.
+
+    Trials that count without a confidence come last, as those with a confidence of NaN.
+    """
 
     confidence: Floats
     right: Ints
     wrong: Ints
     bin_of: Ints | None
 
+    @property
+    def stated(self) -> int:
+        """How many distinct confidences there are."""
+        return int(len(self.confidence) - np.isnan(self.confidence[-1:]).sum())
+
 
 def own_trials(forecasts: Forecasts, bins: int) -> list[OwnTrials]:
     """Trials of each cell by confidence, with bins where all confidence is a probability."""
-    is_probability = ((forecasts.value >= 0) & (forecasts.value <= 1)).all()
-    bin_of = mass_bins(forecasts, bins) if is_probability else None
+    stated = ~np.isnan(forecasts.value)
+    known = forecasts.value[stated]
+    bin_of = None
+    if ((known >= 0) & (known <= 1)).all():
+        own = Forecasts(
+            forecasts.cell[stated],
+            known,
+            forecasts.trials[stated],
+            forecasts.right[stated],
+            forecasts.n_cells,
+        )
+        bin_of = np.zeros(len(stated), dtype=np.int64)
+        bin_of[stated] = mass_bins(own, bins)
     start = np.searchsorted(forecasts.cell, np.arange(forecasts.n_cells + 1))
     return [
         OwnTrials(

@@ -239,9 +239,10 @@ def headings_of(page):
 def test_missing_confidence_is_said_before_the_answer():
     page = measures_report(shy_and_honest(), by="model", n=50, seed=1)
     assert headings_of(page)[:3] == ["Question", "Before the answer", "Answer"]
-    (item,) = page.blocks[1].items
-    assert item[0] == "warning"
+    item, fewer = page.blocks[1].items
+    assert (item[0], fewer[0]) == ("warning", "warning")
     assert "b (" in item[1]
+    assert "not measured on the same items: b " in fewer[1]
     assert "is that of answers with a confidence" in page.markdown()
 
 

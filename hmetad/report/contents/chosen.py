@@ -3,11 +3,14 @@
 Standings → Prose, Table and Figure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
+from hmetad.coverage import CODE, items_of
+from hmetad.notice_registry import limit
 from hmetad.plots import dot_panels
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.standings import Measure, Standing, Stratum
@@ -19,6 +22,7 @@ __all__ = [
     "answer_prose",
     "answer_table",
     "evidence_figure",
+    "fewer_items",
     "in_a_row",
     "interval_text",
     "ordered_levels",
@@ -28,7 +32,13 @@ __all__ = [
 MOST_NAMES = 4
 
 
-def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit: str) -> Prose:
+def answer_prose(
+    standings: Sequence[Standing],
+    over: str,
+    ci_prob: float,
+    unit: str,
+    items: Mapping[str, str],
+) -> Prose:
     """Which level is best by which measures, in sentences, and what best means.
 
     Parameters
@@ -40,6 +50,8 @@ def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit:
     ci_prob : float
     unit : str
         What draws are made of, such as "2,000 draws of items".
+    items : mapping of str to str
+        Of levels that lack items how many they have, in words.
 
     Returns
     -------
@@ -67,6 +79,10 @@ def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit:
                 f"Draws in which {one.measure.heading} is undefined are left out: "
                 f"{in_a_row(shares)}."
             )
+    named = [x for one in standings for x in ([one.best] if one.best else one.rivals)]
+    lacking = [f"{level} ({items[level]})" for level in dict.fromkeys(named) if level in items]
+    if lacking:
+        lines.append(f"Of these, some were measured on fewer items: {in_a_row(lacking)}.")
     where = standings[0].stratum
     basis = f"Values are the {where.name}, each counting the same. " if where.averaged else ""
     rule = (
@@ -75,6 +91,19 @@ def answer_prose(standings: Sequence[Standing], over: str, ci_prob: float, unit:
         f"{in_percent(1 - ci_prob)} are not told apart."
     )
     return Prose("Answer", (" ".join(lines), rule))
+
+
+def fewer_items(draws: xr.Dataset, over: str) -> dict[str, str]:
+    """Levels that lack more than a few items, with their numbers in words."""
+    items = items_of(draws.attrs, over, draws["cell"].values)
+    if items is None:
+        return {}
+    rows = pd.DataFrame(items).groupby(draws[over].values.astype(str), sort=False).sum()
+    return {
+        str(level): f"{own:,} of {every:,} items"
+        for level, own, every in rows.itertuples()
+        if own < (1 - limit(CODE)) * every
+    }
 
 
 def candidates(standings: Sequence[Standing]) -> list[str]:

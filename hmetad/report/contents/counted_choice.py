@@ -3,18 +3,24 @@
 Measures and draws of them → blocks.
 """
 
+from collections.abc import Sequence
+
 import xarray as xr
 
+from hmetad.notice import Notice
 from hmetad.report.contents.chosen import (
     answer_prose,
     answer_table,
     evidence_figure,
+    fewer_items,
     interval_text,
     ordered_levels,
 )
 from hmetad.report.contents.chosen_measures import OF_COUNTS
-from hmetad.report.contents.matrix_tables import capital, number
+from hmetad.report.contents.matrix_tables import capital, items_table, number
 from hmetad.report.contents.standings import Standing, Stratum, measure_strata, standing_of
+from hmetad.report.contents.tables import early_notices
+from hmetad.report.contents.trial_evidence import cells_by_stratum
 from hmetad.report.page.blocks import Block, Cell, Prose, Table
 from hmetad.text.names import in_percent
 
@@ -30,7 +36,11 @@ QUESTION = (
 
 
 def choice_blocks(
-    estimates: xr.Dataset, draws: xr.Dataset, over: str, ci_prob: float
+    estimates: xr.Dataset,
+    draws: xr.Dataset,
+    over: str,
+    ci_prob: float,
+    found: Sequence[Notice] = (),
 ) -> list[Block]:
     """Question, answer, ranks of M, and evidence.
 
@@ -43,6 +53,8 @@ def choice_blocks(
     over : str
         Grouping column whose levels are compared.
     ci_prob : float
+    found : sequence of Notice
+        Beside those of the draws.
 
     Returns
     -------
@@ -62,8 +74,10 @@ def choice_blocks(
     leading = next(one for one in measures if one.name == "auroc2")
     return [
         Prose("Question", (QUESTION.format(over=over),)),
-        answer_prose(standings, over, ci_prob, drawn),
+        *early_notices(draws, found),
+        answer_prose(standings, over, ci_prob, drawn, fewer_items(draws, over)),
         answer_table(standings, ci_prob, f"Best {over} by each measure{where}."),
+        *items_table(draws, over, cells_by_stratum(draws, over)),
         evidence_figure(first, standings, ordered_levels(first, leading), ci_prob),
         *ranks_of_m(strata, over, ci_prob, {one.name for one in measures}),
     ]

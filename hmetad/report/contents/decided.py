@@ -119,7 +119,7 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
     differ = again.ne(frame["as decided"], axis=0)
     shown = frame[differ.any(axis=1)]
     # A verdict that is withheld contradicts none.
-    withheld, was_withheld = (x.eq("unreliable") for x in (again, frame["as decided"]))
+    withheld, was_withheld = (x == "unreliable" for x in (again, frame["as decided"]))
     kinds = {
         f"Verdicts that change, of {len(frame)}": differ.mul(~was_withheld, axis=0) & ~withheld,
         "Withheld under another choice, with nothing contrary found": differ & withheld,

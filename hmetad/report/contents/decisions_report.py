@@ -12,7 +12,7 @@ from hmetad.arguments import check_inputs
 from hmetad.compare.decisions import Decisions
 from hmetad.report.contents.decided import decision_blocks, question_of
 from hmetad.report.contents.pairwise import is_many
-from hmetad.report.contents.tables import notice_block, with_words
+from hmetad.report.contents.tables import early_notices, notice_block, with_words
 from hmetad.report.page.blocks import Block, Prose
 from hmetad.report.page.report import Report
 from hmetad.text.names import symbol
@@ -66,6 +66,7 @@ def decisions_report(
     told = decisions if is_many(decisions) else with_words(decisions, labels)
     blocks: list[Block] = [
         Prose("Question", (question or question_of(decisions),)),
+        *early_notices(decisions.results),
         *decision_blocks(told, as_tree(draws), ranks=ranks),
         *notice_block(decisions.results),
         *([Prose("Method", (method,))] if method else []),

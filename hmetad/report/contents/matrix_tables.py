@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
+from hmetad.coverage import items_of, shares_of
 from hmetad.report.contents.chosen import interval_text
 from hmetad.report.contents.standings import Measure, Standing, Stratum
 from hmetad.report.page.blocks import Cell, Table
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent
 
-__all__ = ["interval_table", "level_matrix", "score_card"]
+__all__ = ["interval_table", "items_table", "level_matrix", "score_card"]
 
 type Standings = Mapping[tuple[str, str], Standing]
 
@@ -87,6 +90,36 @@ def score_card(
         note=f"{axes}. {best_note(ci_prob)}",
         name="card",
     )
+
+
+def items_table(draws: xr.Dataset, over: str, strata: Mapping[str, Sequence[str]]) -> list[Table]:
+    """Items that each level has in each stratum, of those of levels that share items.
+
+    `strata` has the labels of the cells; no table where every level has all items.
+    """
+    items = items_of(draws.attrs, over, draws["cell"].values)
+    if items is None or not (shares_of(items) < 1).any():
+        return []
+    labels, levels = draws["cell"].values.tolist(), list(map(str, draws[over].values.tolist()))
+    order = sorted(dict.fromkeys(levels), key=lambda x: share_and_items(items, levels, x)[0])
+    cells = {"All items" if len(strata) > 1 else "Items": labels} | (
+        {capital(name): own for name, own in strata.items()} if len(strata) > 1 else {}
+    )
+    columns = {}
+    for heading, own in cells.items():
+        rows = np.where(np.isin(labels, own)[:, None], items, 0)
+        found = [share_and_items(rows, levels, level) for level in order]
+        columns[heading] = [(text, share if text != "–" else None) for share, text in found]
+    caption = f"Items of each {over}, of those that were answered by one that shares items with it."
+    return [keyed_table(caption, over, order, columns, note="Fewest first.", name="items")]
+
+
+def share_and_items(
+    items: NDArray[np.int64], levels: Sequence[str], level: str
+) -> tuple[float, str]:
+    """Share and numbers of the items of a level."""
+    own, every = items[[x == level for x in levels]].sum(axis=0).tolist()
+    return (own / every, f"{own:,} of {every:,}") if every else (1.0, "–")
 
 
 def best_note(ci_prob: float) -> str:

@@ -77,7 +77,7 @@ def measures_report(
     command : str, optional
         Command line that makes it again.
     **asked
-        Of trials alone: by, correct, confidence, cluster, n, kind, bins and seed, as for
+        Of trials alone: by, correct, confidence, missing, cluster, n, kind, bins and seed, as for
         `resample_trials`, and ci_prob.
 
     Returns
@@ -129,7 +129,7 @@ def counts_report(
         table for title, shown in groups().items() for table in group_table(frame, title, shown)
     ]
     blocks: list[Block] = [
-        *chosen_by(measures, draws, over),
+        *chosen_by(measures, draws, over, found),
         *figures(counts, measures),
         Prose("Measures", tuple(remarks(counts, measures))),
         *tables,
@@ -159,7 +159,9 @@ def checked_measures(measures: object, counts: xr.DataArray) -> xr.Dataset:
     return measures
 
 
-def chosen_by(measures: xr.Dataset, draws: xr.Dataset | None, over: str | None) -> list[Block]:
+def chosen_by(
+    measures: xr.Dataset, draws: xr.Dataset | None, over: str | None, found: Sequence[Notice]
+) -> list[Block]:
     """Which level is best, where there are draws."""
     if draws is None:
         return []
@@ -173,7 +175,7 @@ def chosen_by(measures: xr.Dataset, draws: xr.Dataset | None, over: str | None) 
     if not columns or "auroc2" not in draws:
         return []
     ci_prob = float(measures.attrs.get("ci_prob", 0.95))
-    return choice_blocks(at_estimate(measures), draws, over or columns[0], ci_prob)
+    return choice_blocks(at_estimate(measures), draws, over or columns[0], ci_prob, found)
 
 
 def alerts(found: Sequence[Notice]) -> tuple[Block, ...]:

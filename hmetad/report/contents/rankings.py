@@ -158,6 +158,8 @@ def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str)
     }
     frame = frame.assign(withheld=[codes_in_words(codes) for codes in frame["withheld"]])
     reasons = headings(frame[["undefined", "withheld"]].to_dict("records"), "page")
+    if "coverage" in frame and (frame["coverage"] < 1).any():
+        columns["coverage"] = "Coverage"
     level, rest = in_percent(ranks.attrs["ci_prob"]), in_percent(1 - ranks.attrs["ci_prob"])
     where = "".join(f", {value}" for value in held.values())
     first = "largest" if ranks.attrs["largest_first"] else "smallest"

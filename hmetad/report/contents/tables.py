@@ -13,7 +13,7 @@ import xarray as xr
 from hmetad.compare.columns import headings
 from hmetad.compare.decisions import Decisions
 from hmetad.compare.wording import correction_words
-from hmetad.notice import Notice, notices
+from hmetad.notice import Notice, notices, with_notices
 from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
@@ -28,6 +28,7 @@ __all__ = [
     "convergence_table",
     "decision_figure",
     "decision_table",
+    "early_notices",
     "notice_block",
     "with_words",
 ]
@@ -35,6 +36,11 @@ __all__ = [
 # What stands above estimates.
 INTERVALS = "Posterior means with 95 % equal-tailed intervals."
 
+# Notices without which an answer is misread: they stand before it, and with the others at the end.
+BEFORE_THE_ANSWER = (
+    *("mixed-scales", "confidence-missing", "correct-missing", "not-probabilities"),
+    *("unequal-items", "counted-wrong"),
+)
 # Between the levels in the label of a contrast.
 SEPARATORS = re.compile(r"( − | \| |[()])")
 
@@ -165,6 +171,15 @@ def notice_block(
     """Notices of a fit, a count table or decisions, with what to do and the source, if any."""
     items = tuple((n.severity, in_words(n), n.cells) for n in notices(result))
     return (Alerts(heading, items),) if items else ()
+
+
+def early_notices(
+    result: xr.DataTree | xr.Dataset | xr.DataArray, more: Sequence[Notice] = ()
+) -> tuple[Alerts, ...]:
+    """Notices that a reader needs before the answer."""
+    said = [one for one in (*notices(result), *more) if one.code in BEFORE_THE_ANSWER]
+    said = [one for one in said if one.severity != "info"]
+    return notice_block(with_notices(xr.Dataset(), said), "Before the answer")
 
 
 def in_words(notice: Notice) -> str:

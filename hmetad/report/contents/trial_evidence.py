@@ -23,7 +23,7 @@ from hmetad.report.contents.standings import (
     standing_of,
 )
 
-__all__ = ["Evidence", "cells_of_strata", "compared_columns", "evidence_of"]
+__all__ = ["Evidence", "cells_by_stratum", "cells_of_strata", "compared_columns", "evidence_of"]
 
 # Errors of trials are about confidence: the share of right answers does not depend on them.
 RIGHT = "accuracy"
@@ -59,7 +59,8 @@ class Evidence:
 def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]) -> Evidence:
     """Estimates, draws and standings of trials."""
     ci_prob = asked.get("ci_prob", 0.95)
-    shared = {k: asked[k] for k in ("by", "correct", "confidence", "bins") if k in asked}
+    named = ("by", "correct", "confidence", "missing", "bins")
+    shared = {k: asked[k] for k in named if k in asked} | {"over": over}
     estimates = measure_trials(trials, ci_prob=ci_prob, **shared)
     options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
     draws = resample_trials(trials, **shared, **options)

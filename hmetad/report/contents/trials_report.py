@@ -15,15 +15,15 @@ from hmetad.counts.names import text_columns
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration
 from hmetad.measures.selection import selective_prediction
-from hmetad.notice import notices, with_notices
 from hmetad.report.contents.chosen import (
     answer_prose,
     answer_table,
     evidence_figure,
+    fewer_items,
     ordered_levels,
 )
-from hmetad.report.contents.matrix_tables import level_matrix, score_card
-from hmetad.report.contents.tables import notice_block
+from hmetad.report.contents.matrix_tables import items_table, level_matrix, score_card
+from hmetad.report.contents.tables import early_notices, notice_block
 from hmetad.report.contents.trial_evidence import (
     Evidence,
     cells_of_strata,
@@ -39,14 +39,14 @@ from hmetad.rows.sources import TableLike, rows_of
 __all__ = ["trials_report"]
 
 # Options of the measures, with those of the report.
-OPTIONS = ("by", "correct", "confidence", "cluster", "n", "kind", "bins", "ci_prob", "seed")
+OPTIONS = (
+    *("by", "correct", "confidence", "missing", "cluster", "n", "kind", "bins", "ci_prob", "seed"),
+)
 CHOICE = (
     "Which {over} should be chosen? It depends on the use: for right answers, {uses}confidence "
     "that tells right from wrong{last}."
 )
 AS_PROBABILITY = ", or for confidence that is read as a probability"
-# Notices without which the answer is misread: they stand before it, and with the others at the end.
-BEFORE_THE_ANSWER = ("mixed-scales", "confidence-missing", "not-probabilities")
 ALONE = "How good are the answers, and what does the stated confidence say about them?"
 
 
@@ -109,13 +109,15 @@ def first_screen(found: Evidence) -> list[Block]:
     """Question, answer and evidence."""
     several = len(found.first.levels) > 1
     question = question_of(found) if several else ALONE
-    blocks: list[Block] = [Prose("Question", (question,)), *warned(found)]
+    blocks: list[Block] = [Prose("Question", (question,)), *early_notices(found.draws)]
     standings = found.standing(found.first)
     if several:
-        said = answer_prose(standings, found.over, found.ci_prob, drawn_units(found.draws))
+        unit, fewer = drawn_units(found.draws), fewer_items(found.draws, found.over)
+        said = answer_prose(standings, found.over, found.ci_prob, unit, fewer)
         where = f", {found.first.name}" if found.first.name else ""
         caption = f"Best {found.over} by each measure{where}."
-        blocks += [said, answer_table(standings, found.ci_prob, caption)]
+        items = items_table(found.draws, found.over, cells_of_strata(found))
+        blocks += [said, answer_table(standings, found.ci_prob, caption), *items]
     order = ordered_levels(found.first, found.measures[1])
     return [*blocks, evidence_figure(found.first, standings, order, found.ci_prob)]
 
@@ -125,13 +127,6 @@ def question_of(found: Evidence) -> str:
     has_brier = "brier" in found.draws
     uses, last = ("for ", AS_PROBABILITY) if has_brier else ("or for ", "")
     return CHOICE.format(over=found.over, uses=uses, last=last)
-
-
-def warned(found: Evidence) -> tuple[Block, ...]:
-    """Notices that a reader needs before the answer."""
-    said = [one for one in notices(found.draws) if one.code in BEFORE_THE_ANSWER]
-    said = [one for one in said if one.severity != "info"]
-    return notice_block(with_notices(xr.Dataset(), said), "Before the answer")
 
 
 def matrices(found: Evidence) -> list[Block]:

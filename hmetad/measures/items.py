@@ -1,0 +1,285 @@
+"""Items of trials: which come again, which not all answered, and trials of those that all did.
+
+Table of trials → notices, or trials.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.arguments import check_inputs
+from hmetad.counts.checks import check_roles
+from hmetad.counts.items import is_item_name, is_people_name
+from hmetad.counts.names import column_names, named_rows, text_columns
+from hmetad.counts.noticed import add_notices
+from hmetad.counts.table import cell_labels, cells_of
+from hmetad.coverage import CODE, Items, coverage_notices, item_coverage, shared_parts
+from hmetad.errors import InputError
+from hmetad.notice import Notice, first_few, notice_of
+from hmetad.notice_registry import limit
+from hmetad.rows.sources import TableLike, rows_of
+
+__all__ = [
+    "absent_rows",
+    "common_items",
+    "item_column",
+    "needed_item",
+    "repeated_items",
+    "told_of_items",
+    "unequal_answers",
+]
+
+By = str | Sequence[str] | Mapping[str, str]
+type Ints = NDArray[np.int64]
+
+
+@check_inputs(skip=("trials",))
+def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None) -> list[Notice]:
+    """Notice of a column of items that come again, where single trials are drawn.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns of the cells.
+    cluster : str, optional
+        Column whose levels are drawn whole.
+
+    Returns
+    -------
+    list of Notice
+        Nothing where units are drawn whole, or no column that is named like items has repeats.
+        Repeats in a cell make its interval too narrow; the same items in several cells make their
+        data paired.
+
+    Raises
+    ------
+    InputError
+        If `trials` is no table with rows.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"model": ["a", "a", "b"], "item": [1, 2, 1]})
+    >>> [notice.code for notice in repeated_items(trials, by="model")]
+    ['repeated-items']
+    >>> repeated_items(trials, by="model", cluster="item")
+    []
+    """
+    rows = rows_of(trials)
+    if cluster is not None:
+        return []
+    columns = [name for name in text_columns(by) if name in rows.columns]
+    for name in rows.columns:
+        if name in columns or not is_item_name(name) or rows.columns.count(name) > 1:
+            continue
+        used = rows.frame([*columns, name])
+        used = used[used[name].notna()]
+        if not is_plain(used[name]):
+            continue
+        number = int(used[name].nunique())
+        if number == len(used):
+            continue
+        in_cells, across_cells = "repeated-items.in-cells", "repeated-items.across-cells"
+        case = in_cells if used.duplicated().any() else across_cells
+        said = {"column": repr(str(name)), "items": f"{number:,}", "trials": f"{len(used):,}"}
+        return [notice_of(case, **said)]
+    return []
+
+
+@check_inputs(skip=("trials",))
+def common_items(
+    trials: TableLike,
+    *,
+    by: By = (),
+    over: str | None = None,
+    item: str | None = None,
+    answered: Sequence[str] = ("correct", "confidence"),
+) -> pd.DataFrame:
+    """Trials of the items that all levels of a column answered, within each level of the others.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns of the cells, as for `measure_trials`.
+    over : str, optional
+        The one of them whose levels are compared; by default the first.
+    item : str, optional
+        Column that names the items; by default the first that is called like items.
+    answered : sequence of str, optional
+        Columns in which a value is missing where an item was not answered.
+
+    Returns
+    -------
+    DataFrame
+        With all columns, by the names that they had; a notice says how many items are left.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or no item that all levels answered.
+
+    Examples
+    --------
+    >>> rows = {"model": ["a", "a", "b"], "item": [1, 2, 1], "correct": [1, 0, 1]}
+    >>> trials = pd.DataFrame(rows).assign(confidence=0.9)
+    >>> common_items(trials, by="model")["item"].tolist()
+    [1, 1]
+    """
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
+    names = column_names("by", by)
+    item = needed_item(item or item_column(rows.columns, names))
+    given = [*(("answered", name) for name in answered), *(("by", name) for name in names)]
+    check_roles(rows.columns, [*given, ("item", item)])
+    over = compared_column(over, names)
+    frame = rows.frame()
+    known = frame[frame[[*names, item, *answered]].notna().all(axis=1)]
+    others = [name for name in names if name != over]
+    parts = {
+        "stratum": 0,
+        "item": pd.factorize(known[item])[0],
+        "level": pd.factorize(known[over])[0],
+    }
+    own = pd.DataFrame(parts, index=known.index)
+    if others:
+        own["stratum"] = known.groupby(others, observed=True, sort=False).ngroup()
+    is_common = own.groupby(["stratum", "item"])["level"].transform("nunique") == (
+        own.groupby("stratum")["level"].transform("nunique")
+    )
+    if not is_common.any():
+        numbers = known.groupby(over, observed=True)[item].nunique()
+        step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
+        raise InputError(
+            "trials", f"no item that all levels of {over} answered", "one or more", step
+        )
+    kept = known[is_common].reset_index(drop=True)
+    left, all_of_them = (
+        f"{len(x[['stratum', 'item']].drop_duplicates()):,}" for x in (own[is_common], own)
+    )
+    said = notice_of("common-items", over=over, kept=left, all=all_of_them)
+    before = trials.attrs if isinstance(trials, pd.DataFrame) else {}
+    named = kept.rename(columns=dict(by)) if isinstance(by, Mapping) else kept
+    named.attrs = add_notices(before, [said])
+    return named
+
+
+def unequal_answers(
+    trials: TableLike, by: By, over: str | None, answered: Sequence[str]
+) -> list[Notice]:
+    """Notice of cells that lack items, or have fewer trials where no column names the items."""
+    rows = named_rows(rows_of(trials, text=text_columns(by)), by)
+    names = column_names("by", by)
+    item = item_column(rows.columns, names)
+    frame = rows.frame([*answered, *names, *([item] if item else [])])
+    kept = frame[[*answered, *names]].notna().all(axis=1).to_numpy()
+    index, cells = cells_of(frame[kept].reset_index(drop=True), names, [])
+    return told_of_items(frame, item, kept, index, np.zeros(len(index)), cells, over)[0]
+
+
+def item_column(
+    columns: Iterable[object], by: Sequence[str], cluster: str | None = None
+) -> str | None:
+    """Column that names the items: one called so, else what is drawn whole if that is no person."""
+    named = [str(name) for name in columns if name not in by and is_item_name(name)]
+    if cluster is not None and (cluster in named or not named):
+        return None if is_people_name(cluster) else cluster
+    return named[0] if named else None
+
+
+def needed_item(item: str | None) -> str:
+    """Column of items, where one is needed."""
+    if item is None:
+        step = "Call the column of the items item."
+        raise InputError("trials", "no column that names the items", "one such as item", step)
+    return item
+
+
+def compared_column(over: str | None, by: Sequence[str]) -> str:
+    """Grouping column whose levels are compared: by default the first."""
+    if not by or (over is not None and over not in by):
+        raise InputError("over", repr(over), f"a grouping column, of {', '.join(by) or 'none'}")
+    return over or by[0]
+
+
+def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str) -> pd.DataFrame:
+    """Rows of the items that a cell lacks, and that cells which share items with it have."""
+    known = frame[frame[[*by, item]].notna().all(axis=1)].reset_index(drop=True)
+    if not by or known.empty:
+        return known.iloc[:0]
+    over = compared_column(over, by)
+    index, cells = cells_of(known, by, [])
+    pairs = pd.DataFrame({"cell": index, "item": pd.factorize(known[item])[0]}).drop_duplicates()
+    part, place = shared_parts(cells, over, pairs)
+    items = pd.DataFrame({"place": place, "row": pairs.index}).drop_duplicates("place")
+    items["part"] = part[items["place"]]
+    levels = pd.DataFrame({"cell": np.arange(len(cells)), "part": part[: len(cells)]})
+    every = levels.merge(items, on="part")
+    there = pd.MultiIndex.from_arrays([pairs["cell"], place])
+    absent = every[~pd.MultiIndex.from_frame(every[["cell", "place"]]).isin(there)]
+    rows = known.iloc[absent["row"]].reset_index(drop=True)
+    rows[over] = cells[over].iloc[absent["cell"]].reset_index(drop=True)
+    return rows
+
+
+def told_of_items(
+    frame: pd.DataFrame,
+    item: str | None,
+    kept: NDArray[np.bool_],
+    cell: Ints,
+    value: NDArray[np.float64],
+    cells: pd.DataFrame,
+    over: str | None,
+) -> tuple[list[Notice], dict[str, Items]]:
+    """Notice of cells that lack items, or of unequal trials where none are known; and coverage.
+
+    Of the rows that are kept, `cell` and `value` say the cell and the confidence.
+    """
+    labels, names = cell_labels(cells), [*map(str, cells)]
+    if not names or len(cells) < 2:
+        return [], {}
+    has = ~np.isnan(value)
+    code = item_codes(frame, item)[kept][has]
+    coverage = item_coverage(cells, labels, cell[has], code)
+    if coverage:
+        return coverage_notices(coverage, cells, labels, over), coverage
+    # Numbers that no two trials share tell trials apart, not items.
+    if (code >= 0).any() and len(np.unique(code)) < len(code):
+        return [], {}
+    trials = np.bincount(cell[has], minlength=len(cells))
+    return unequal_trials(labels, trials, cells.drop(columns=compared_column(over, names))), {}
+
+
+def unequal_trials(labels: list[str], trials: Ints, others: pd.DataFrame) -> list[Notice]:
+    """Notice of cells with fewer trials than others that agree with them in the other columns."""
+    own = pd.Series(trials)
+    keys = [others[name].to_numpy() for name in others] or [np.zeros(len(own))]
+    most = own.groupby(keys).transform("max")
+    share = (own / most).sort_values(kind="stable")
+    short = share[share < 1 - limit(CODE)].index
+    if not len(short):
+        return []
+    listed = [f"{labels[i]} {own[i]:,} of {most[i]:,}" for i in short]
+    return [
+        notice_of("unequal-items.unknown", [labels[i] for i in short], listed=first_few(listed))
+    ]
+
+
+def item_codes(frame: pd.DataFrame, item: str | None) -> Ints:
+    """Number of the item of each row; -1 where it is missing, or items cannot be told apart."""
+    unknown = np.full(len(frame), -1)
+    if item is None:
+        return unknown
+    try:
+        return pd.factorize(frame[item])[0]
+    except TypeError:
+        return unknown
+
+
+def is_plain(column: pd.Series) -> bool:
+    """Whether the values of a column can be counted."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    return kind in ("string", "integer", "categorical")

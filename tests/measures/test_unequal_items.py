@@ -1,0 +1,363 @@
+"""Levels that answered other items than those they are compared with: what results say of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import refused, run
+
+import hmetad
+from hmetad import InputError, contrast, count_correct, decide, notices, rank
+from hmetad.measures import common_items, measure_trials, resample_trials
+
+N = 600
+
+
+def answers(seed=1, sets=("",), n=N):
+    """Two models on the same items, of which the weaker one leaves out the harder half."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for name in sets:
+        hard = rng.normal(size=n)
+        for model, gain in (("whole", 0.8), ("skipper", 0.0)):
+            signal = 0.8 + gain - 1.2 * hard + rng.normal(size=n)
+            confidence = 1 / (1 + np.exp(-signal - rng.normal(size=n)))
+            rows = {"model": model, "set": name, "item": [f"{name}{i}" for i in range(n)]}
+            part = pd.DataFrame({**rows, "correct": signal > 0, "confidence": confidence})
+            part["hard"] = hard > np.median(hard)
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def skipped(trials):
+    """Answers without the rows that the weaker model leaves out."""
+    return trials[(trials["model"] == "whole") | ~trials["hard"]].drop(columns="hard")
+
+
+def left_empty(trials):
+    """Answers in which these rows are there, without answer and confidence."""
+    gone = (trials["model"] == "skipper") & trials["hard"]
+    columns = {"correct": trials["correct"].astype(object).mask(gone)}
+    columns["confidence"] = trials["confidence"].mask(gone)
+    return trials.assign(**columns).drop(columns="hard")
+
+
+def coded(result, code):
+    return [one for one in notices(result) if one.code == code]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    trials = answers()
+    skipped(trials).to_csv(tmp_path / "skip.csv", index=False)
+    left_empty(trials).to_csv(tmp_path / "empty.csv", index=False)
+    skipped(trials).drop(columns="item").to_csv(tmp_path / "unnamed.csv", index=False)
+    trials.drop(columns="hard").to_csv(tmp_path / "all.csv", index=False)
+    return tmp_path
+
+
+MEASURES = "--by model --correct correct --interval --cluster item --draws 2000 --seed 1"
+COMPARE = "--var accuracy --over model --rope=-0.02,0.02"
+
+
+# --- what is said ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [skipped, left_empty])
+def test_who_answered_half_of_the_items_is_named_with_the_number(change):
+    trials = change(answers())
+    for result in (
+        measure_trials(trials, by="model"),
+        resample_trials(trials, by="model", cluster="item", n=20, seed=1),
+        resample_trials(trials, by="model", n=20, seed=1),
+    ):
+        (said,) = coded(result, "unequal-items")
+        assert (said.severity, said.cells) == ("warning", ("skipper",))
+        assert "skipper 300 of 600" in said.message
+        assert "--common-items" in said.next_step
+
+
+def test_the_same_items_are_nothing_to_say_and_a_few_less_are_an_info():
+    trials = answers()
+    assert not coded(measure_trials(trials, by="model"), "unequal-items")
+    assert not coded(
+        measure_trials(trials.sample(frac=1, random_state=1), by="model"), "unequal-items"
+    )
+    (said,) = coded(measure_trials(trials.iloc[3:], by="model"), "unequal-items")
+    assert (said.severity, said.cells) == ("info", ("whole",))
+
+
+def test_items_are_those_of_a_set_and_sets_of_other_items_are_not_compared():
+    trials = answers(sets="xy")
+    small = trials[(trials["set"] == "x") | (trials["item"] < "y3")]
+    for by in (["model", "set"], ["set", "model"]):
+        assert not coded(measure_trials(small, by=by), "unequal-items")
+    (said,) = coded(measure_trials(skipped(small), by=["model", "set"]), "unequal-items")
+    assert said.cells == ("skipper | x", "skipper | y")
+
+
+def test_without_a_column_of_items_unequal_numbers_are_told():
+    trials = skipped(answers()).drop(columns="item")
+    (said,) = coded(measure_trials(trials, by="model"), "unequal-items")
+    assert (said.severity, said.cells) == ("warning", ("skipper",))
+    assert "no column names the items" in said.message
+    same = answers().drop(columns="item")
+    assert not coded(measure_trials(same, by="model"), "unequal-items")
+
+
+def test_comparisons_have_the_coverage_of_both_sides():
+    trials = skipped(answers())
+    draws = resample_trials(trials, by="model", cluster="item", n=200, seed=1)
+    judged = decide(contrast(draws, var="accuracy", over="model"), rope=(-0.02, 0.02))
+    (row,) = judged.table().to_dict("records")
+    sides = {row["left"]: row["left_coverage"], row["right"]: row["right_coverage"]}
+    assert sides == {"skipper": 0.5, "whole": 1.0}
+    assert len(coded(judged, "unequal-items")) == 1
+    ranks = rank(draws, var="accuracy", over="model")
+    assert ranks["coverage"].sel(cell="skipper").item() == 0.5
+    assert len(coded(ranks, "unequal-items")) == 1
+
+
+def test_a_pooled_comparison_has_the_coverage_over_its_sets():
+    trials = answers(sets="xy")
+    gone = (trials["model"] == "skipper") & trials["hard"] & (trials["set"] == "y")
+    draws = resample_trials(trials[~gone], by=["set", "model"], cluster="item", n=50, seed=1)
+    pooled = contrast(draws, var="accuracy", over="model", pool="set")
+    assert {pooled["left_coverage"].item(), pooled["right_coverage"].item()} == {0.75, 1.0}
+    ranks = rank(draws, var="accuracy", over="model", pool="set")
+    assert ranks["coverage"].sel(cell="skipper").item() == 0.75
+    within = contrast(draws, var="accuracy", over="model", within="set")
+    assert sorted(within["right_coverage"].values) in ([0.5, 1.0], [1.0, 1.0])
+
+
+def test_what_shares_no_items_has_no_coverage():
+    draws = resample_trials(answers(sets="xy"), by=["set", "model"], cluster="item", n=20, seed=1)
+    over = contrast(draws, var="accuracy", over="set", within="model")
+    assert "left_coverage" not in over.coords
+
+
+def test_coverage_is_on_the_terminal_in_files_pages_ranks_and_gates(folder):
+    run(folder, f"measures skip.csv {MEASURES} -o draws.nc")
+    done = run(folder, f'compare draws.nc {COMPARE} --rank --fail-if "whole worse than skipper"', 1)
+    assert "unequal-items" in done.stderr
+    assert "skipper has 50 % of the items" in done.stderr.splitlines()[-1]
+    assert done.stdout.count("overage") >= 2
+    answer = run(folder, f"compare draws.nc {COMPARE} --rank --json").answer
+    assert {row["cell"]: row["coverage"] for row in answer["ranks"]} == {"skipper": 0.5, "whole": 1}
+    assert {"left_coverage", "right_coverage"} <= {*answer["rows"][0]}
+    run(folder, f"compare draws.nc {COMPARE} --rank -o page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "skipper 300 of 600" in page
+    assert page.count("overage") >= 2
+
+
+def test_with_all_items_tables_have_no_further_columns(folder):
+    run(folder, f"measures all.csv {MEASURES} -o draws.nc")
+    done = run(folder, f"compare draws.nc {COMPARE} --rank")
+    assert "overage" not in done.stdout
+    assert "unequal-items" not in done.stderr
+
+
+def test_draws_of_counts_carry_it_too(folder):
+    run(folder, f"measures skip.csv {MEASURES} --quantiles 4 -o draws.nc")
+    done = run(folder, "compare draws.nc --var auroc2 --over model --rope=-0.02,0.02 --json")
+    assert done.answer["rows"][0]["right_coverage"] in (0.5, 1)
+    assert "unequal-items" in {one["code"] for one in done.answer["notices"]}
+    lone = MEASURES.replace("--cluster item", "")
+    assert "unequal-items" in run(folder, f"measures skip.csv {lone} --quantiles 4").stderr
+
+
+def test_a_model_of_the_estimates_carries_it(folder):
+    trials = answers(sets="vwxyz", n=100)
+    skipped(trials).to_csv(folder / "sets.csv", index=False)
+    line = "measures sets.csv --by model,set --correct correct --interval --cluster item --seed 1"
+    run(folder, f"{line} --draws 200 -o draws.nc")
+    line = "estimates draws.nc --formula 'accuracy ~ 0 + model + (1 | set)' --seed 1 --draws 200"
+    assert "unequal-items" in run(folder, f"{line} -o sets.nc").stderr
+    line = "compare sets.nc --population --over model --rope=-0.02,0.02"
+    assert "unequal-items" in run(folder, line).stderr
+
+
+@pytest.mark.parametrize("name", ["skip", "empty", "unnamed"])
+def test_a_page_says_it_before_the_answer(folder, name):
+    cluster = "" if name == "unnamed" else "--cluster item"
+    line = f"measures {name}.csv --by model --correct correct {cluster} --draws 200 --seed 1"
+    run(folder, f"{line} -o page.md")
+    page = (folder / "page.md").read_text(encoding="utf-8")
+    before = page.partition("## Answer")[0]
+    assert "skipper" in before
+    if name != "unnamed":
+        assert "skipper 300 of 600" in before
+        assert "300 of 600 items" in page.partition("## Answer")[2].partition("##")[0]
+
+
+def test_the_page_of_counts_says_it_before_the_answer(folder):
+    line = "measures skip.csv --by model --correct correct --quantiles 4 --interval --cluster item"
+    run(folder, f"{line} --draws 100 --seed 1 -o page.md")
+    assert "skipper 300 of 600" in (folder / "page.md").read_text().partition("## Answer")[0]
+
+
+# --- rows that are not graded ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "measure", [measure_trials, hmetad.measures.calibration, hmetad.measures.selective_prediction]
+)
+def test_rows_without_right_or_wrong_are_told_by_cell(measure):
+    (said,) = coded(measure(left_empty(answers()), by="model"), "correct-missing")
+    assert (said.severity, said.cells) == ("warning", ("skipper",))
+    assert "skipper (50 % of 600 rows)" in said.message
+
+
+def test_a_model_without_any_grade_is_told_though_it_has_no_cell():
+    trials = answers()
+    trials["correct"] = trials["correct"].astype(object).mask(trials["model"] == "skipper")
+    found = measure_trials(trials, by="model")
+    assert found["cell"].values.tolist() == ["whole"]
+    assert coded(found, "correct-missing")[0].cells == ("skipper",)
+
+
+def test_ratings_that_are_not_graded_are_told_too():
+    trials = left_empty(answers())
+    trials["confidence"] = (trials["confidence"] * 4).round().clip(1, 4)
+    assert coded(count_correct(trials, by="model"), "correct-missing")[0].cells == ("skipper",)
+
+
+# --- the same items for all -------------------------------------------------------------------
+
+
+def test_common_items_are_those_that_all_answered():
+    trials = skipped(answers())
+    common = common_items(trials, by="model")
+    kept = trials[trials["item"].isin(trials.loc[trials["model"] == "skipper", "item"])]
+    expected, found = (measure_trials(x, by="model") for x in (kept, common))
+    for name in ("accuracy", "auroc2", "trials"):
+        assert found[name].values.tolist() == expected[name].values.tolist()
+    assert not coded(found, "unequal-items")
+    (said,) = coded(found, "common-items")
+    assert "300 of 600 items" in said.message
+    # On the items that both answered the abler model is right more often.
+    assert found["accuracy"].sel(cell="whole") > found["accuracy"].sel(cell="skipper")
+
+
+def test_common_items_are_found_within_sets_and_need_an_answer():
+    trials = answers(sets="xy")
+    gone = (trials["model"] == "skipper") & trials["hard"] & (trials["set"] == "y")
+    found = common_items(
+        trials.assign(correct=trials["correct"].astype(object).mask(gone)), by=["model", "set"]
+    )
+    assert found.groupby(["set", "model"]).size().tolist() == [600, 600, 300, 300]
+
+
+def test_no_common_item_is_an_error_that_names_who_answered_fewest():
+    trials = answers()
+    one = trials["item"].str.len() > 2
+    with pytest.raises(InputError, match="no item that all levels of model answered"):
+        common_items(trials[(trials["model"] == "whole") == one], by="model")
+    with pytest.raises(InputError, match="no column that names the items"):
+        common_items(trials.drop(columns="item"), by="model")
+
+
+def test_the_option_for_common_items(folder):
+    line = f"measures skip.csv {MEASURES} --common-items"
+    run(folder, f"{line} -o draws.nc")
+    rows = run(folder, f"{line} --json").answer["rows"]
+    assert [row["trials"] for row in rows] == [300, 300]
+    answer = run(folder, f"compare draws.nc {COMPARE} --json").answer
+    assert "unequal-items" not in {one["code"] for one in answer["notices"]}
+    assert "common-items" in {one["code"] for one in answer["notices"]}
+    rows = run(folder, f"{line} --quantiles 4 --json").answer["rows"]
+    assert [row["trials"] for row in rows] == [300, 300]
+
+
+# --- what is missing is wrong -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [skipped, left_empty])
+def test_what_is_missing_counts_as_wrong_in_accuracy_alone(change):
+    trials = answers()
+    own = trials[trials["model"] == "skipper"]
+    truth = (own["correct"] & ~own["hard"]).mean()
+    plain, found = (
+        measure_trials(change(trials), by="model", missing=how) for how in ("drop", "wrong")
+    )
+    one = found.sel(cell="skipper")
+    assert one["accuracy"].item() == pytest.approx(truth)
+    assert one["trials"].item() == N
+    for name in ("auroc2", "brier", "ece", "mean_confidence"):
+        np.testing.assert_array_equal(found[name], plain[name])
+    assert found["accuracy"].sel(cell="whole") == plain["accuracy"].sel(cell="whole")
+    (said,) = coded(found, "counted-wrong")
+    assert "skipper (300 of 600)" in said.message
+    assert said.cells == ("skipper",)
+
+
+def test_draws_count_it_as_wrong_for_the_items_that_are_drawn():
+    trials = answers()
+    wrong = trials.assign(
+        correct=trials["correct"] & ~(trials["hard"] & (trials["model"] == "skipper"))
+    )
+    asked = {"by": "model", "cluster": "item", "n": 200, "seed": 1}
+    found = resample_trials(skipped(trials), missing="wrong", **asked)
+    truth = resample_trials(wrong, **asked)
+    np.testing.assert_allclose(found["accuracy"], truth["accuracy"])
+    plain = resample_trials(skipped(trials), **asked)
+    np.testing.assert_allclose(found["auroc2"], plain["auroc2"])
+    accuracy = contrast(found, var="accuracy", over="model")
+    assert "unequal-items" not in {one.code for one in notices(accuracy)}
+    area = contrast(found, var="auroc2", over="model")
+    assert {one.code for one in notices(area)} >= {"unequal-items", "counted-wrong"}
+
+
+def test_a_graded_answer_without_confidence_keeps_its_grade():
+    trials = answers().drop(columns="hard")
+    trials["confidence"] = trials["confidence"].mask(trials["model"] == "skipper")
+    found = measure_trials(trials, by="model", missing="wrong").sel(cell="skipper")
+    own = trials[trials["model"] == "skipper"]
+    assert found["accuracy"].item() == pytest.approx(own["correct"].mean())
+    assert np.isnan(found["auroc2"].item())
+
+
+def test_sets_that_a_model_was_not_given_are_not_filled():
+    trials = answers(sets="xy")
+    trials = trials[(trials["model"] == "whole") | (trials["set"] == "x")]
+    found = measure_trials(trials, by=["model", "set"], missing="wrong")
+    assert found["cell"].values.tolist() == ["skipper | x", "whole | x", "whole | y"]
+    assert not coded(found, "counted-wrong")
+
+
+def test_the_option_for_missing_answers_turns_the_verdict(folder):
+    run(folder, f"measures skip.csv {MEASURES} --missing wrong -o draws.nc")
+    gate = f'compare draws.nc {COMPARE} --fail-if "whole worse than skipper"'
+    assert run(folder, gate).status == 0
+    line = f"measures empty.csv {MEASURES} --missing wrong"
+    rows = {row["cell"]: row for row in run(folder, f"{line} --json").answer["rows"]}
+    assert rows["skipper"]["accuracy"] < rows["whole"]["accuracy"]
+    run(folder, f"{line} -o page.md")
+    assert "counts as wrong" in (folder / "page.md").read_text().partition("## Answer")[0]
+
+
+def test_what_cannot_be_counted_as_wrong_is_refused(folder):
+    line = "measures skip.csv --by model --correct correct"
+    assert "--missing" in refused(folder, f"{line} --quantiles 4 --missing wrong")
+    assert "--common-items" in refused(folder, f"{line} --common-items --missing wrong")
+    assert "item" in refused(
+        folder, "measures unnamed.csv --by model --correct correct --missing wrong"
+    )
+    with pytest.raises(InputError, match="missing: got 'right'"):
+        measure_trials(answers(), by="model", missing="right")
+
+
+# --- real data --------------------------------------------------------------------------------
+
+
+def test_a_model_that_answered_598_of_1500_items_is_told(shared):
+    folder = shared / "data" / "cacioli2026_profile_atlas" / "raw"
+    names = {"item_id": "item", "is_correct": "correct"}
+    raw = [pd.read_csv(path) for path in sorted(folder.glob("*.csv.gz"))]
+    trials = pd.concat(raw, ignore_index=True).rename(columns=names)
+    trials = trials.drop_duplicates(["model", "item", "domain"])
+    (said,) = coded(measure_trials(trials, by=["model", "domain"]), "unequal-items")
+    assert "zai/glm-5 598 of 1,500" in said.message
+    filled = measure_trials(trials, by="model", missing="wrong")
+    assert filled["accuracy"].sel(cell="zai/glm-5") < 0.4
+    assert set(filled["trials"].values.tolist()) == {1500}
