@@ -4,7 +4,6 @@ Values of these columns in the cells that were counted → list of Notice, and l
 Source: Rahnev & Fleming (2019) for what mixtures do to M-ratio.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,9 +14,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.notice import Notice, notice_of
+from hmetad.rows.duplicates import is_item_name, plain_name
 from hmetad.rows.queries import Values
 
-__all__ = ["cells_of_the_same_items", "is_item_name", "mixture_columns", "mixture_notices"]
+__all__ = ["cells_of_the_same_items", "mixture_columns", "mixture_notices"]
 
 DIFFICULTY_WORDS = frozenset(
     ["coherence", "contrast", "difficulty", "intensity", "snr", "staircase"],
@@ -32,22 +32,6 @@ DIFFICULTY_NAMES = frozenset(
         "stim_strength",
         "stimulus_level",
         "stimulus_strength",
-    ]
-)
-ITEM_NAMES = frozenset(
-    [
-        "doc_id",
-        "image",
-        "image_id",
-        "item",
-        "item_id",
-        "problem",
-        "problem_id",
-        "prompt_id",
-        "question",
-        "question_id",
-        "sentence",
-        "word",
     ]
 )
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
@@ -165,21 +149,10 @@ def cells_of_the_same_items(
     return [[labels[i] for i in group] for group in groups_alike(shown)]
 
 
-def is_item_name(name: object) -> bool:
-    """Whether a column is named like items: item, question_id, doc_id, ..."""
-    return plain_name(name) in ITEM_NAMES
-
-
 def is_difficulty_name(name: object) -> bool:
     """Whether a column is named like difficulty: contrast, coherence, staircase_level, ..."""
     plain = plain_name(name)
     return plain in DIFFICULTY_NAMES or not DIFFICULTY_WORDS.isdisjoint(plain.split("_"))
-
-
-def plain_name(name: object) -> str:
-    """Name in lower case, its words joined by "_"; `itemId` has two."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name).strip())
-    return re.sub(r"[\W_]+", "_", words).lower()
 
 
 def item_columns(columns: Mapping[str, Values]) -> list[str]:

@@ -196,7 +196,7 @@ def count_trials(
         *two_option_notices(trials, rows, confidence),
         *pair_notices(trials, rows, confidence, int(values.sum())),
     ]
-    of_rows = [*trial_notices(trials), *of_choices, *seen, *dropped]
+    of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *dropped]
     return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
 
 

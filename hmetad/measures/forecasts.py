@@ -149,7 +149,7 @@ def judged_trials(trials: TableLike, by: By, roles: Mapping[str, str]) -> Judged
     cell, value = index[kind], value[kept]
     mixed = mixed_scales(cell, value, cell_labels(cells))
     seen = code_notices(confidence, value, np.ones(len(value), dtype=np.int64))
-    found = [*carried, *seen, *silent, *mixed, *dropped]
+    found = [*carried, *rows.notices, *seen, *silent, *mixed, *dropped]
     return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.mixtures import is_item_name
 from hmetad.counts.names import text_columns
 from hmetad.notice import Notice, notice_of
+from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["repeated_items"]

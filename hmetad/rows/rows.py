@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice
 from hmetad.rows.arrow import frame_of
 from hmetad.rows.queries import Distinct, N, Piece, Spread, Values
 
@@ -50,6 +51,8 @@ class Rows:
         Columns that are called otherwise here: {name here: name in the table}.
     head : callable, optional
         As `over`, of the first piece alone, where `over` works on all of them at once.
+    notices : tuple of Notice, optional
+        What reading them has shown.
     """
 
     columns: tuple[Any, ...]
@@ -57,6 +60,7 @@ class Rows:
     finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     head: Over | None = None
+    notices: tuple[Notice, ...] = ()
 
     def rename(self, names: Mapping[str, str]) -> "Rows":
         """The same rows, columns renamed: {old: new}."""

@@ -286,7 +286,9 @@ def test_infinite_confidence_is_refused():
         count_trials(frame(confidence=np.inf))
 
 
-@pytest.mark.parametrize(("ratings", "step"), [(None, r"levels=\[0, 1, 2, 3\]"), (4, r"levels=\[0, 1, 2, 3\]")])
+@pytest.mark.parametrize(
+    ("ratings", "step"), [(None, r"levels=\[0, 1, 2, 3\]"), (4, r"levels=\[0, 1, 2, 3\]")]
+)
 def test_ratings_that_start_at_zero_are_told_to_name_their_levels(ratings, step):
     trials = frame(confidence=np.tile([0, 1, 2, 3], 100))
     message = rf"got 0 \(100 trials\).*least confident first: {step}"
