@@ -5,7 +5,6 @@ Log, table or name of a data set → trials.csv.
 
 import io
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -63,6 +62,7 @@ from hmetad.commands.reshaping import Reshaping, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
 from hmetad.logs.kinds import READERS, kind_of_name, known_kinds, recognise_kind
+from hmetad.report.page.plain import strict
 from hmetad.report.terminal import say
 from hmetad.text.cells import csv_frame
 
@@ -293,10 +293,10 @@ def plain_text(column: "pd.Series") -> "pd.Series":
 
 
 def trials_jsonl(trials: "pd.DataFrame") -> str:
-    """Trials as JSON Lines, lists as they are, numbers in full precision; JSON has no infinity."""
+    """Trials as JSON Lines, lists as they are, numbers in full precision."""
     columns = {
         str(name): [
-            None if is_lost or (isinstance(value, float) and math.isinf(value)) else value
+            None if is_lost else value
             for value, is_lost in zip(column.tolist(), column.isna(), strict=True)
         ]
         for name, column in trials.items()
@@ -311,8 +311,8 @@ def is_nested(value: Any) -> bool:
 
 
 def nested_json(value: Any) -> str:
-    """JSON of a value; arrays are lists, and what JSON does not know is text."""
-    return json.dumps(value, default=lambda one: getattr(one, "tolist", one.__str__)())
+    """JSON of a value; NaN and infinities are null, and what JSON does not know is text."""
+    return json.dumps(strict(value), default=str, allow_nan=False)
 
 
 # Formats of trials, by suffix.

@@ -17,13 +17,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.counts.correct import type2_notices
-from hmetad.counts.items import is_people_name
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_where, notices, with_notices
 from hmetad.notice_registry import limit
+from hmetad.rows.duplicates import is_people_name
 
 __all__ = ["Clusters", "Part", "clusters_of", "counts_together", "weighted_tables"]
 

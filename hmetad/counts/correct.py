@@ -157,7 +157,7 @@ def count_correct(
     counts = type2_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
     silent = missing_answers(tallied[0], tallied[1], by, roles)
-    of_rows = [*trial_notices(trials), *seen, *silent, *dropped]
+    of_rows = [*trial_notices(trials), *rows.notices, *seen, *silent, *dropped]
     return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
 
 

@@ -4,7 +4,6 @@ Columns that are named like items, and their values in the cells → list of Not
 Source: Rahnev & Fleming (2019) for what mixtures do to M-ratio.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,36 +13,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.notice import Notice, notice_of
+from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Values
 
-__all__ = [
-    "cells_of_the_same_items",
-    "is_item_name",
-    "is_people_name",
-    "item_notices",
-    "plain_name",
-]
+__all__ = ["cells_of_the_same_items", "item_notices"]
 
-ITEM_NAMES = frozenset(
-    [
-        "doc_id",
-        "image",
-        "image_id",
-        "item",
-        "item_id",
-        "problem",
-        "problem_id",
-        "prompt_id",
-        "question",
-        "question_id",
-        "sentence",
-        "word",
-    ]
-)
-# Columns whose levels are people.
-PEOPLE_NAMES = frozenset(
-    ["annotator", "observer", "participant", "person", "rater", "session", "subject", "user"]
-)
 # Identifiers may be alike by accident, as row numbers are; the stimuli that go with as many of
 # them are not.
 FEWEST_ITEMS = 20
@@ -132,22 +106,6 @@ def cells_of_the_same_items(
         here = is_second == bool(second)
         shown[second, place[0][here], place[1][here]] = True
     return [[labels[i] for i in group] for group in groups_alike(shown)]
-
-
-def is_item_name(name: object) -> bool:
-    """Whether a column is named like items: item, question_id, doc_id, ..."""
-    return plain_name(name) in ITEM_NAMES
-
-
-def is_people_name(name: object) -> bool:
-    """Whether a column is named like people: subject, participant_id, rater, ..."""
-    return plain_name(name).removesuffix("_id") in PEOPLE_NAMES
-
-
-def plain_name(name: object) -> str:
-    """Name in lower case, its words joined by "_"; `itemId` has two."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name).strip())
-    return re.sub(r"[\W_]+", "_", words).lower()
 
 
 def item_columns(columns: Mapping[str, Values]) -> list[str]:

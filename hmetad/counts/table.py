@@ -30,13 +30,14 @@ from hmetad.counts.codes import Codes, code_notices, listed
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
-from hmetad.counts.items import cells_of_the_same_items, is_item_name, item_notices
+from hmetad.counts.items import cells_of_the_same_items, item_notices
 from hmetad.counts.labels import as_text, two_labels
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, with_notices
+from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
 from hmetad.rows.rows import Rows, Tally
 from hmetad.rows.sources import TableLike, rows_of
@@ -203,7 +204,7 @@ def count_trials(
         *two_option_notices(trials, rows, confidence),
         *pair_notices(trials, rows, confidence, int(values.sum())),
     ]
-    of_rows = [*trial_notices(trials), *of_choices, *seen, *dropped]
+    of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *dropped]
     return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
-from hmetad.counts.items import is_item_name
 from hmetad.notice import Notice, notice_of, notice_where, notices_where
 from hmetad.notice_registry import limit
+from hmetad.rows.duplicates import is_item_name
 from hmetad.untrusted import read_attr
 
 __all__ = ["count_notices", "high_ratio_notices", "is_high_ratio", "items_together"]

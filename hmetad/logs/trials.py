@@ -6,6 +6,7 @@ Values as logs write them → right or wrong, safe text, columns, a DataFrame wi
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, statement_frame
 from hmetad.logs.statements import Statement, as_number
 from hmetad.notice import Notice, notice_of
+from hmetad.rows.duplicates import file_notices, row_notices
 
 __all__ = [
     "Trial",
@@ -292,7 +294,9 @@ class TrialCollector:
             rejected.update({f"confidence: {k}": n for k, n in stated.attrs["rejected"].items()})
             attrs |= {"scale": stated.attrs["scale"], "examples": stated.attrs["examples"]}
             self.notices += frame_notices(stated)
-        frame.attrs = add_notices(attrs | {"rejected": dict(rejected)}, self.notices)
+        copies = file_notices(map(Path, record.get("files", ())))
+        found = [*self.notices, *copies, *row_notices(frame)]
+        frame.attrs = add_notices(attrs | {"rejected": dict(rejected)}, found)
         return frame
 
 

@@ -21,6 +21,7 @@ from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.logs.unread import unread_notices
+from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.limits import Limits
 from hmetad.rows.rows import columns_named
 from hmetad.rows.tables import TEXTS
@@ -95,8 +96,9 @@ def read_trials(
         ``rejected`` (values left missing, per reason), ``delimiter`` where it is not that of the
         suffix, ``decimal_commas`` (columns in which they were found), ``undecided_commas`` (those
         that stay text, though some values look so), ``scale`` and ``examples``
-        where confidence was parsed, and ``notices`` (JSON), if there are any: those of
-        `parse_confidence`; or of a column that stays as it is, ``"confidence-text"``,
+        where confidence was parsed, and ``notices`` (JSON), if there are any: files with the same
+        bytes, and rows that are the same in all columns; those of `parse_confidence`; or of a
+        column that stays as it is, ``"confidence-text"``,
         ``"mixed-scales"`` and ``"negative-confidence"``.
 
     Raises
@@ -119,6 +121,7 @@ def read_trials(
     check_threshold(threshold)
     files = table_paths(Path(path))
     table, found = joined_tables(files, delimiter, decimal, limits, executor)
+    copies = (table.drop(columns=FILE), table[FILE]) if len(files) > 1 else (table,)
     trials = rename_columns(table, columns or {})
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
@@ -140,7 +143,7 @@ def read_trials(
         attrs = add_notices(attrs, frame_notices(stated))
     elif "confidence" in trials:
         attrs = add_notices(attrs, unread_notices(trials["confidence"]))
-    trials.attrs = attrs
+    trials.attrs = add_notices(attrs, [*file_notices(files), *row_notices(*copies)])
     return trials
 
 

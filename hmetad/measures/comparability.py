@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.counts.items import is_item_name
 from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.notice_registry import limit
 from hmetad.results import about
+from hmetad.rows.duplicates import is_item_name
 from hmetad.untrusted import read_attr
 
 __all__ = ["pair_notices", "unequal_ratings"]

@@ -180,7 +180,7 @@ def judged_trials(
     mixed = mixed_scales(cell, value, cell_labels(cells))
     told, coverage = told_of_items(trials, item, kept, cell, value, cells, over)
     attrs |= coverage_attrs(coverage)
-    found = [*carried, *seen, *silent, *mixed, *dropped, *told]
+    found = [*carried, *rows.notices, *seen, *silent, *mixed, *dropped, *told]
     return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 

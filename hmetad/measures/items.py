@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import check_roles
-from hmetad.counts.items import is_item_name, is_people_name
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.table import cell_labels, cells_of
@@ -19,6 +18,7 @@ from hmetad.coverage import CODE, Items, coverage_notices, item_coverage, shared
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
+from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
@@ -68,7 +68,7 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
     >>> repeated_items(trials, by="model", cluster="item")
     []
     """
-    rows = rows_of(trials)
+    rows = rows_of(trials).spelled(text_columns(by))
     if cluster is not None:
         return []
     columns = [name for name in text_columns(by) if name in rows.columns]

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice
 from hmetad.rows.arrow import frame_of
 from hmetad.rows.queries import ORDER, N, Piece, Query, Sample, Spread, Values
 
@@ -53,6 +54,8 @@ class Rows:
     costly : frozenset of str, optional
         Columns of the table that are read only where they are named: some file lacks them, or
         their texts are long.
+    notices : tuple of Notice, optional
+        What reading them has shown.
     """
 
     columns: tuple[Any, ...]
@@ -61,6 +64,7 @@ class Rows:
     names: Mapping[str, str] = field(default_factory=dict)
     head: Over | None = None
     costly: frozenset[str] = frozenset()
+    notices: tuple[Notice, ...] = ()
 
     @property
     def cheap_columns(self) -> list[Any]:

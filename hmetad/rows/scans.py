@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import files_of
+from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.limits import Limits, as_limits
 from hmetad.rows.parquet import column_chunks
 from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_of
@@ -66,7 +68,9 @@ def scan_table(
     -------
     Rows
         Of all files together; its `columns` are those of the first file. Folders that are named
-        ``column=value`` give columns of text. Pass it in the place of trials.
+        ``column=value`` give columns of text. Pass it in the place of trials. Its `notices` say
+        which files have the same bytes, and how many rows of less than 64 MiB are the same in all
+        columns, an item's among them; what is made of it carries them.
 
     Raises
     ------
@@ -89,6 +93,7 @@ def scan_table(
         raise InputError("paths", f"{paths!r:.80}", "a path, or a list of paths")
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = dict(found for place in places for found in files_of(Path(place)))
+    found = file_notices(files)
     kinds = sorted({table_suffix(path) for path in files})
     if len(kinds) > 1:
         step = "Name those of one kind, as by a pattern such as 'runs/*.parquet'."
@@ -96,15 +101,19 @@ def scan_table(
     if sum(path.stat().st_size * UNPACKED.get(path.suffix.lower(), 1) for path in files) <= SMALL:
         tables = {path: read_table(path, text=text, limits=within) for path in files}
         frames = {path: tables[path].assign(**folders) for path, folders in files.items()}
+        numbers = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames.values()])
+        together = pd.concat(frames.values(), ignore_index=True)
+        found += row_notices(together, pd.Series(numbers) if len(frames) > 1 else None)
         columns = [tuple(frame.columns) for frame in frames.values()]
-        return Rows(columns[0], partial(over_frames, frames), costly=lacking(columns))
+        over = partial(over_frames, frames)
+        return Rows(columns[0], over, costly=lacking(columns), notices=tuple(found))
     scans = [scan_of(path, folders, within) for path, folders in files.items()]
     is_text = kinds[0] in SEPARATORS
     finish = partial(values_of_texts, text=tuple(text)) if is_text else None
     columns = [tuple(scan.names) for scan in scans]
     long = {name for scan in scans if kinds == [".parquet"] for name in long_columns(scan)}
-    costly = lacking(columns) | long
-    return Rows(columns[0], partial(over_scans, scans), finish, costly=costly)
+    costly, over = lacking(columns) | long, partial(over_scans, scans)
+    return Rows(columns[0], over, finish, costly=costly, notices=tuple(found))
 
 
 def are_paths(trials: object) -> bool:

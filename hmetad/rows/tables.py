@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, TABLES
+from hmetad.notice import notice_attrs
+from hmetad.rows.duplicates import row_notices
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
 from hmetad.rows.packed import UNREADABLE, open_packed, text_size
@@ -89,7 +91,8 @@ def read_table(
     DataFrame
         One row per trial, columns as in the file. Rows of a CSV that are shorter than its header
         have missing values at their end. Of a CSV or TSV that this package wrote, texts without
-        the apostrophes that keep a spreadsheet from running them.
+        the apostrophes that keep a spreadsheet from running them. Attrs: ``notices`` (JSON), where
+        rows are the same in all columns, one of which names items or trials.
 
     Raises
     ------
@@ -114,6 +117,7 @@ def read_table(
     if table.empty:
         got = "a header without rows" if len(table.columns) else "an empty file"
         raise InputError(str(path), got, "at least one trial")
+    table.attrs |= notice_attrs(row_notices(table))
     return table
 
 

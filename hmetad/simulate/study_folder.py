@@ -5,6 +5,7 @@ study. A line that was cut short by a kill is left out and done again.
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,13 +86,17 @@ def read_studies(folder: Path) -> dict[Key, dict[str, float]]:
                 allowed = f"an object with {', '.join((*KEY, *NUMBERS))}"
                 raise InputError(place, repr(line[:80]), allowed, "Delete the line.")
             key = (study["subjects"], study["trials"], study["study"])
-            found[key] = {name: float(study[name]) for name in NUMBERS}
+            found[key] = {
+                name: math.nan if study[name] is None else float(study[name]) for name in NUMBERS
+            }
     return found
 
 
 def append_study(folder: Path, key: Key, found: Mapping[str, float]) -> None:
     """Add the result of one study, and bring it to the disk."""
-    line = json.dumps({**dict(zip(KEY, key, strict=True)), **found}) + "\n"
+    # What is undefined is null: JSON has no NaN.
+    known = {name: value if math.isfinite(value) else None for name, value in found.items()}
+    line = json.dumps({**dict(zip(KEY, key, strict=True)), **known}, allow_nan=False) + "\n"
     with (folder / STUDIES).open("ab", buffering=0) as file:
         file.write(line.encode("ascii"))
         os.fsync(file.fileno())
@@ -123,7 +128,7 @@ def is_study(value: object) -> bool:
     sizes = [value[name] for name in KEY]
     numbers = [value[name] for name in NUMBERS]
     return all(type(size) is int for size in sizes) and all(
-        type(number) in (int, float) for number in numbers
+        number is None or type(number) in (int, float) for number in numbers
     )
 
 

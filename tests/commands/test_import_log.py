@@ -377,6 +377,27 @@ def test_trials_are_written_as_parquet_and_lines_with_the_values_of_the_csv(tmp_
         run(tmp_path, f"measures trials.{suffix} {judged}")
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_undefined_numbers_are_read_and_never_written_as_json(tmp_path, suffix):
+    lines = [
+        '{"item": 1, "correct": 1, "confidence": NaN, "options": [0.2, NaN]}',
+        '{"item": 2, "correct": 0, "confidence": 0.5, "options": {"a": -Infinity}}',
+        '{"item": 3, "correct": 1, "confidence": 0.7, "options": null}',
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    done = run(tmp_path, f"import table in.jsonl -o out.{suffix} --json")
+    assert {row["column"]: row["missing"] for row in done.answer["rows"]}["confidence"] == 1
+    text = (tmp_path / f"out.{suffix}").read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    if suffix == "jsonl":
+        read = [json.loads(line) for line in text.splitlines()]
+        assert read[0]["options"] == [0.2, None]
+        assert read[0]["confidence"] is None
+    answer = run(tmp_path, f"measures out.{suffix} --correct correct --json").stdout
+    assert "NaN" not in answer
+
+
 def test_columns_of_several_types_are_text_in_parquet():
     frame = pd.DataFrame({"chosen": [1, "a", None], "lists": [[0.5], None, [1.0, 2.0]]})
     found = pd.read_parquet(io.BytesIO(trials_parquet(frame)))

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.items import is_item_name
 from hmetad.counts.names import text_columns
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration
@@ -34,6 +33,7 @@ from hmetad.report.contents.trial_figures import coverage_blocks, reliability_bl
 from hmetad.report.contents.trial_tables import interval_tables, meaning, method
 from hmetad.report.page.blocks import Block, Prose
 from hmetad.report.page.report import Report
+from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["trials_report"]

@@ -31,7 +31,7 @@ def json_text(value: Any, indent: int) -> str:
 
 
 def strict(value: Any) -> Any:
-    """Value that JSON has: NaN and infinities become None, NumPy scalars Python's own.
+    """Value that JSON has: NaN and infinities become None, values of NumPy Python's own.
 
     Examples
     --------
@@ -40,6 +40,8 @@ def strict(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {str(key): strict(item) for key, item in value.items()}
+    if getattr(value, "ndim", 0):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [strict(item) for item in value]
     plain = value.item() if hasattr(value, "item") else value
