@@ -17,7 +17,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from pyarrow import record_batch
 
-from hmetad.arguments import refuse_same_names
 from hmetad.bayes.duration import duration_sentence, expected_seconds
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
@@ -102,7 +101,6 @@ def sample_compiled(
         If sampling was interrupted.
     """
     program = write_program(problem)
-    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
     x, statistics = sample_values(problem, program, options)
     said = {"inference_library_version": version("nutpie"), "tuning_steps": options["tune"]}
     posterior = posterior_of(problem, program, x, keep_cells=keep_cells)

@@ -184,6 +184,7 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
         new = undefined_notice(table, value, "undefined-gamma.tied")
+    refuse_same_names(table.coords, ["gamma"])
     result = describe(measure_template(table), f"gamma_{estimator}", value).rename("gamma")
     return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
@@ -323,7 +324,6 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
 
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
     """Dataset of the values, each with the attrs of the table of results."""
-    refuse_same_names(like.coords, values)
     return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
 
 
