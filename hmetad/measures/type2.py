@@ -20,6 +20,7 @@ from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.results import describe, ratio
 from hmetad.measures.sdt import z_scores
 from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.results import attrs_of
 
 __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
 
@@ -185,8 +186,9 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         value = ratio(concordant - discordant, among)
         new = undefined_notice(table, value, "undefined-gamma.tied")
     refuse_same_names(table.coords, ["gamma"])
-    result = describe(measure_template(table), f"gamma_{estimator}", value).rename("gamma")
-    return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
+    result = measure_template(table).copy(data=value).rename("gamma")
+    result.attrs = attrs_of(f"gamma_{estimator}") | {"estimator": estimator}
+    return with_notices(result, [*notices(table), *new])
 
 
 @check_inputs(skip=("counts",))
