@@ -28,7 +28,8 @@ type Integers = NDArray[np.int64]
 # Cells that need chains have long tails, in which larger steps diverge. Each takes a moment: a bar
 # would only flicker.
 OF_CHAINS = {"target_accept": 0.99, "progressbar": False}
-# Statistics of chains that are kept for every cell.
+# Statistics of cells, and those of chains that are kept for every cell.
+OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")
 
 
@@ -92,6 +93,7 @@ def sample_cells_by_chains(problem: Problem, options: Mapping[str, Any]) -> xr.D
         Groups posterior, sample_stats and observed_data; sample_stats has ``diverging`` (any cell)
         and, by cell, ``divergences`` and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
     """
+    refuse_same_names(problem.counts.coords, KEPT)
     program, own, seeds, x = prepare(problem, options)
     chains, draws, cells = len(x), len(x[0]), len(own)
     diverging = np.zeros((cells, chains, draws), dtype=bool)
@@ -123,7 +125,7 @@ class Prepared(NamedTuple):
 def prepare(problem: Problem, options: Mapping[str, Any]) -> Prepared:
     """Program of a problem, and room for its draws."""
     program = write_program(problem)
-    refuse_same_names(problem.counts.coords, [*program.names, *problem.likelihood.results])
+    refuse_same_names(problem.counts.coords, OF_CELLS)
     cells = len(program.counts)
     own = np.argsort(program.owners, kind="stable").reshape(cells, -1)
     x = np.empty((int(options["chains"]), int(options["draws"]), program.size))

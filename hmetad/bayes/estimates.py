@@ -115,8 +115,10 @@ def fit_estimates(
     """
     name, right = sides_of(formula)
     columns = named_columns(right)
-    refuse_same_names(columns, [name, "estimate", "se", "covariance", "trials", "cell_bis"])
+    taken = [name, "estimate", "se", "covariance", "trials", "cell_bis"]
+    refuse_same_names(columns, taken)
     data = read_estimates(estimates, name, se, link, columns)
+    refuse_same_names(data.cells.columns, taken)
     parameter = parameter_name(name, link)
     design = parse_design(parameter, right, data.cells)
     model = normal_model(data, design, priors)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, refuse_same_names
 from hmetad.bayes.cell_results import following_names
 from hmetad.bayes.cell_sampling import sample_cells, sample_cells_by_chains
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
@@ -289,12 +289,11 @@ def refuse_undefined(
 def label_cells(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
     """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
     per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
-    groups = {
-        name: group.to_dataset().assign_coords(per_cell)
-        if "cell" in group.dims or name == "posterior"
-        else group.to_dataset()
-        for name, group in tree.children.items()
-    }
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    for name, group in groups.items():
+        if "cell" in group.dims or name == "posterior":
+            refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
+            groups[name] = group.assign_coords(per_cell)
     # Who fits the counts again has to be told what was said of them.
     said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
     observed = groups["observed_data"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
+from hmetad.arguments import refuse_same_names
 from hmetad.bayes.dims import FACTOR_DIM, effect_labels, is_single, offset_name
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.problem import Problem
@@ -42,6 +43,11 @@ def write_program(problem: Problem) -> Program:
     Returns
     -------
     Program
+
+    Raises
+    ------
+    InputError
+        If a column of the cells has the name of a variable.
     """
     writer = Writer(problem)
     for parameter in problem.likelihood.parameters:
@@ -49,7 +55,10 @@ def write_program(problem: Problem) -> Program:
             add_predictor(writer, parameter, problem.start.parametrisations[parameter.name])
         else:
             add_free(writer, parameter)
-    return writer.finish()
+    program = writer.finish()
+    taken = {*program.names, *problem.likelihood.results, *program.coords} - {*problem.counts.dims}
+    refuse_same_names(problem.counts.coords, taken)
+    return program
 
 
 def add_free(writer: Writer, parameter: Parameter) -> None:

@@ -27,7 +27,6 @@ type Measure = Callable[..., xr.DataArray | xr.Dataset]
 def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     """Trials, and the share of them that were right."""
     table = type2_counts(counts)
-    refuse_same_names(table.coords, ["trials", "share_right"])
     # Cells first, as the others have them.
     by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")

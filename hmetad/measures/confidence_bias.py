@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
+from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value
 from hmetad.counts.correct import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.results import describe, ratio
@@ -71,7 +71,6 @@ def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> x
     sure, share = ratio((wrong + right) @ p, trials), ratio(right.sum(axis=-1), trials)
     values = {"mean_confidence": sure, "accuracy": share, "overconfidence": sure - share}
     like = table.isel(correct=0, rating=0, drop=True)
-    refuse_same_names(like.coords, values)
     found = {name: describe(like, name, x, "overconfidence") for name, x in values.items()}
     return with_notices(xr.Dataset(found, attrs={"probabilities": p.tolist()}), notices(table))
 

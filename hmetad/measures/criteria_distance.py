@@ -6,7 +6,7 @@ Source: O'Neill & Fleming (2026), the package hmetad for R.
 
 import xarray as xr
 
-from hmetad.arguments import check_inputs, describe_value
+from hmetad.arguments import check_inputs, describe_value, refuse_same_names
 from hmetad.errors import InputError
 from hmetad.notice import notice_attrs, notices
 from hmetad.results import attrs_of
@@ -62,6 +62,7 @@ def meta_delta(estimates: xr.Dataset | xr.DataTree, *, by_response: bool = False
     found = distance if by_response else distance.mean("response", skipna=False)
     order = [dim for dim in values["criteria"].dims if dim in found.dims]
     said = attrs_of("meta_delta") | notice_attrs(notices(estimates))
+    refuse_same_names(found.coords, ["meta_delta"])
     return found.transpose(*order).rename("meta_delta").assign_attrs(said)
 
 

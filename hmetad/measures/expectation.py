@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.measures.results import describe, ratio
 from hmetad.measures.sdt import Correction, added_per_response, sdt
@@ -79,8 +79,6 @@ def relative_to_sdt(counts: xr.DataArray, *, correction: Correction = "none") ->
     found = sdt(counts, correction=correction)
     expected = expected_by_sdt(counts, found["dprime"], found["c"], correction)
     like = found["dprime"]
-    names = [f"{name}_{what}" for name in MEASURES for what in ("expected", "ratio", "excess")]
-    refuse_same_names(like.coords, names)
     result = xr.Dataset()
     for name, measure in MEASURES.items():
         # Where there is no d′, an empty table stands for what is unknown: it has no measures.

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import refuse_same_names
 from hmetad.results import attrs_of
 
 __all__ = ["describe", "ratio"]
@@ -32,12 +33,15 @@ def describe(
 ) -> xr.DataArray:
     """Values with a name, the dims of `like`, and the attrs of the table of results.
 
+    Raises an error where a coordinate has that name.
+
     Examples
     --------
     >>> like = xr.DataArray([0.0], {"cell": ["a"]})
     >>> describe(like, "phi", np.array([0.3])).attrs["source"]
     'Kornell, Son & Terrace 2007'
     """
+    refuse_same_names(like.coords, [name])
     result = like.copy(data=values).rename(name)
     result.attrs = attrs_of(name, section)
     return result

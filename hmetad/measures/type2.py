@@ -20,6 +20,7 @@ from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.results import describe, ratio
 from hmetad.measures.sdt import z_scores
 from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.results import attrs_of
 
 __all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
 
@@ -184,8 +185,10 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
         new = undefined_notice(table, value, "undefined-gamma.tied")
-    result = describe(measure_template(table), f"gamma_{estimator}", value).rename("gamma")
-    return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
+    refuse_same_names(table.coords, ["gamma"])
+    result = measure_template(table).copy(data=value).rename("gamma")
+    result.attrs = attrs_of(f"gamma_{estimator}") | {"estimator": estimator}
+    return with_notices(result, [*notices(table), *new])
 
 
 @check_inputs(skip=("counts",))
@@ -323,7 +326,6 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
 
 def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
     """Dataset of the values, each with the attrs of the table of results."""
-    refuse_same_names(like.coords, values)
     return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
 
 

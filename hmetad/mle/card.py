@@ -20,7 +20,7 @@ from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.unit_maximum import UnitMaximum, maximise_units
 from hmetad.mle.units import AlikeUnits, Unit, alike_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_of
-from hmetad.results import attrs_of
+from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
@@ -74,6 +74,9 @@ def fit_card(
     """
     refuse_priors(spec)
     own = checked_counts(counts, spec)
+    errors = [f"{name}_se" for name in spec.record.results]
+    taken = [*spec.record.results, *errors, *names_of("fit_card"), "unit", "of_unit"]
+    refuse_same_names(own.coords, taken)
     designs, given = designs_of(own, spec), given_of(own, spec)
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings
@@ -148,7 +151,6 @@ def label_cells(
     """Quantities of the cells with standard errors, by the delta method."""
     likelihood, cells = parts[0].likelihood, counts.sizes["cell"]
     coords = {name: own for name, own in counts.coords.items() if own.dims == ("cell",)}
-    refuse_same_names(coords, likelihood.results)
     values: dict[str, Floats] = {}
     for units, found in zip(parts, maxima, strict=True):
         points = np.stack([one.point for one in found])

@@ -1,0 +1,93 @@
+"""A column named like a variable of a result is refused: no result loses a variable to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hmetad
+from hmetad import InputError, ModelSpec
+
+SHORT = {"draws": 10, "tune": 20, "chains": 1, "random_seed": 1, "progressbar": False}
+SHORT |= {"quiet": True}
+TAKEN = "allowed is a name that no result has"
+
+
+def named(name):
+    """Cells of four people with a covariate of this name."""
+    return hmetad.simulate_counts(
+        [1.0, 1.5, 2.0, 1.2],
+        coords={"subject": ["a", "b", "c", "d"]},
+        covariates={name: [31.0, 24.0, 58.0, 40.0]},
+        trials=200,
+        seed=1,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["c", "log_m", "criteria", "log_m_Intercept", "dprime_1|subject_sigma"]
+)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_fit_keeps_its_variables(name, is_stored, tmp_path):
+    folder = tmp_path / "draws"
+    stored = {"store": folder} if is_stored else {}
+    with pytest.raises(InputError, match=TAKEN):
+        hmetad.fit(named(name), "group", **stored, **SHORT)
+    assert not folder.exists()
+
+
+def test_a_grouping_column_is_refused_as_a_covariate_is(tmp_path):
+    trials = hmetad.simulate_trials([1.0, 1.5], coords={"c": ["a", "b"]}, trials=100, seed=1)
+    counts = hmetad.count_trials(trials, by="c")
+    for call in (
+        lambda: hmetad.fit(counts, store=tmp_path / "draws", **SHORT),
+        lambda: hmetad.fit_mle(counts),
+        lambda: hmetad.measure(counts),
+        lambda: hmetad.resample(counts, hmetad.sdt, n=2, seed=1),
+    ):
+        with pytest.raises(InputError, match=TAKEN):
+            call()
+
+
+@pytest.mark.parametrize("name", ["pareto_k", "by_chains", "divergences", "diverging"])
+def test_a_fit_keeps_the_statistics_of_its_cells(name):
+    with pytest.raises(InputError, match=TAKEN):
+        hmetad.fit(named(name), **SHORT)
+
+
+@pytest.mark.parametrize("name", ["energy", "step_size"])
+def test_chains_keep_theirs_where_each_cell_has_some(name):
+    with pytest.raises(InputError, match=TAKEN):
+        hmetad.fit(named(name), method="nuts", **SHORT)
+    together = hmetad.fit(named(name), "group", **SHORT)
+    assert together["sample_stats"][name].dims == ("chain", "draw")
+    assert together["posterior"][name].dims == ("cell",)
+
+
+@pytest.mark.parametrize("name", ["dprime", "dprime_se", "loglik", "aic", "converged", "unit"])
+def test_maximum_likelihood_of_a_card_keeps_its_variables(name):
+    spec = ModelSpec("own", formula={"c": "0 + subject"})
+    with pytest.raises(InputError, match=TAKEN):
+        hmetad.fit_mle(named(name), spec)
+
+
+@pytest.mark.parametrize("name", ["estimate", "se", "covariance"])
+def test_a_fit_of_estimates_keeps_its_variables(name):
+    with pytest.raises(InputError, match=TAKEN):
+        hmetad.bayes.fit_estimates(hmetad.fit_mle(named(name)), "log_m ~ 1", seed=1, draws=50)
+
+
+@pytest.mark.parametrize("measure", ["auroc2", "gamma", "phi", "v_statistic"])
+def test_a_measure_has_no_coordinate_of_its_name(measure):
+    with pytest.raises(InputError, match=TAKEN):
+        getattr(hmetad.measures, measure)(named(measure))
+
+
+def test_names_that_nothing_else_has_are_kept(tmp_path):
+    counts = named("age")
+    fits = [hmetad.fit(counts, "group", **SHORT)]
+    fits.append(hmetad.fit(counts, "group", store=tmp_path / "draws", **SHORT))
+    fits.append(hmetad.load_fit(tmp_path / "draws"))
+    for fit in fits:
+        assert fit["posterior"]["c"].dims == ("chain", "draw", "cell")
+        np.testing.assert_array_equal(fit["posterior"]["age"], [31.0, 24.0, 58.0, 40.0])
+    assert isinstance(hmetad.report.estimate_table(fits[-1]), pd.DataFrame)
