@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import batched
 
 import numpy as np
 import pandas as pd
@@ -52,13 +53,15 @@ ANSWER_WORDS = frozenset(
             "correct",
         ),
         *("confidence", "conf", "certainty", "rating", "wager", "awareness", "visibility", "pas"),
-        *("feedback", "points", "score", "reward"),
+        *("feedback", "points", "score", "reward", "bonus", "payoff", "outcome", "error"),
+        *("key", "keypress", "button", "click", "clicked", "mouse"),
     ]
 )
 # Words of names that number the trials.
 NUMBERED = frozenset(["trial", "block", "session", "run", "date", "day", "time", "timestamp"])
 NUMBERING = frozenset(["number", "num", "nr", "no", "n", "count", "index", "idx", "id", "in", "of"])
-LOOKED_AT = 1000
+# Rows that show what a column is; columns that are looked at, and how many together.
+LOOKED_AT, MOST_COLUMNS, TOGETHER = 1000, 60, 20
 # More different numbers than this are taken in groups; more different texts are names.
 MOST_NUMBERS, GROUPS, MOST_TEXTS = 12, 10, 50
 # In so many trials of a cell, numbers that are measured, as times are, have more different values
@@ -75,7 +78,7 @@ def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str] = ()) 
     """Names of columns, apart from those in use, that may be about how difficult trials are.
 
     Not those whose name or first values, in groups of `by`, say that they are about the answer, the
-    item or the time.
+    item or the time; and 60 at most.
 
     Examples
     --------
@@ -86,13 +89,14 @@ def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str] = ()) 
     """
     unused = unused_columns(rows, used)
     names = [name for name in unused if not (is_item_name(name) or is_about_the_answer(name))]
-    if not names:
-        return []
-    first = rows.first_rows([*by, *names], LOOKED_AT)
-    # As text, for what cannot be grouped by is refused elsewhere.
-    cell = cell_numbers(first[list(by)].map(str), by)
-    levels = [name for name in names if holds_levels(first[name])]
-    return [name for name in levels if not is_no_condition(name, first[name], cell)]
+    found = []
+    for part in batched(names[:MOST_COLUMNS], TOGETHER):
+        first = rows.first_rows([*by, *part], LOOKED_AT)
+        # As text, for what cannot be grouped by is refused elsewhere.
+        cell = cell_numbers(first[list(by)].map(str), by)
+        levels = [name for name in part if holds_levels(first[name])]
+        found += [name for name in levels if not is_no_condition(name, first[name], cell)]
+    return found
 
 
 def difficulty_notices(

@@ -1,6 +1,6 @@
 """People in order of what confidence is worth to them, beside their population.
 
-Draws of each person (DataArray) → matplotlib Axes.
+Fit, or draws of each person (DataArray) → matplotlib Axes.
 """
 
 from typing import Any
@@ -10,8 +10,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hmetad.arguments import check_inputs, probability
-from hmetad.errors import InputError
+from hmetad.bayes.pooling import pooled_over
+from hmetad.errors import InputError, nearest
 from hmetad.notice import undetermined_cells
+from hmetad.plots.frames import draws_of_cells, draws_of_population
 from hmetad.plots.marks import whiskers
 from hmetad.plots.style import (
     INK,
@@ -25,6 +27,7 @@ from hmetad.plots.style import (
     reference_line,
 )
 from hmetad.results import about
+from hmetad.specs.spec import spec_of
 from hmetad.text.names import axis_name
 
 __all__ = ["people"]
@@ -36,8 +39,9 @@ NAMED, EACH, NARROWEST, WIDEST, HEIGHT = 40, 0.16, 4.0, 10.0, 3.2
 
 @check_inputs(skip=("draws",), ci_prob=probability)
 def people(
-    draws: xr.DataArray,
+    draws: xr.DataTree | xr.DataArray,
     *,
+    var: str = "m_ratio",
     population: xr.DataArray | None = None,
     separate: xr.DataArray | None = None,
     reference: float | None = None,
@@ -48,12 +52,14 @@ def people(
 
     Parameters
     ----------
-    draws : DataArray
-        Dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``. M and meta-d′ of cells
-        without errors, which have none, are left out.
+    draws : DataTree or DataArray
+        A fit; or dims (chain, draw, cell), such as ``fit["posterior"]["m_ratio"]``. M and meta-d′
+        of cells without errors, which have none, are left out.
+    var : str, optional
+        What is drawn of a fit.
     population : DataArray, optional
         Dims (chain, draw), such as ``predict(fit)["m_ratio"].isel(cell=0)``: a line at its mean and
-        a band for its interval.
+        a band for its interval. By default that of a fit which has one.
     separate : DataArray, optional
         Dim cell, the same cells: an estimate of each person alone, such as
         ``fit_mle(counts)["m_ratio"]``. How far the posterior lies from it is shrinkage.
@@ -73,7 +79,7 @@ def people(
     Raises
     ------
     InputError
-        If draws have other dims, or `separate` has other cells.
+        If draws have other dims, a fit has no such variable, or `separate` has other cells.
 
     Examples
     --------
@@ -87,6 +93,9 @@ def people(
     >>> [text.get_text() for text in people(draws).get_xticklabels()]
     ['b', 'a']
     """
+    if isinstance(draws, xr.DataTree):
+        own = population_of(draws, var) if population is None else population
+        draws, population = cells_of_fit(draws, var), own
     values = rows_of(draws)
     outside = (1 - ci_prob) / 2
     with np.errstate(invalid="ignore"):
@@ -120,6 +129,27 @@ def people(
     if population is not None or separate is not None:
         put_legend(ax)
     return ax
+
+
+def cells_of_fit(fit: xr.DataTree, var: str) -> xr.DataArray:
+    """Draws of a variable of each cell of a fit, or of each level where cells are not kept."""
+    drawn = draws_of_cells(fit, "draws")
+    if var not in drawn or "cell" not in drawn[var].dims:
+        names = [str(name) for name in drawn if "cell" in drawn[name].dims]
+        allowed = "a variable of the cells of the fit"
+        raise InputError("var", repr(var), allowed, nearest(var, names))
+    return drawn[var]
+
+
+def population_of(fit: xr.DataTree, var: str) -> xr.DataArray | None:
+    """Draws of the population's value, where a fit has one population."""
+    if "spec" in fit.attrs and var not in pooled_over(spec_of(fit)):
+        return None
+    found = draws_of_population(fit)
+    is_one = (
+        var in found and set(found[var].dims) == {*SAMPLES, "cell"} and found.sizes["cell"] == 1
+    )
+    return found[var].isel(cell=0, drop=True) if is_one else None
 
 
 def rows_of(draws: xr.DataArray) -> np.ndarray:

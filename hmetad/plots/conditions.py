@@ -14,7 +14,12 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
-from hmetad.plots.frames import number_rows, require_column
+from hmetad.plots.frames import (
+    draws_of_cells,
+    draws_of_population,
+    number_rows,
+    require_column,
+)
 from hmetad.plots.marks import line_with_band, line_with_whiskers, name_columns
 from hmetad.plots.panels import AxesLike, name_panel, panel_axes, share_legend
 from hmetad.plots.style import (
@@ -36,8 +41,8 @@ def by(
     estimates: xr.DataTree | xr.Dataset | pd.DataFrame,
     var: str = "m_ratio",
     *,
-    x: str = "task",
-    hue: str | None = "model",
+    x: str = "",
+    hue: str | None = "",
     lower: str = "",
     upper: str = "",
     ci_prob: float = 0.95,
@@ -55,14 +60,17 @@ def by(
     Parameters
     ----------
     estimates : DataTree, Dataset or DataFrame
-        A fit; a Dataset of draws, as of `predict` or `resample`, or of estimates, as of `fit_mle`
-        or `resample_interval`, with dim cell; or a table with a row per estimate. Of draws the mean
-        and the equal-tailed interval are drawn, and nothing where a draw is undefined.
+        A fit: its cells, or where `x` and `hue` do not tell these apart, as with people, what
+        `predict` says of the population. Or a Dataset of draws, as of `predict` or `resample`, or
+        of estimates, as of `fit_mle` or `resample_interval`, with dim cell; or a table with a row
+        per estimate. Of draws the mean and the equal-tailed interval are drawn, and nothing where a
+        draw is undefined.
     var : str, optional
         What is drawn: a variable or column.
     x, hue : str, optional
-        Coordinates or columns; None for no `hue`. To have the values of a number side by side,
-        make them text.
+        Coordinates or columns; None for no `hue`. By default task, or else the first grouping
+        column of a fit or Dataset; and model, where there is one. To have the values of a number
+        side by side, make them text.
     lower, upper : str, optional
         Columns of the interval; by default `var` with ``_lower`` and ``_upper``. Without such
         columns no interval is drawn.
@@ -93,7 +101,18 @@ def by(
     >>> ax.get_ylabel(), [tick.get_text() for tick in ax.get_xticklabels()]
     ('M-ratio', ['A', 'B'])
     """
+    if isinstance(estimates, xr.DataTree):
+        own = draws_of_cells(estimates, "estimates")
+        x, hue = places_of(own, x, hue)
+        if not are_told_apart(own, x, hue):
+            population = draws_of_population(estimates)
+            own = population if {x, hue or x} <= {*population.coords} else own
+        estimates = own
+    elif isinstance(estimates, xr.Dataset):
+        x, hue = places_of(estimates, x, hue)
     frame, said = drawn_frame(estimates, var, ci_prob)
+    x = x or "task"
+    hue = ("model" if "model" in frame else None) if hue == "" else hue
     named = [name for name in (x, hue, var, lower, upper) if name]
     require_column(frame, *named, argument="estimates")
     columns = (var, lower or f"{var}_lower", upper or f"{var}_upper")
@@ -177,14 +196,31 @@ def criterion(
     return axes
 
 
+def places_of(estimates: xr.Dataset, x: str, hue: str | None) -> tuple[str, str | None]:
+    """Columns of the cells that stand for x and hue, where these are not named."""
+    columns = [str(name) for name, one in estimates.coords.items() if one.dims == ("cell",)]
+    grouping = [name for name in columns if name not in ("cell", hue)]
+    x = x or next((name for name in ("task", *grouping) if name in columns), "cell")
+    if hue == "":
+        hue = "model" if "model" in columns and x != "model" else None
+    return x, hue
+
+
+def are_told_apart(estimates: xr.Dataset, x: str, hue: str | None) -> bool:
+    """Whether no two cells have the same x and hue; of columns that are missing nothing is said."""
+    names = [name for name in (x, hue) if name]
+    if not {*names} <= {*estimates.coords}:
+        return True
+    columns = pd.DataFrame({name: estimates[name].to_numpy() for name in names})
+    return not columns.duplicated().any()
+
+
 def drawn_frame(
-    estimates: xr.DataTree | xr.Dataset | pd.DataFrame, var: str, ci_prob: float
+    estimates: object, var: str, ci_prob: float
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Table of a variable with its interval, and a description of the interval."""
     if isinstance(estimates, pd.DataFrame):
         return estimates, ()
-    if isinstance(estimates, xr.DataTree) and "posterior" in estimates:
-        estimates = estimates["posterior"].to_dataset()
     if not isinstance(estimates, xr.Dataset):
         allowed = "a fit, a Dataset or a data frame"
         raise InputError("estimates", f"a {type(estimates).__name__}", allowed)

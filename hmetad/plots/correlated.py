@@ -1,6 +1,6 @@
 """Posteriors of correlations between people: between tasks, or between parameters.
 
-Draws (DataArray) → matplotlib Axes.
+Fit, or draws (DataArray) → matplotlib Axes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ GRID = np.linspace(-0.999, 0.999, 400)
 
 @check_inputs(skip=("draws",), ci_prob=probability)
 def correlations(
-    draws: xr.DataArray,
+    draws: xr.DataTree | xr.DataArray,
     *,
     labels: Mapping[str, str] | None = None,
     ci_prob: float = 0.95,
@@ -48,10 +48,10 @@ def correlations(
 
     Parameters
     ----------
-    draws : DataArray
-        Dims (chain, draw): one correlation, as of `hmetad.bayes.group_correlation`. Or with the two
-        dims of a matrix of correlations, as ``fit["posterior"]["log_m_task|subject_corr"]``: each
-        pair once.
+    draws : DataTree or DataArray
+        A fit: all correlations that its formulas have. Or dims (chain, draw): one correlation, as
+        of `hmetad.bayes.group_correlation`. Or with the two dims of a matrix of correlations, as
+        ``fit["posterior"]["log_m_task|subject_corr"]``: each pair once.
     labels : mapping of str to str, optional
         Words in place of the names of effects.
     ci_prob : float, optional
@@ -68,7 +68,7 @@ def correlations(
     Raises
     ------
     InputError
-        If draws have other dims, or values beyond ±1.
+        If draws have other dims, or values beyond ±1; or a fit has no correlations.
 
     Notes
     -----
@@ -83,7 +83,10 @@ def correlations(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['log_m, dprime']
     """
-    rows = dict(pairs_of(draws, labels or {}))
+    if isinstance(draws, xr.DataTree):
+        rows = correlations_of_fit(draws, labels or {})
+    else:
+        rows = dict(pairs_of(draws, labels or {}))
     height = BESIDE + EACH * max(len(rows), 1)
     ax = ax if ax is not None else new_axes(WIDTH, height)
     dress(ax, grid="x")
@@ -102,6 +105,21 @@ def correlations(
     if not known:
         nothing_to_draw(ax)
     return ax
+
+
+def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str, Floats]:
+    """Names and draws of every correlation of a fit; of several matrices also what it is of."""
+    posterior = fit["posterior"].to_dataset() if "posterior" in fit.children else xr.Dataset()
+    matrices = {str(name): x for name, x in posterior.items() if str(name).endswith("_corr")}
+    if not matrices:
+        step = "That of two parameters is bayes.group_correlation(fit, 'log_m', 'dprime')."
+        allowed = "a fit with correlated effects, such as (0 + task | subject)"
+        raise InputError("draws", "a fit without correlations", allowed, step)
+    rows: dict[str, Floats] = {}
+    for name, matrix in matrices.items():
+        of = f"{name.removesuffix('_corr')}: " if len(matrices) > 1 else ""
+        rows |= {of + pair: values for pair, values in pairs_of(matrix, labels)}
+    return rows
 
 
 def pairs_of(draws: xr.DataArray, labels: Mapping[str, str]) -> Iterator[tuple[str, Floats]]:

@@ -1,6 +1,7 @@
-"""Columns of data frames that are drawn.
+"""Columns of data frames, and draws of fits, that are drawn.
 
-Data frame → its columns as rows of numbers, or an error that names the one that is missing.
+Data frame → its columns as rows of numbers, or an error that names the one that is missing; fit →
+draws of its cells.
 """
 
 import numpy as np
@@ -9,10 +10,36 @@ import xarray as xr
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from hmetad.bayes.check_estimates import has_estimates
+from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.predict import predict, predict_levels
+from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError, nearest
 
-__all__ = ["number_rows", "require_column", "require_counts"]
+__all__ = [
+    "draws_of_cells",
+    "draws_of_population",
+    "number_rows",
+    "require_column",
+    "require_counts",
+]
+
+
+def draws_of_cells(fit: xr.DataTree, argument: str) -> xr.Dataset:
+    """Posterior of a fit; where cells are not kept, of the levels in their place."""
+    if "posterior" not in fit.children:
+        raise InputError(argument, "a DataTree without posterior", "a fit, as of hmetad.fit")
+    posterior = fit["posterior"].to_dataset()
+    is_whole = "spec" not in fit.attrs or has_cells(fit)
+    return posterior if is_whole else predict_levels(fit)
+
+
+def draws_of_population(fit: xr.DataTree) -> xr.Dataset:
+    """What a fit predicts without what is particular to a group."""
+    if has_estimates(fit):
+        return predict_estimates(fit)
+    return predict(fit) if "spec" in fit.attrs else xr.Dataset()
 
 
 def require_column(table: pd.DataFrame, *columns: str, argument: str = "table") -> None:

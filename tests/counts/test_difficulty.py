@@ -203,3 +203,28 @@ def test_of_many_trials_a_sample_is_enough(graded):
     assert len(many) > 100_000
     (notice,) = notices(count_trials(many, by="participant"))
     assert (notice.code, notice.cells) == ("mixed-difficulty", ("p1", "p2"))
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("Pereira_2018", "Ease"), ("Rausch_2020", "SOA"), ("Siedlecka_2016", "Tar_letters")],
+)
+def test_published_difficulties_are_found(shared, name, column):
+    """Sets of the Confidence Database (Rahnev et al. 2020)."""
+    (notice,) = [x for x in published(shared, name) if x.code == "mixed-difficulty"]
+    assert f"differ in {column}, and" in notice.message
+
+
+@pytest.mark.parametrize("name", ["Kantner_2010", "Jachs_2015_Exp2", "Hu_2017"])
+def test_published_sets_without_difficulty_have_none(shared, name):
+    assert "mixed-difficulty" not in [x.code for x in published(shared, name)]
+
+
+def published(shared, name):
+    """Notices of a published set of trials; confidence in quantiles where it is fine."""
+    trials = pd.read_csv(shared / "data" / "confidence_database" / f"data_{name}.csv.gz")
+    names = ["Stimulus", "Response", "Confidence"]
+    roles = {one.lower(): one for one in names}
+    trials = trials.dropna(subset=names)
+    fine = {"quantiles": 4} if trials["Confidence"].nunique() > 12 else {}
+    return notices(count_trials(trials, by="Subj_idx", **roles, **fine))
