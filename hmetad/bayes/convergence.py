@@ -124,8 +124,8 @@ def divergence_notice(fit: xr.DataTree) -> list[Notice]:
         return [notice_of("divergences.within", cells, labels=[*cells], **said)]
     most = within.sortby(within, ascending=False)
     where = [f"{cell} ({n})" for cell, n in zip(most["cell"].values, most.values, strict=True) if n]
-    where_said = f" They lie in the posterior of {first_few(where, ', ')}." if where else ""
-    return [notice_of("divergences", where=where_said, **said)]
+    where += [f"nobody ({nowhere})"] if nowhere else []
+    return [notice_of("divergences", where=f" By whose part: {first_few(where, ', ')}.", **said)]
 
 
 def charged_cells(

@@ -120,7 +120,8 @@ def fit(
         Groups as ArviZ has them. The posterior has, per cell, dprime, c, meta_d, m_ratio,
         log_m, meta_c and criteria (see `keep_cells`), with the cells' coordinates. attrs: spec,
         versions, seed, method, sampler, density and notices, read with `notices`. By importance
-        sampling, sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell.
+        sampling, sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of each cell;
+        of a compiled density ``divergences_within``, how many failed in what is each cell's own.
 
     Raises
     ------

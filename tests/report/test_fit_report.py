@@ -297,5 +297,5 @@ def test_a_model_of_a_name_and_a_likelihood_alone_is_reported_without_gaps(own_l
     # What the likelihood shows, and no more; its forest is that of d′ all the same.
     assert "| Cell | c | lower | upper |" in page
     assert "d′ of every cell" in page
-    assert "Least bulk ESS of d′" in page
-    assert "R̂ (rank-normalised, of all parameters and population values)" in page
+    assert "Least bulk ESS" in page
+    assert "Convergence of all that was sampled." in page

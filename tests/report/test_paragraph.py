@@ -36,9 +36,53 @@ def test_numbers_are_those_of_the_decisions(fitted, decisions):
 def test_sampling_is_told_as_in_the_tables(fitted, decisions):
     text, record = results_paragraph(fitted, decisions), convergence_record(fitted)
     assert f"largest R̂ was {record['rhat']:.3f}" in text
-    assert f"{record['ess_bulk']:,} or more (bulk)" in text
+    assert re.search(rf"{record['ess_bulk']:,} \(\w+; bulk\)", text)
     assert "there were no divergent transitions" in text
     assert "1,600 trials in 2 cells, with 4 levels of confidence" in text
+
+
+@pytest.fixture(scope="module")
+def of_people():
+    """Twelve people, of whom one has confidence that runs backward; of two trials no rating."""
+    who = {"subject": [f"p{i:02d}" for i in range(12)], "group": ["x", "y"] * 6}
+    m_ratio = [0.8] * 11 + [-0.6]
+    trials = hmetad.simulate_trials([1.5] * 12, m_ratio=m_ratio, trials=300, coords=who, seed=1)
+    trials = trials.astype({"confidence": float})
+    trials.loc[[0, 5], "confidence"] = np.nan
+    counts = hmetad.count_trials(trials, by=["subject", "group"], ratings=4)
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    return {n: hmetad.fit(counts, "group", draws=n, **quiet) for n in (1000, 50)}
+
+
+def test_people_rows_left_out_and_low_m_are_counted(of_people):
+    text = results_paragraph(of_people[1000], labels={"subject": "Person"})
+    assert text.startswith("The data were 3,598 trials of 12 people in 12 cells, with 4 levels")
+    assert "2 of 3600 rows dropped for a missing value, in confidence (2)." in text
+    assert "By maximum likelihood, M or d′ was at or below 0 in 1 of 12 people." in text
+
+
+def test_where_sampling_failed_it_is_said_first(of_people):
+    for draws, has_failed in {1000: False, 50: True}.items():
+        fit = of_people[draws]
+        codes = {one.code for one in hmetad.notices(fit) if one.severity == "error"}
+        assert has_failed == bool(codes & {"rhat", "ess", "divergences"})
+        text = results_paragraph(fit)
+        assert text.startswith("These estimates are not to be reported") == has_failed
+        assert ("Fewer than 400 effective draws of" in text) == has_failed
+
+
+def test_convergence_is_that_of_all_that_was_sampled(of_people):
+    """A parameter other than M that mixes badly is what the paragraph and the record tell."""
+    fit = of_people[1000].copy()
+    posterior = fit["posterior"].to_dataset()
+    name = "log_gap_Intercept"
+    drifting = posterior[name] + 5 * posterior["chain"]
+    fit = fit.assign(posterior=xr.DataTree(posterior.assign({name: drifting})))
+    text, record = results_paragraph(fit), convergence_record(fit)
+    assert record["rhat"] > 1.5
+    assert record["ess_bulk"] < 50
+    assert f"the largest R̂ was {record['rhat']:.3f} ({name})" in text
+    assert f"{record['ess_bulk']} ({name}; bulk)" in text
 
 
 def test_a_withheld_verdict_is_told_with_its_reason(fitted):

@@ -17,7 +17,7 @@ from hmetad.notice import undetermined_cells
 from hmetad.results import about
 from hmetad.specs.spec import spec_of
 
-__all__ = ["convergence_record", "estimate_table"]
+__all__ = ["convergence_by_variable", "convergence_record", "estimate_table"]
 
 SAMPLED = ("chain", "draw", "cell")
 
@@ -44,10 +44,10 @@ def estimate_table(
         the same name and _lower and _upper; NaN where a draw is undefined, and of M and meta-d′
         where no trial was wrong (notice ``"no-errors"``). Where each response has an M of its own
         there is a row for each. Where a fit does not keep its cells, the rows are levels of the
-        factors with few groups, at an average of the others. Of predictions the same
-        of all variables that have a number a cell. Of measures a column per number: ``auroc2``;
-        where a variable has dims of its own, one for each place, such as
-        ``auroc2_by_response_S1``; of an interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        factors with few groups, at an average of the others. Of predictions the same of all
+        variables that have a number a cell. Of measures a column per number: ``auroc2``; where a
+        variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
+        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
@@ -157,27 +157,35 @@ def convergence_record(fit: xr.DataTree) -> dict[str, float]:
     Returns
     -------
     dict
-        draws, of all chains; rhat, the largest of all parameters and population values; ess_bulk
-        and ess_tail, the least of what the likelihood is used to learn of, such as M; divergences.
-        Cells drawn by importance sampling have no R̂ (NaN if all are), and for their effective
-        draws what their weights are worth.
+        draws, of all chains; rhat, the largest, ess_bulk and ess_tail, the least, of all that is
+        sampled, of cells and of the population; divergences. Cells drawn by importance sampling
+        have no R̂ (NaN if all are), and for their effective draws what their weights are worth.
     """
-    likelihood = spec_of(fit).record
-    sampled, stats = sampled_variables(fit), fit["sample_stats"].to_dataset()
-    plotted = shown_draws(fit)[likelihood.plotted]
-    worth = np.inf
-    if "by_chains" in stats:
-        chains = stats["by_chains"].values
-        worth = float(stats["effective_draws"].where(~chains, np.inf).min())
-        sampled, plotted = sampled.isel(cell=chains), plotted.isel(cell=chains)
-    by_variable = [check_variable(values)[0] for values in sampled.values() if values.size]
-    rhat = max((float(one.max()) for one in by_variable), default=np.nan)
-    ess = (float(one.min()) for one in check_variable(plotted)[1:]) if plotted.size else ()
-    bulk, tail = (min(worth, one) for one in ess or (np.inf, np.inf))
+    checks, stats = convergence_by_variable(fit), fit["sample_stats"].to_dataset()
     return {
-        "draws": sampled.sizes["chain"] * sampled.sizes["draw"],
-        "rhat": rhat,
-        "ess_bulk": int(bulk),
-        "ess_tail": int(tail),
+        "draws": int(np.prod([fit["posterior"].sizes[dim] for dim in ("chain", "draw")])),
+        "rhat": float(checks["rhat"].max()),
+        "ess_bulk": int(checks["ess_bulk"].min()),
+        "ess_tail": int(checks["ess_tail"].min()),
         "divergences": int(stats["diverging"].sum()),
     }
+
+
+def convergence_by_variable(fit: xr.DataTree) -> pd.DataFrame:
+    """The worst rhat, ess_bulk and ess_tail of each variable that was sampled, by its name.
+
+    Of cells drawn by importance sampling, a row "weights" with what their draws are worth.
+    """
+    sampled, stats = sampled_variables(fit), fit["sample_stats"].to_dataset()
+    rows = {}
+    if "by_chains" in stats:
+        chains = stats["by_chains"].values
+        if not chains.all():
+            worth = float(stats["effective_draws"].values[~chains].min())
+            rows["weights"] = (np.nan, worth, worth)
+        sampled = sampled.isel(cell=chains)
+    for name, values in sampled.items():
+        if values.size:
+            rhat, bulk, tail = check_variable(values)
+            rows[str(name)] = (float(rhat.max()), float(bulk.min()), float(tail.min()))
+    return pd.DataFrame.from_dict(rows, "index", columns=["rhat", "ess_bulk", "ess_tail"])

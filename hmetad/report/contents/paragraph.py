@@ -5,23 +5,36 @@ Fit (DataTree) and Decisions → text.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
+from hmetad.bayes.kept_cells import factors_of
 from hmetad.compare.decisions import Decisions
-from hmetad.report.contents.estimates import convergence_record
+from hmetad.counts.table_notices import items_together
+from hmetad.mle.meta_d import fit_mle
+from hmetad.notice import first_few, notices
+from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
 from hmetad.report.contents.fitted import method_text
 from hmetad.report.contents.population import population_table
 from hmetad.report.contents.tables import reasons_withheld, with_words
+from hmetad.specs.design import cell_table
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
-from hmetad.text.names import judged_name, symbol
+from hmetad.text.names import judged_name
 
 __all__ = ["results_paragraph"]
 
 # Contrasts and conditions that a paragraph names one by one.
 MOST = 8
+# What one member of a grouping column is called.
+PEOPLE = dict.fromkeys(
+    ("subject", "participant", "person", "observer", "subject_id", "participant_id"), "people"
+)
+OF_SAMPLING = ("divergences", "rhat", "ess", "one-chain", "pareto-k")
+LEFT_OUT = ("rows-dropped", "pairs-dropped", "confidence-missing", "abstained-left-out")
+ESS = (("ess_bulk", "bulk"), ("ess_tail", "tails"))
 VERDICTS = {
     "different": "the interval lies outside the region of practical equivalence",
     "negligible": "the interval lies inside the region of practical equivalence",
@@ -52,8 +65,11 @@ def results_paragraph(
     Returns
     -------
     str
-        Plain text. Numbers that cannot exceed 1, such as probabilities and correlations, have no
-        zero before the point (APA, 2020, section 6.36); intervals are credible intervals (CrI).
+        Plain text. Where chains failed, it says first that the estimates are not to be reported,
+        and why. It counts trials, people, cells, rows that were left out, and people whose own M is
+        at or below 0, and names the worst variables of all that was sampled. Numbers that cannot
+        exceed 1, such as probabilities and correlations, have no zero before the point (APA, 2020,
+        section 6.36); intervals are credible intervals (CrI).
 
     Raises
     ------
@@ -73,7 +89,9 @@ def results_paragraph(
     made = [with_words(one, labels) for one in made]
     spec = spec_of(fit)
     sentences = [
-        data_sentence(fit),
+        *reliance_sentences(fit),
+        *data_sentences(fit, labels or {}),
+        *sign_sentences(fit),
         method_text(fit, spec),
         sampling_sentence(fit),
         *(population_sentences(population_table(fit, labels=labels)) if spec.formula else ()),
@@ -82,29 +100,74 @@ def results_paragraph(
     return " ".join(sentences)
 
 
-def data_sentence(fit: xr.DataTree) -> str:
-    """Numbers of trials, cells and ratings."""
-    counts = fit["observed_data"].to_dataset()["counts"]
-    cells = counts.sizes["cell"]
-    return (
-        f"The data were {int(counts.sum()):,} trials in {cells} cell{'' if cells == 1 else 's'}, "
+def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
+    """What of the sampling failed, before any estimate."""
+    failed = [one for one in notices(fit) if one.severity == "error" and one.code in OF_SAMPLING]
+    if not failed:
+        return
+    cells = dict.fromkeys(cell for one in failed for cell in one.cells)
+    are_some = all(one.cells for one in failed)
+    whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
+    yield f"{whose} are not to be reported before the following is mended."
+    for one in failed:
+        where = f" ({first_few(one.cells, ', ')})" if one.cells else ""
+        yield f"{one.message.removesuffix('.')}{where}."
+
+
+def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
+    """Numbers of trials, people, cells and ratings, and of rows that were left out, and why."""
+    counts, cells = fit["observed_data"].to_dataset()["counts"], fit["posterior"].sizes["cell"]
+    words = {name: f"levels of {labels.get(name, name)}" for name in grouping_columns(fit)}
+    levels = [f"{len(np.unique(counts[x])):,} {PEOPLE.get(x, words[x])}" for x in words]
+    of_whom = f"of {' and '.join(levels)} " if levels else ""
+    yield (
+        f"The data were {int(counts.sum()):,} trials {of_whom}"
+        f"in {cells} cell{'' if cells == 1 else 's'}, "
         f"with {counts.sizes['rating']} levels of confidence."
+    )
+    yield from (one.message for one in notices(fit) if one.code in LEFT_OUT)
+
+
+def grouping_columns(fit: xr.DataTree) -> list[str]:
+    """Columns of the cells whose levels are people, or other groups of the model."""
+    columns = [name for factor in factors_of(spec_of(fit)) for name in factor]
+    people = [name for name in cell_table(fit["posterior"].to_dataset()) if name in PEOPLE]
+    return list(dict.fromkeys([*people, *columns]))
+
+
+def sign_sentences(fit: xr.DataTree) -> Iterator[str]:
+    """How many people have an M at or below 0, or none, in their own counts."""
+    if "meta_d" not in spec_of(fit).record.results:
+        return
+    counts = fit["observed_data"].to_dataset()["counts"]
+    alone = fit_mle(items_together(counts).reset_coords(drop=True))
+    own = [name for name in grouping_columns(fit) if name in PEOPLE][:1]
+    whose = counts[own[0]].to_numpy() if own else counts["cell"].to_numpy()
+    unit = PEOPLE[own[0]] if own else "cells"
+    is_low = (alone["m_ratio"] <= 0) | (alone["dprime"] <= 0)
+    has_none = alone["m_ratio"].isnull() & ~is_low
+    low, none = (len(np.unique(whose[mask.to_numpy()])) for mask in (is_low, has_none))
+    undefined = f", and undefined in {none}" if none else ""
+    yield (
+        f"By maximum likelihood, M or d′ was at or below 0 in {low or 'none'} of "
+        f"{len(np.unique(whose)):,} {unit}{undefined}."
     )
 
 
 def sampling_sentence(fit: xr.DataTree) -> str:
-    """R̂, effective draws and divergences, the same as in the tables of a report."""
-    found = convergence_record(fit)
-    main = symbol(spec_of(fit).record.plotted)
-    rhat = "" if pd.isna(found["rhat"]) else f"the largest R̂ was {found['rhat']:.3f}, "
-    number = int(found["divergences"])
+    """R̂, effective draws and divergences of all that was sampled, with the worst variables."""
+    checks = convergence_by_variable(fit)
+    number = convergence_record(fit)["divergences"]
+    said = []
+    if checks["rhat"].notna().any():
+        said.append(f"the largest R̂ was {checks['rhat'].max():.3f} ({checks['rhat'].idxmax()})")
+    least = [
+        f"{int(checks[name].min()):,} ({checks[name].idxmin()}; {where})" for name, where in ESS
+    ]
+    said.append(f"the smallest effective sample sizes were {' and '.join(least)}")
     divergences = f"there {'was' if number == 1 else 'were'} {number or 'no'} divergent"
-    transitions = f"transition{'' if number == 1 else 's'}"
-    said = (
-        f"{rhat}the effective sample size of {main} was {found['ess_bulk']:,} or more (bulk) and "
-        f"{found['ess_tail']:,} or more (tails), and {divergences} {transitions}."
-    )
-    return said[0].upper() + said[1:]
+    said.append(f"{divergences} transition{'' if number == 1 else 's'}")
+    return f"Of all that was sampled, {', '.join(said[:-1])}, and {said[-1]}."
 
 
 def population_sentences(table: pd.DataFrame) -> Iterator[str]:

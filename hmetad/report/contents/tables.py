@@ -19,7 +19,6 @@ from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import convergence_record
 from hmetad.report.page.blocks import Alerts, Cell, Figure, Table, table_from_frame
-from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, interval_kind, symbol
 
@@ -153,13 +152,11 @@ def convergence_table(fits: Mapping[str, xr.DataTree]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, fit in fits.items():
         rows.append((name, *convergence_record(fit).values()))
-    main = ", ".join(dict.fromkeys(symbol(spec_of(fit).record.plotted) for fit in fits.values()))
-    headings = ("Model", "Draws", "Largest R̂", f"Least bulk ESS of {main}",
-                f"Least tail ESS of {main}", "Divergences")  # fmt: skip
+    headings = ("Model", "Draws", "Largest R̂", "Least bulk ESS", "Least tail ESS", "Divergences")
     whole = tuple((heading, ",d") for heading in (headings[1], *headings[3:]))
     caption = (
-        "Convergence. R̂ (rank-normalised, of all parameters and population values) should be ≤ "
-        f"{limit('rhat')}."
+        "Convergence of all that was sampled. R̂ (rank-normalised) should be ≤ "
+        f"{limit('rhat')}, effective draws (ESS) ≥ {limit('ess')}, without divergences."
     )
     formats = ((headings[2], ".4f"), *whole)
     return Table(caption, headings, tuple(rows), name="convergence", formats=formats)
