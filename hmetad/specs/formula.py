@@ -4,7 +4,7 @@ Formula in Wilkinson's notation → the columns it names, its terms, and the var
 prior. `hmetad.specs.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formulae import model_description
 from formulae.terms import Model
@@ -13,7 +13,7 @@ from hmetad.errors import InputError
 from hmetad.specs.expressions import Expression
 from hmetad.specs.grammar import GroupTerm, parse_formula
 
-__all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
+__all__ = ["block_factors", "describe_terms", "formula_columns", "makes_levels", "prior_names"]
 
 
 def formula_columns(formulas: Iterable[str]) -> set[str]:
@@ -81,3 +81,9 @@ def describe_terms(expression: Expression, argument: str) -> Model:
         got = f"two terms called {twice!r} in {expression.text!r}"
         raise InputError(argument, got, "terms of different names", "Rename the column.")
     return model
+
+
+def makes_levels(formulas: Mapping[str, str], name: str) -> bool:
+    """Whether formulas code the values of a column, which may be numbers, as levels."""
+    written = " ".join(formulas.values())
+    return any(f"{coding}({name}" in written for coding in ("C", "S"))
