@@ -21,9 +21,11 @@ __all__ = [
     "check_inputs",
     "describe_value",
     "finite",
+    "number_text",
     "of_type",
     "probability",
     "refuse_same_names",
+    "row_labels",
     "seed_or_none",
     "whole",
     "with_posterior",
@@ -313,6 +315,29 @@ def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, A
         named = checks.named.get(name, checks.others)
         if named is not None and value is not named.default:
             named.check(name, value)
+
+
+def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Labels of rows: their values, joined; long numbers are rounded where labels stay unlike.
+
+    Examples
+    --------
+    >>> row_labels([("a", 19.88888888888889), ("b", 0.125)])
+    ['a | 19.89', 'b | 0.125']
+    """
+    whole, short = [], []
+    for row in rows:
+        values = list(row)
+        whole.append(" | ".join(map(str, values)))
+        short.append(" | ".join(map(number_text, values)))
+    return short if len(set(short)) == len(set(whole)) else whole
+
+
+def number_text(value: object) -> str:
+    """A value as text; numbers of more than six digits are rounded to four, or to whole ones."""
+    if not isinstance(value, float) or not np.isfinite(value) or float(f"{value:.6g}") == value:
+        return str(value)
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:

@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from hmetad.arguments import row_labels
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import too_undefined
 from hmetad.notice import Notice, notice_of, notices
@@ -241,7 +242,7 @@ def of_table(
     cells = table[list(columns)].reset_index(drop=True)
     if cells.isna().to_numpy().any():
         raise InputError("estimates", "missing values in columns of the formula", "none missing")
-    parts = [" | ".join(map(str, row)) for row in cells.itertuples(index=False)]
+    parts = row_labels(cells.itertuples(index=False))
     is_unique = bool(columns) and len(set(parts)) == len(parts)
     labels = parts if is_unique else [
         " | ".join(filter(None, (part, str(place)))) for place, part in enumerate(parts, start=1)

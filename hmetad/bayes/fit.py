@@ -43,6 +43,7 @@ from hmetad.notice import (
 )
 from hmetad.notice_registry import limit
 from hmetad.specs.designs import designs_of, reference_levels
+from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
@@ -219,7 +220,7 @@ def chosen_method(
 
 def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:
     """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
-    tree = label_cells(tree, counts)
+    tree = label_cells(tree, counts, ModelSpec.from_json(attrs["spec"]))
     sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
     tree.attrs = {**attrs, "sampler": str(sampler)}
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
@@ -287,9 +288,12 @@ def refuse_undefined(
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
-def label_cells(tree: xr.DataTree, counts: xr.DataArray) -> xr.DataTree:
+def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.DataTree:
     """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
-    per_cell = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
+    own = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
+    # A number of which a formula makes levels is no covariate.
+    levels = level_columns(spec.formula, spec.factors)
+    per_cell = {name: v.drop_attrs() if name in levels else v for name, v in own.items()}
     groups = {name: group.to_dataset() for name, group in tree.children.items()}
     for name, group in groups.items():
         if "cell" in group.dims or name == "posterior":

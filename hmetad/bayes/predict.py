@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
+from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
 from hmetad.bayes.cell_results import derived_results, linear_predictor
 from hmetad.bayes.kept_cells import columns_of_levels, factors_of, has_cells, whole_posterior
 from hmetad.bayes.reliance import notices_of_predictions
@@ -99,7 +99,11 @@ def predict(
     names = dict.fromkeys([*values, *spec.record.results])
     found = derived_results(values, spec.record, [name for name in names if name not in left_out])
     refuse_same_names(table.columns, found)
-    result = xr.Dataset(found).assign_coords(cell_coords(table, labels))
+    coords = cell_coords(table, labels)
+    if is_labels(cells):
+        # Values of covariates that occur are no levels; those that are asked for are.
+        coords |= {x: (*coords[x], posterior[x].attrs) for x in map(str, table)}
+    result = xr.Dataset(found).assign_coords(coords)
     # Each variable carries the notices that concern it, for users who take it out of the Dataset.
     said = {"sampling": fit.attrs.get("method", "nuts")}
     said |= {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
@@ -244,7 +248,7 @@ def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFr
 
 def joined_labels(table: pd.DataFrame) -> list[str]:
     """Label of each row: its values, joined."""
-    labels = [" | ".join(map(str, row)) for row in table.itertuples(index=False)]
+    labels = row_labels(table.itertuples(index=False))
     if len(set(labels)) < len(labels):
         raise InputError("cells", "the same cell twice", "each cell once")
     return labels

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import check_inputs, of_type, refuse_same_names
+from hmetad.arguments import check_inputs, of_type, refuse_same_names, row_labels
 from hmetad.compare.chance import unlike_contrasts
 from hmetad.compare.contrast_draws import (
     Kind,
@@ -247,7 +247,7 @@ def pair_cells(
         raise InputError("over", repr(over), "a coordinate with two levels or more to compare")
     held = design[list(within)].iloc[left].reset_index(drop=True)
     named = zip(levels[left], levels[right], *(held[name] for name in within), strict=True)
-    labels = [" | ".join([f"{a} − {b}", *map(str, rest)]) for a, b, *rest in named]
+    labels = row_labels((f"{a} − {b}", *rest) for a, b, *rest in named)
     if {"left", "right"} <= set(cells.coords):
         # Contrasts of contrasts: both stand in the label whole.
         whole = cells["cell"].to_numpy()

@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hmetad.arguments import row_labels
 from hmetad.compare.pooling import Pool
 from hmetad.compare.quantities import SAMPLE_DIMS
 from hmetad.compare.strata import strata_of
@@ -199,7 +200,7 @@ def labelled_means(
     defined = np.where(np.isfinite(values.values), values.values, 0)
     means = defined @ weights.T
     missing = (~np.isfinite(values.values)).astype(float) @ (weights > 0).T.astype(float)
-    labels = [" | ".join(map(str, row)) for row in cells.itertuples(index=False)]
+    labels = row_labels(cells.itertuples(index=False))
     found = []
     for notice in notices(values):
         concerned = np.isin(values["cell"].values, notice.cells)

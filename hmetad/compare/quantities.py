@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from hmetad.arguments import row_labels
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import about_alone
@@ -192,9 +193,9 @@ def as_cells(values: xr.DataArray) -> xr.DataArray:
     coords: dict[str, Any] = {}
     for dim, place in zip(dims, places, strict=True):
         own = {dim: ordered[dim], **{k: v for k, v in ordered.coords.items() if v.dims == (dim,)}}
-        coords |= {str(name): ("cell", levels.values[place]) for name, levels in own.items()}
+        coords |= {str(k): ("cell", x.values[place], x.attrs) for k, x in own.items()}
     texts = [coords[dim][1].tolist() for dim in dims]
-    labels = [" | ".join(map(str, label)) for label in zip(*texts, strict=True)]
+    labels = row_labels(zip(*texts, strict=True))
     owner = coords["cell"][1].tolist() if "cell" in dims else None
     sampled = {name: ordered[name] for name in SAMPLE_DIMS if name in ordered.coords}
     shape = (*(ordered.sizes[dim] for dim in SAMPLE_DIMS), len(labels))

@@ -35,10 +35,19 @@ def design_of(
     Raises
     ------
     InputError
-        If a name is unknown, or the names do not identify one cell each.
+        If a name is unknown, `over` is a number beside the factors, or the names do not identify
+        one cell each.
     """
     if over in within:
         raise InputError("within", repr(over), "coordinates other than over")
+    if over in cells.coords and cells[over].attrs.get("role") == "covariate":
+        got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
+        step = (
+            f"Judge its coefficient, {getattr(cells, 'name', '')}_{over}, without over; contrast "
+            f"predict(fit, cells) at values of it; or, if it is a factor, count by it or write "
+            f"C({over}) in the formula."
+        )
+        raise InputError("over", got, "a factor, which has levels to compare", step)
     design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
     twice = design.duplicated(keep=False).to_numpy()
     if twice.any():

@@ -331,7 +331,10 @@ def cell_labels(cells: pd.DataFrame) -> list[str]:
 def count_table(
     values: NDArray[np.int64], labels: list[str], cells: pd.DataFrame, attrs: Mapping[str, Any]
 ) -> xr.DataArray:
-    """Labelled table; `cells` has one row of coordinates per cell."""
+    """Labelled table; `cells` has one row of coordinates per cell.
+
+    Covariates of more than two numbers say so: they are no factors, whose levels are compared.
+    """
     coords = {
         **cell_coords(cells),
         "cell": labels,
@@ -340,7 +343,11 @@ def count_table(
         "rating": np.arange(1, values.shape[-1] + 1),
     }
     described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
-    return xr.DataArray(values, coords, ("cell", *TYPE1_DIMS), name="counts", attrs=described)
+    table = xr.DataArray(values, coords, ("cell", *TYPE1_DIMS), name="counts", attrs=described)
+    for name in attrs.get("covariates", ()):
+        if table[name].dtype.kind in "iuf" and len(np.unique(table[name])) > 2:
+            table[name].attrs["role"] = "covariate"
+    return table
 
 
 def cell_coords(cells: pd.DataFrame) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Formula in Wilkinson's notation → the columns it names, its terms, and the var
 prior. `hmetad.specs.grammar` reads every formula; `formulae`, the library under Bambi, names terms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formulae import model_description
 from formulae.terms import Model
@@ -13,7 +13,7 @@ from hmetad.errors import InputError
 from hmetad.specs.expressions import Expression
 from hmetad.specs.grammar import GroupTerm, parse_formula
 
-__all__ = ["block_factors", "describe_terms", "formula_columns", "prior_names"]
+__all__ = ["block_factors", "describe_terms", "formula_columns", "level_columns", "prior_names"]
 
 
 def formula_columns(formulas: Iterable[str]) -> set[str]:
@@ -81,3 +81,12 @@ def describe_terms(expression: Expression, argument: str) -> Model:
         got = f"two terms called {twice!r} in {expression.text!r}"
         raise InputError(argument, got, "terms of different names", "Rename the column.")
     return model
+
+
+def level_columns(formulas: Mapping[str, str], factors: Iterable[str]) -> frozenset[str]:
+    """Columns whose values, which may be numbers, are levels: factors, and what formulas code."""
+    parsed = [parse_formula(formula) for formula in formulas.values()]
+    written = [
+        part for one in parsed for part in (one.common, *(g.expression for g in one.group_terms))
+    ]
+    return frozenset(factors).union(*(expression.coded for expression in written))

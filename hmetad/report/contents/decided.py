@@ -5,6 +5,7 @@ Decisions, with the fits they are on → blocks.
 
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
 import xarray as xr
 
 from hmetad.compare.decisions import Decisions
@@ -115,23 +116,9 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
         if table["label"].tolist() != base["label"].tolist():
             raise InputError("sensitivity", f"other contrasts in {name!r}", "those of decisions")
         frame = frame.assign(**{name: table["verdict"].to_numpy()})
-    again = frame[list(others)]
-    differ = again.ne(frame["as decided"], axis=0)
-    shown = frame[differ.any(axis=1)]
-    # A verdict that is withheld contradicts none.
-    withheld, was_withheld = (x == "unreliable" for x in (again, frame["as decided"]))
-    kinds = {
-        f"Verdicts that change, of {len(frame)}": differ.mul(~was_withheld, axis=0) & ~withheld,
-        "Withheld under another choice, with nothing contrary found": differ & withheld,
-        "Given under another choice alone": differ.mul(was_withheld, axis=0),
-    }
-    said = [
-        f"{words}: {'; '.join(f'{name}: {number}' for name, number in flags.sum().items())}."
-        for place, (words, flags) in enumerate(kinds.items())
-        if place == 0 or flags.any(axis=None)
-    ]
+    shown = frame[frame[list(others)].ne(frame["as decided"], axis=0).any(axis=1)]
     blocks: list[Block] = [
-        Prose("Sensitivity", (" ".join(said),)),
+        Prose("Sensitivity", (counted_changes(frame, list(others)),)),
         *estimates_by_choice({"as decided": made[0], **others}),
     ]
     if len(shown):
@@ -139,6 +126,29 @@ def changed_verdicts(made: list[Decisions], others: Mapping[str, Decisions]) -> 
         caption = "Verdicts that another choice changes, withholds or gives."
         blocks.append(table_from_frame(shown, caption, columns=columns, name="sensitivity"))
     return blocks
+
+
+def counted_changes(frame: pd.DataFrame, others: list[str]) -> str:
+    """How many verdicts change under each choice; one that is withheld contradicts none."""
+    first = frame["as decided"].to_numpy()
+    found = {name: frame[name].to_numpy() for name in others}
+    flags = {
+        f"Verdicts that change, of {len(frame)}": {
+            name: (again != first) & (again != "unreliable") & (first != "unreliable")
+            for name, again in found.items()
+        },
+        "Withheld under another choice, with nothing contrary found": {
+            name: (again != first) & (again == "unreliable") for name, again in found.items()
+        },
+        "Given under another choice alone": {
+            name: (again != first) & (first == "unreliable") for name, again in found.items()
+        },
+    }
+    return " ".join(
+        f"{words}: {'; '.join(f'{name}: {int(flag.sum())}' for name, flag in each.items())}."
+        for place, (words, each) in enumerate(flags.items())
+        if place == 0 or any(flag.any() for flag in each.values())
+    )
 
 
 def estimates_by_choice(choices: Mapping[str, Decisions]) -> list[Block]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, probability, with_posterior
+from hmetad.arguments import check_inputs, number_text, probability, with_posterior
 from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.predict import predict
@@ -19,8 +19,7 @@ from hmetad.monte_carlo import has_chains
 from hmetad.report.contents.estimates_rows import estimates_rows
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import designs_of, reference_level
-from hmetad.specs.formula import formula_columns
-from hmetad.specs.grammar import parse_formula
+from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
 from hmetad.text.names import effect_names, symbol
 
@@ -127,7 +126,9 @@ def population_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]
             one = stacked.isel(place=k)
             cell = predicted.sel(cell=one["cell"].item())
             words = [
-                str(cell[x].item()) for x in cell.coords if x not in (*SAMPLES, *own_dims(cell))
+                number_text(cell[x].item())
+                for x in cell.coords
+                if x not in (*SAMPLES, *own_dims(cell))
             ]
             place = [labels.get(word, word) for word in words]
             place += [str(one["response"].item())] if "response" in predicted[name].dims else []
@@ -147,8 +148,7 @@ def conditions(fit: xr.DataTree, spec: ModelSpec) -> pd.DataFrame | None:
     if not names:
         return None
     own = table[names].drop_duplicates().reset_index(drop=True)
-    coded = (parse_formula(formula).common.coded for formula in spec.formula.values())
-    levels = {*spec.factors}.union(*coded)
+    levels = level_columns(spec.formula, spec.factors)
     for name in own.select_dtypes("number") if len(own) > MOST else ():
         # A number may also be the name of a level.
         if name not in levels:
