@@ -19,7 +19,7 @@ from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.counts.checks import open_probability, table_dims
 from hmetad.counts.clusters import Clusters, clusters_of
 from hmetad.counts.draws import Hold, Kind
-from hmetad.counts.resample import Statistic, as_dataset, resample
+from hmetad.counts.resample import Statistic, as_dataset, has_spread, resample
 from hmetad.counts.table_notices import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
@@ -70,7 +70,8 @@ def resample_interval(
         The statistic's variables with a last dim ``summary``: ``"estimate"``, ``"lower"``,
         ``"upper"``; counts and flags are without, as the statistic gives them. Draws in which a
         variable is undefined are left out, with a notice; where the estimate is undefined, so is
-        its interval.
+        its interval. Where all draws are the same, as of an accuracy of 1, a notice ``"no-spread"``
+        says so, and the interval is that of outcomes that were not seen.
 
     Raises
     ------
@@ -89,6 +90,11 @@ def resample_interval(
 
     where l are the jackknife's influence values: each trial, or each unit, is left out in turn.
     The strata h are the stimuli where their trials are held, otherwise there is one.
+
+    Where all draws are the same, limits are the least and the largest value of the statistic with a
+    share :math:`p = 1 - (\alpha/2)^{1/N}` of the trials moved to any one outcome: with a larger
+    share, N trials, or units, would have shown it (Clopper & Pearson 1934, whose limit of an
+    accuracy of 1 it is).
 
     Examples
     --------
@@ -110,8 +116,9 @@ def resample_interval(
     table = counts.compute() if clusters is None else clusters.pooled
     estimates = as_dataset(statistic(table))
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
+    number = numbers_drawn(table, clusters, hold)
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
-    beside: dict[str, xr.DataArray] = {}
+    beside, same = dict[str, xr.DataArray](), dict[str, xr.DataArray]()
     for name, estimate in estimates.data_vars.items():
         if not np.issubdtype(estimate.dtype, np.floating):
             result[name] = estimate
@@ -123,19 +130,68 @@ def resample_interval(
             acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
         limits = limits_of(values, centre, method, ci_prob, acceleration)
         limits[np.isnan(centre)] = np.nan
+        alike = ~np.isnan(centre) & ~has_spread(values) & (kind != "permutation")
+        if alike.any():
+            found = unseen_limits(
+                table, statistic, estimate.rename(name), (1 - ci_prob) / 2, number
+            )
+            limits[alike] = found[alike]
+            same[str(name)] = estimate.copy(data=alike & (limits[..., 0] != limits[..., 1]))
         if kind == "bootstrap" and method != "basic":
             beside[str(name)] = is_beside(values, estimate)
         together = np.concatenate([centre[..., None], limits], axis=-1)
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
     result = result.assign_coords(summary=list(SUMMARY))
     result.attrs |= {"method": method, "ci_prob": ci_prob}
-    said = [*notices(draws), *notices(estimates), *biased_draws(beside)]
+    said = [*notices(draws), *notices(estimates)]
+    said += [*biased_draws(beside), *biased_draws(same, "no-spread.interval")]
     if "m_ratio" in result and kind != "permutation":
         is_high = result["m_ratio"].sel(summary="lower", drop=True) > limit("high-m-ratio")
         # A statistic that says so itself says it of its own interval.
         told = any(notice.code == "high-m-ratio" for notice in said)
         said += [] if told else high_ratio_notices(is_high, table)
     return with_notices(result, said)
+
+
+def numbers_drawn(table: xr.DataArray, clusters: Clusters | None, hold: Hold) -> xr.DataArray:
+    """Trials of each table, or of each of its stimuli where they are held, or units."""
+    dims = table_dims(table, "resample_interval")
+    trials = table.sum(dims[1:] if hold == "stimulus" else dims)
+    if clusters is None:
+        return trials
+    units = np.zeros(trials.shape)
+    for part in clusters.parts:
+        units[part.cells] = (part.counts.sum(axis=tuple(range(2, part.counts.ndim))) > 0).sum(
+            axis=0
+        )
+    return trials.copy(data=units)
+
+
+def unseen_limits(
+    table: xr.DataArray,
+    statistic: Statistic,
+    estimate: xr.DataArray,
+    tail: float,
+    number: xr.DataArray,
+) -> Floats:
+    """Least and largest value (..., 2) where any one outcome may have gone unseen.
+
+    A share of the trials goes to the outcome that so many trials or units all miss with the
+    probability `tail`.
+    """
+    dims = table_dims(table, "resample_interval")
+    counts = table.transpose(..., *dims)
+    inner = counts.shape[-len(dims) :]
+    outcomes = np.eye(int(np.prod(inner))).reshape(-1, *inner)
+    one = xr.DataArray(outcomes, dims=("draw", *dims))
+    stratum = [dim for dim in dims if dim not in number.dims]
+    share = 1 - tail ** (1 / np.maximum(number, 1))
+    tables = counts * (1 - share * one.sum(stratum)) + share * counts.sum(stratum) * one
+    outer = [dim for dim in counts.dims if dim not in dims]
+    moved = as_dataset(statistic(tables.transpose(*outer, "draw", *dims)))[str(estimate.name)]
+    values = moved.transpose(*estimate.dims, "draw").to_numpy()
+    both = np.concatenate([estimate.to_numpy()[..., None], values], axis=-1)
+    return np.stack([np.fmin.reduce(both, axis=-1), np.fmax.reduce(both, axis=-1)], axis=-1)
 
 
 def limits_of(

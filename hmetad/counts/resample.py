@@ -22,12 +22,15 @@ from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_where, notices, with_notices
 
-__all__ = ["Statistic", "as_dataset", "resample"]
+__all__ = ["Statistic", "as_dataset", "has_spread", "resample", "spreadless"]
 
+type Floats = NDArray[np.float64]
 type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
 
 # Tables that a statistic is given at once: enough to be fast, few enough for any memory.
 AT_ONCE = 50_000
+# Rounding error of equal draws, relative to their size.
+ROUNDING = 1e-9
 
 
 @check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
@@ -89,7 +92,8 @@ def resample(
     .. math:: n^* \sim \mathrm{Multinomial}(N, n/N), \quad n^* \sim N\,\mathrm{Dirichlet}(n)
 
     Where a statistic is undefined in a draw it is NaN there; the notice ``"undefined-draws"`` has
-    the share of such draws.
+    the share of such draws. A variable whose draws are all the same says so by ``"no-spread"``,
+    which withholds verdicts on it.
 
     Examples
     --------
@@ -118,6 +122,7 @@ def resample(
         "n": n,
         "seed": str(entropy),
     }
+    result = result if kind == "permutation" or table.chunks is not None else spreadless(result)
     return result.isel(cell=0) if alone else result
 
 
@@ -337,3 +342,25 @@ def undefined_draws(result: xr.Dataset) -> list[Notice]:
     by_cell = [x.notnull().any(inner_dims(x)) for x in some.values()]
     where = xr.concat(by_cell, "variable", join="exact", coords="minimal", compat="override")
     return notice_where(where.any("variable"), "undefined-draws", shares=worst)
+
+
+def has_spread(values: Floats) -> NDArray[np.bool_]:
+    """Where the draws, on the last axis, are not all the same: such say nothing of an error."""
+    highest = np.where(np.isfinite(values), values, -np.inf).max(axis=-1)
+    lowest = np.where(np.isfinite(values), values, np.inf).min(axis=-1)
+    spread: NDArray[np.bool_] = highest - lowest > ROUNDING * np.maximum(abs(highest), abs(lowest))
+    return spread & np.isfinite(highest)
+
+
+def spreadless(draws: xr.Dataset) -> xr.Dataset:
+    """Draws whose variables say of which cells all their draws are the same."""
+    for name, one in draws.data_vars.items():
+        if set(one.dims) != {"cell", "draw"} or one.dtype.kind != "f":
+            continue
+        by_cell = one.transpose("cell", "draw")
+        is_same = by_cell.notnull().any("draw") & ~has_spread(by_cell.to_numpy())
+        found = notice_where(is_same, "no-spread", names=name)
+        if found:
+            said = [*notices(one if "notices" in one.attrs else draws), *found]
+            draws = draws.assign({name: with_notices(one, said)})
+    return draws

@@ -3,17 +3,18 @@
 DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.draws import cell_generator, seed_entropy
-from hmetad.counts.intervals import limits_of
+from hmetad.counts.intervals import biased_draws, limits_of
+from hmetad.counts.resample import has_spread, spreadless
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecasts import (
@@ -37,10 +38,15 @@ from hmetad.measures.trial_weights import (
     trial_weights,
     unit_weights,
 )
-from hmetad.measures.weighted_trials import area_error, calibration_of, order_measures
+from hmetad.measures.weighted_trials import (
+    area_error,
+    area_limits,
+    calibration_of,
+    order_measures,
+)
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import with_notices
+from hmetad.notice import notice_where, with_notices
 from hmetad.results import debiased_names
 from hmetad.rows.sources import TableLike
 
@@ -120,7 +126,14 @@ def measure_trials(
     .. math:: A = \frac{1}{nm} \sum_j R_j \Bigl(\sum_{i<j} W_i + \frac{W_j}{2}\Bigr)
 
     exactly, ties counted as half, in time O(N log N). Its standard error is DeLong's, and the
-    interval is normal, cut at 0 and 1. With squared distances of confidence and accuracy in bins,
+    interval is normal. Where that would reach 0 or 1, or the error is 0, as of errors that
+    confidence tells apart from all right trials, the interval is Newcombe's (method 5): all θ with
+    :math:`|A - \theta| \le z \sqrt{V(\theta)}`, and :math:`N = (n + m)/2 - 1` in
+
+    .. math:: V(\theta) = \frac{\theta (1 - \theta)}{nm} \Bigl(1 + N \frac{1 - \theta}{2 - \theta}
+              + N \frac{\theta}{1 + \theta}\Bigr)
+
+    With squared distances of confidence and accuracy in bins,
 
     .. math:: \sum_b \frac{n_b}{N} \Bigl((\bar p_b - \bar o_b)^2
               - \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}\Bigr)
@@ -132,8 +145,8 @@ def measure_trials(
               s_b^2 = \frac{\bar o_b (1 - \bar o_b)}{n_b - 1}
 
     which takes away much of what chance adds, and may be below 0. Source: DeLong, DeLong &
-    Clarke-Pearson (1988); Sun & Xu (2014); Geifman & El-Yaniv (2017); Ferro & Fricker (2012);
-    Kumar, Liang & Ma (2019) for the ECE.
+    Clarke-Pearson (1988); Sun & Xu (2014); Newcombe (2006); Geifman & El-Yaniv (2017); Ferro &
+    Fricker (2012); Kumar, Liang & Ma (2019) for the ECE.
 
     Examples
     --------
@@ -148,12 +161,13 @@ def measure_trials(
     values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
     counted = (tuple(n[None].astype(float) for n in (x.right, x.wrong)) for x in cells)
     observed = [stated_trials(x, *both) for x, both in zip(cells, counted, strict=True)]
-    se = np.array([area_error(*both).error.item() for both in observed])
-    far = ndtri((1 + ci_prob) / 2)
+    area, se = np.array([area_error(*both) for both in observed])[..., 0].T
+    numbers = np.array([[right.sum(), wrong.sum()] for right, wrong in observed])
+    lower, upper = area_limits(area, se, numbers, ci_prob)
     values |= {
         "auroc2_se": se,
-        "auroc2_lower": np.clip(values["auroc2"] - far * se, 0, 1),
-        "auroc2_upper": np.clip(values["auroc2"] + far * se, 0, 1),
+        "auroc2_lower": lower,
+        "auroc2_upper": upper,
         "trials": numbers_of_trials(cells),
     }
     placed: dict[str, Placed] = {name: ((), x) for name, x in values.items()}
@@ -161,7 +175,8 @@ def measure_trials(
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
-    said = [*judged.found, *repeated, *cell_notices(result, judged)]
+    at_edge = notice_where((result["auroc2"] == 0) | (result["auroc2"] == 1), "no-spread.area")
+    said = [*judged.found, *repeated, *cell_notices(result, judged), *at_edge]
     return noticed_by_measure(with_notices(result, said))
 
 
@@ -262,7 +277,7 @@ def resample_trials(
     repeated = repeated_items(trials, by=by, cluster=cluster)
     said = [*judged.found, *repeated, *cell_notices(result, judged)]
     said += raised_by_chance(result, estimates)
-    return noticed_by_measure(with_notices(result, said))
+    return spreadless(noticed_by_measure(with_notices(result, said)))
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)
@@ -294,7 +309,10 @@ def resample_trials_interval(
     -------
     Dataset
         Every measure with dims (cell, summary): ``"estimate"``, ``"lower"``, ``"upper"``, and
-        ``trials``. Without an estimate there is no interval either.
+        ``trials``. Without an estimate there is no interval either. Where all draws are the same, a
+        notice ``"no-spread"`` says so. The interval is then, of the area without clusters, that of
+        `measure_trials`; else that of outcomes that were not seen, as of `resample_interval`: right
+        or wrong trials of the lowest or the highest confidence.
 
     Raises
     ------
@@ -313,20 +331,69 @@ def resample_trials_interval(
     asked |= {"missing": missing, "over": over}
     estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
     draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
-    found = {"trials": estimates["trials"]}
-    for name in [name for name in draws.data_vars if name != "trials"]:
+    names = [str(name) for name in draws.data_vars if name != "trials"]
+    drawn = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
+    alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}
+    ends: dict[str, Floats] = {}
+    if any(x.any() for x in alike.values()):
+        ends = limits_at_edge(trials, cluster, estimates, asked, ci_prob)
+    found, moved = {"trials": estimates["trials"]}, dict[str, xr.DataArray]()
+    for name in names:
         centre = estimates[name].to_numpy()
-        values = draws[name].transpose("cell", "draw").to_numpy()
-        limits = limits_of(values, centre, "percentile", ci_prob, None)
+        limits = limits_of(drawn[name], centre, "percentile", ci_prob, None)
         limits[np.isnan(centre)] = np.nan
+        limits = np.where(alike[name].to_numpy()[:, None], ends.get(name, limits), limits)
+        moved[name] = alike[name] & (limits[:, 0] != limits[:, 1])
         joined = np.concatenate([centre[:, None], limits], axis=1)
-        found[str(name)] = xr.DataArray(
+        found[name] = xr.DataArray(
             joined,
             {**estimates.coords, "summary": list(SUMMARY)},
             ("cell", "summary"),
             attrs=estimates[name].attrs,
         )
-    return xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
+    result = xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
+    return with_notices(result, biased_draws(moved, "no-spread.interval"))
+
+
+def limits_at_edge(
+    trials: TableLike,
+    cluster: str | None,
+    estimates: xr.Dataset,
+    asked: dict[str, Any],
+    ci_prob: float,
+) -> dict[str, Floats]:
+    """Limits (cells, 2) of measures whose draws are all the same, by name."""
+    roles = {name: asked[name] for name in ("correct", "confidence")}
+    roles |= {} if cluster is None else {"cluster": cluster}
+    how = {"missing": asked["missing"], "over": asked["over"]}
+    judged = rounded(judged_trials(trials, asked["by"], roles, **how))
+    cells, number = own_trials(count_forecasts(judged), asked["bins"]), estimates["trials"].values
+    if cluster is not None:
+        unit = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])[0]
+        number = np.array([len(np.unique(unit[own])) for own in rows_of_cells(judged)])
+    share = 1 - ((1 - ci_prob) / 2) ** (1 / number)
+    rows = [unseen(one, asked["bins"], own) for one, own in zip(cells, share, strict=True)]
+    values = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    limits = {
+        name: np.stack([np.fmin.reduce(x, axis=1), np.fmax.reduce(x, axis=1)], axis=1)
+        for name, x in values.items()
+    }
+    if cluster is None:
+        limits["auroc2"] = np.stack([estimates["auroc2_lower"], estimates["auroc2_upper"]], axis=1)
+    return limits
+
+
+def unseen(one: OwnTrials, bins: int, share: float) -> dict[str, Floats]:
+    """Measures of a cell as it is, and with a share of an outcome that may have gone unseen."""
+    right, wrong = (np.tile(x.astype(float), (5, 1)) for x in (one.right, one.wrong))
+    number = right[0].sum() + wrong[0].sum()
+    for row, (side, place) in enumerate(
+        product((right, wrong), (0, max(one.stated, 1) - 1)), start=1
+    ):
+        right[row] *= 1 - share
+        wrong[row] *= 1 - share
+        side[row, place] += share * number
+    return measures_of(one, right, wrong, bins)
 
 
 def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:

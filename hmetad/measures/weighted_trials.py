@@ -8,14 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, ndtr
+from scipy.special import digamma, ndtr, ndtri
 
 from hmetad.measures.results import ratio
 
-__all__ = ["ErrorParts", "area_error", "calibration_of", "order_measures"]
+__all__ = ["ErrorParts", "area_error", "area_limits", "calibration_of", "order_measures"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
+
+
+# Halvings that find the end of an interval to all digits.
+HALVINGS = 53
 
 
 class ErrorParts(NamedTuple):
@@ -103,6 +107,39 @@ def area_error(right: Floats, wrong: Floats) -> ErrorParts:
         squares = (weights * (places - area[..., None]) ** 2).sum(axis=-1)
         variance = variance + ratio(squares, n * (n - 1))
     return ErrorParts(area, np.sqrt(variance))
+
+
+def area_limits(
+    area: Floats, error: Floats, numbers: Floats, ci_prob: float
+) -> tuple[Floats, Floats]:
+    """Lower and upper limits of areas (cells,) of right and wrong trials (cells, 2).
+
+    Normal with DeLong's error; where that leaves the range, or is 0, by Newcombe's (2006) method 5.
+
+    Examples
+    --------
+    >>> one = area_limits(np.array([1.0]), np.zeros(1), np.array([[100.0, 5]]), 0.95)
+    >>> [limit.round(3).item() for limit in one]
+    [0.8, 1.0]
+    """
+    far = ndtri((1 + ci_prob) / 2)
+    lower, upper = area - far * error, area + far * error
+    is_inside = (error > 0) & (lower > 0) & (upper < 1)
+    n, half = numbers.prod(axis=-1), numbers.sum(axis=-1) / 2 - 1
+
+    def below(estimate: Floats) -> Floats:
+        """Smallest θ that is no further below an estimate than its own error allows."""
+        low, high = np.zeros_like(estimate), estimate
+        for _ in range(HALVINGS):
+            theta = (low + high) / 2
+            sum_of_parts = 1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+            variance = ratio(theta * (1 - theta) * sum_of_parts, n)
+            is_below = estimate - theta > far * np.sqrt(variance)
+            low, high = np.where(is_below, theta, low), np.where(is_below, high, theta)
+        return high
+
+    newcombe = below(area), 1 - below(1 - area)
+    return np.where(is_inside, lower, newcombe[0]), np.where(is_inside, upper, newcombe[1])
 
 
 def calibration_of(

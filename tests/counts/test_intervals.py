@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy import stats
 
 from hmetad import (
     InputError,
+    count_correct,
     count_trials,
     fit_mle,
     from_nr,
+    measure,
     notices,
     resample,
     resample_interval,
@@ -239,3 +242,46 @@ def test_there_is_no_interval_beside_an_undefined_estimate(method):
     found = resample_interval(table, meta_information, n=200, method=method, seed=1)
     assert np.isnan(found["rmi"]).all()
     assert np.isfinite(found["meta_i"]).all()
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+def test_an_accuracy_of_one_has_the_limit_of_clopper_and_pearson(method):
+    found = resample_interval(
+        from_nr([8, 12, 0, 0], [0, 0, 15, 5]), accuracy, n=100, method=method, seed=1
+    )
+    lower = stats.binomtest(40, 40).proportion_ci(0.95, "exact").low
+    np.testing.assert_allclose(found["accuracy"], [[1, lower, 1]], rtol=1e-12)
+    assert "no-spread" in {n.code for n in notices(found)}
+
+
+def test_measures_at_the_end_of_their_range_have_no_interval_of_width_zero():
+    # Five errors of the lowest rating, and right responses of higher ones.
+    judged = xr.DataArray([[5, 0, 0], [0, 40, 20]], dims=["correct", "rating"])
+    judged = judged.assign_coords(correct=[0, 1], rating=[1, 2, 3])
+    found = resample_interval(judged, measure, n=200, seed=1)
+    for name in ("auroc2", "gamma_pairs", "gamma_trapezoid", "v_statistic", "confidence_wrong"):
+        estimate, lower, upper = found[name].values
+        assert lower <= estimate <= upper
+        assert upper - lower > 0.1, name
+
+
+def test_what_cannot_vary_has_an_interval_of_width_zero_and_no_notice():
+    table = from_nr([30, 20, 5, 5], [4, 6, 20, 30])
+
+    def trials(tables):
+        return tables.sum(["stimulus", "response", "rating"]).astype(float).rename("trials")
+
+    found = resample_interval(table, trials, n=50, seed=1)
+    assert found["trials"].values.tolist() == [[120, 120, 120]]
+    assert "no-spread" not in {n.code for n in notices(found)}
+
+
+def test_units_without_spread_count_in_the_place_of_trials():
+    table = count_correct(
+        pd.DataFrame({"item": np.repeat(range(15), 4), "correct": 1, "confidence": [1, 2] * 30}),
+        by="item",
+        ratings=2,
+    )
+    found = resample_interval(table, measure, n=50, cluster="item", seed=1)
+    lower = found["share_right"].sel(summary="lower").item()
+    assert lower == pytest.approx(0.025 ** (1 / 15), rel=1e-12)

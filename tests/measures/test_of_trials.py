@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from hmetad import InputError, contrast, decide, notices, rank
@@ -249,7 +251,75 @@ def test_intervals_of_a_cell_without_errors_warn_by_notices_alone():
     trials.loc[trials["model"] == "b", "correct"] = True
     found = resample_trials_interval(trials, by="model", cluster="item", n=50, seed=1)
     assert found["auroc2"].sel(cell="b").isnull().all()
-    assert found["accuracy"].sel(cell="b").values.tolist() == [1, 1, 1]
+    # The limit of Clopper & Pearson, of 300 items that are all right.
+    limits = [1, 0.025 ** (1 / 300), 1]
+    np.testing.assert_allclose(found["accuracy"].sel(cell="b"), limits, rtol=1e-12)
     draws = resample_trials(trials, by="model", cluster="item", n=50, seed=1)
     ends = np.quantile(draws["auroc2"].sel(cell="a"), [0.025, 0.975])
     np.testing.assert_allclose(found["auroc2"].sel(cell="a")[1:], ends, rtol=1e-12)
+
+
+def separated(errors, rights):
+    """Answers of which confidence tells every error apart."""
+    confidence = [*np.linspace(0.1, 0.3, errors), *np.linspace(0.5, 0.9, rights)]
+    return pd.DataFrame({"correct": [0] * errors + [1] * rights, "confidence": confidence})
+
+
+def newcombe_root(errors, rights, estimate=1.0):
+    """Lower limit of method 5 of Newcombe (2006), by SciPy on the equation as it is printed."""
+    mean = (errors + rights) / 2 - 1
+
+    def distance(theta):
+        parts = 1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta)
+        error = np.sqrt(theta * (1 - theta) * parts / (errors * rights))
+        return estimate - theta - norm.ppf(0.975) * error
+
+    return brentq(distance, 1e-9, estimate - 1e-9)
+
+
+@pytest.mark.parametrize(("errors", "rights"), [(5, 60), (20, 100), (1, 30)])
+def test_an_area_of_one_has_an_interval(errors, rights):
+    trials = separated(errors, rights)
+    found = measure_trials(trials).sel(cell="all")
+    assert found["auroc2_lower"].item() == pytest.approx(newcombe_root(errors, rights), abs=1e-9)
+    assert found["auroc2_upper"].item() == 1
+    turned = measure_trials(trials.assign(confidence=1 - trials["confidence"])).sel(cell="all")
+    assert turned["auroc2_lower"].item() == 0
+    assert turned["auroc2_upper"].item() == pytest.approx(1 - found["auroc2_lower"].item())
+    assert "no-spread" in {n.code for n in notices(found)}
+    drawn = resample_trials_interval(trials, n=200, seed=1).sel(cell="all")
+    ends = [1, found["auroc2_lower"].item(), 1]
+    np.testing.assert_allclose(drawn["auroc2"], ends, rtol=1e-12)
+    assert drawn["gamma_pairs"].sel(summary="lower").item() < 0.9
+    assert "no-spread" in {n.code for n in notices(drawn)}
+
+
+def test_far_from_the_edge_the_interval_is_normal():
+    found = measure_trials(answers(), by="model")
+    se = norm.ppf(0.975) * found["auroc2_se"]
+    np.testing.assert_allclose(found["auroc2_lower"], found["auroc2"] - se, rtol=1e-12)
+    np.testing.assert_allclose(found["auroc2_upper"], found["auroc2"] + se, rtol=1e-12)
+    assert "no-spread" not in {n.code for n in notices(found)}
+
+
+def test_intervals_of_areas_near_one_hold_what_they_promise():
+    # Confidence that is normal, with an area of .97, of ten errors and fifty right answers.
+    rng, held = np.random.default_rng(1), 0
+    shift = np.sqrt(2) * norm.ppf(0.97)
+    cells = np.repeat(np.arange(400), 60)
+    correct = np.tile([0] * 10 + [1] * 50, 400)
+    confidence = rng.normal(size=len(cells)) + shift * correct
+    trials = pd.DataFrame({"person": cells, "correct": correct, "confidence": confidence})
+    found = measure_trials(trials, by="person")
+    held = ((found["auroc2_lower"] <= 0.97) & (found["auroc2_upper"] >= 0.97)).mean().item()
+    # The error of 400 intervals is .011.
+    assert held > 0.93
+
+
+def test_draws_without_spread_are_not_compared():
+    trials = pd.concat([separated(20, 60).assign(model="a"), separated(25, 60).assign(model="b")])
+    draws = resample_trials(trials, by="model", n=200, seed=1)
+    decided = decide(contrast(draws, var="auroc2", over="model"), rope=(-0.02, 0.02))
+    assert "no-spread" in str(decided.table()["withheld"].item())
+    told = decide(contrast(draws, var="accuracy", over="model"), rope=(-0.5, 0.5))
+    assert "no-spread" not in str(told.table()["withheld"].item())
