@@ -25,6 +25,7 @@ from hmetad.commands.arguments import (
     as_seed,
     parse_by,
     parse_limits,
+    refuse_idle,
     refuse_inputs,
     split,
     writable_file,
@@ -101,6 +102,7 @@ hmetad measures answers.csv --by model --correct correct --interval --cluster it
 
 
 def measures(
+    context: typer.Context,
     file: Trials,
     by: By = None,
     stimulus: Stimulus = "stimulus",
@@ -169,6 +171,7 @@ def measures(
         has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
     )
     refuse_without_draws(asked, path)
+    refuse_idle(context, **needs_of_options(asked, path, fail_if or fail_unless))
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
@@ -249,6 +252,22 @@ def columns(is_exact: bool = False) -> dict[str, str]:
         if result.terminal == "interval":
             shown |= {f"{result.name}_lower": "from", f"{result.name}_upper": "to"}
     return shown
+
+
+def needs_of_options(asked: Request, path: Path | None, condition: str | None) -> dict[str, str]:
+    """What options would need to have an effect; empty for those that have one."""
+    has_page = asked.has_draws and path is not None and path.suffix in REPORTS
+    of_gate = "" if condition else "it beside --fail-if or --fail-unless"
+    of_draws = "" if asked.has_draws else "it beside --interval"
+    of_stimulus = "it without --correct" if asked.counted["correct"] is not None else ""
+    return {
+        **dict.fromkeys(("var", "rope"), of_gate),
+        **dict.fromkeys(("method", "draws", "seed"), of_draws),
+        **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
+        "ci_prob": "" if asked.is_exact else of_draws,
+        "over": "" if has_page or condition else "it beside a page of intervals, or a condition",
+        "quantiles_within": "" if asked.counted["quantiles"] else "it beside --quantiles",
+    }
 
 
 def refuse_without_draws(asked: Request, path: Path | None) -> None:
