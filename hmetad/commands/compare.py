@@ -62,6 +62,7 @@ from hmetad.commands.contrasting import (
     Question,
     asked_draws,
     decided_otherwise,
+    drawn_from,
     needs_over,
     one_or_all,
     ranks_of,
@@ -157,7 +158,8 @@ def compare(
         split(new),
         without or [],
     )
-    draws = asked_draws(fits, asked)
+    sources = drawn_from(fits, asked)
+    draws = asked_draws(sources, fits, asked)
     lacking = "--over and --rope" if limits is None or over is None else ""
     gate = asked_gate(fail_if, fail_unless, asked.var, lacking=lacking)
     decisions, others = None, {}
@@ -171,7 +173,7 @@ def compare(
             comparisons=number_of_places(draws) if bonferroni else 1,
         )
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
-    ranks = ranks_of(fits, asked, ci_prob) if rank else None
+    ranks = ranks_of(sources, asked, ci_prob) if rank else None
     if ranks is not None:
         answer = with_ranks(answer, ranks)
     if may_repeat and decisions is not None:

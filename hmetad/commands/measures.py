@@ -79,6 +79,8 @@ from hmetad.results import results
 from hmetad.text.names import column_name, in_percent
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from hmetad.compare.decisions import Decisions
 
 __all__ = ["EXAMPLES", "measures"]
@@ -178,8 +180,9 @@ def measures(
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None
-    if gate is not None and rope is not None:
-        outcome = judge_gate(gate, decided(asked, measured, var, rope), {"": measured.draw()})
+    if gate is not None and rope is not None and measured.draws is not None:
+        decisions = decided(asked, measured.draws, var, rope)
+        outcome = judge_gate(gate, decisions, {"": measured.draws})
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
         write(path, answer, asked, measured)
@@ -217,19 +220,19 @@ def titled(asked: Request, shown: Mapping[str, str]) -> str:
     return f"Measures; all of them by -o table.csv or --json{said}"
 
 
-def decided(asked: Request, measured: Measured, var: str, rope: str) -> "Decisions":
+def decided(asked: Request, draws: "xr.Dataset", var: str, rope: str) -> "Decisions":
     """Decisions on the levels of one column of cells, within those of the others."""
     names = list(parse_by(asked.by))
     over = asked.titled["over"] or names[0]
     within = [name for name in names if name != over]
-    differences = hmetad.contrast(measured.draw(), var=var, over=over, within=within)
+    differences = hmetad.contrast(draws, var=var, over=over, within=within)
     return hmetad.decide(differences, rope=parse_limits(rope))
 
 
 def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> None:
     """Write the draws, the rows or a page, by the suffix of the path."""
-    if path.suffix == DRAWS_FILE:
-        hmetad.bayes.save_draws(measured.draw(), path)
+    if path.suffix == DRAWS_FILE and measured.draws is not None:
+        hmetad.bayes.save_draws(measured.draws, path)
     elif path.suffix in DATA_FILES:
         write_answer(answer, path)
     else:
