@@ -190,19 +190,19 @@ def debiased_names() -> set[str]:
 
 
 def refuse_biased(quantity: str, argument: str) -> None:
-    """Refuse to rank by, or to gate on, a quantity whose place another one without bias takes.
+    """Refuse to rank by, or to gate on, a quantity whose place another one takes.
 
     Examples
     --------
     >>> refuse_biased("ece", "var")
     Traceback (most recent call last):
     hmetad.errors.InputError: var: got 'ece', which chance raises the more the fewer trials there \
-are; allowed is a measure without that bias. Take ece_debiased.
+are; allowed is a measure with less of that bias. Take ece_debiased.
     """
     instead = debiased_name(quantity.removeprefix("log ratio of "))
     if instead:
         got = f"{quantity!r}, which chance raises the more the fewer trials there are"
-        raise InputError(argument, got, "a measure without that bias", f"Take {instead}.")
+        raise InputError(argument, got, "a measure with less of that bias", f"Take {instead}.")
 
 
 def names_of(section: str) -> list[str]:

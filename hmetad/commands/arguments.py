@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from hmetad.errors import InputError, nearest
 from hmetad.files import found_in, is_table, refuse_place, would_find
 from hmetad.specs.expressions import quote
@@ -40,6 +42,7 @@ __all__ = [
     "parse_scale",
     "parse_words",
     "refuse_codes",
+    "refuse_idle",
     "refuse_inputs",
     "refuse_kept",
     "sampling_options",
@@ -73,6 +76,15 @@ def options_named(names: Mapping[str, str]) -> Iterator[None]:
 def given_options(**options: Any) -> dict[str, Any]:
     """Options that were given; the others keep their defaults."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def refuse_idle(context: typer.Context, **needs: str) -> None:
+    """Refuse options that were typed and have no effect: by name, what they need, or nothing."""
+    for name, lacking in needs.items():
+        source = context.get_parameter_source(name)
+        if lacking and source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(option, "it without effect", lacking, f"Else leave {option} out.")
 
 
 def split(names: list[str] | None) -> list[str]:

@@ -21,6 +21,7 @@ from hmetad.commands.arguments import (
     DATA_FILES,
     REPORTS,
     parse_limits,
+    refuse_idle,
     refuse_inputs,
     split,
     writable_file,
@@ -61,6 +62,7 @@ from hmetad.commands.contrasting import (
     Question,
     asked_draws,
     decided_otherwise,
+    drawn_from,
     needs_over,
     one_or_all,
     ranks_of,
@@ -100,6 +102,7 @@ type Fits = Mapping[str, "xr.DataTree"]
 
 
 def compare(
+    context: typer.Context,
     files: Files,
     over: Over = None,
     rope: Rope = None,
@@ -131,6 +134,9 @@ def compare(
     needs_over(over, "difference", without=without)
     refuse_together(weights, pool, population=population, new=new)
     limits = limits_for(kind, rope, bool(sensitivity))
+    of_verdicts = "" if limits else "it beside verdicts, which --kind superiority has not"
+    refuse_idle(context, **dict.fromkeys(("null", "ci_kind", "bonferroni"), of_verdicts))
+    refuse_idle(context, ci_prob="" if limits or rank else "it beside verdicts, or --rank")
     path = None if output is None else writable_file(output, *suffixes_for(limits))
     refuse_csv(chosen, path, rank=rank, sensitivity=bool(sensitivity))
     paths = named_fits(files)
@@ -152,7 +158,8 @@ def compare(
         split(new),
         without or [],
     )
-    draws = asked_draws(fits, asked)
+    sources = drawn_from(fits, asked)
+    draws = asked_draws(sources, fits, asked)
     lacking = "--over and --rope" if limits is None or over is None else ""
     gate = asked_gate(fail_if, fail_unless, asked.var, lacking=lacking)
     decisions, others = None, {}
@@ -166,7 +173,7 @@ def compare(
             comparisons=number_of_places(draws) if bonferroni else 1,
         )
     answer = superiorities(draws) if decisions is None else decisions_answer(decisions)
-    ranks = ranks_of(fits, asked, ci_prob) if rank else None
+    ranks = ranks_of(sources, asked, ci_prob) if rank else None
     if ranks is not None:
         answer = with_ranks(answer, ranks)
     if may_repeat and decisions is not None:
@@ -214,7 +221,7 @@ def limits_for(kind: Kind, rope: str | None, sensitivity: bool) -> tuple[float, 
     if kind == "superiority":
         if sensitivity:
             step = "Without verdicts none can change: leave --sensitivity out."
-            raise InputError("--sensitivity", "it with --kind superiority", "verdicts", step)
+            raise InputError("--sensitivity", "it beside --kind superiority", "verdicts", step)
         if rope is not None:
             step = "A probability is not judged by a ROPE: leave --rope out."
             raise InputError("--rope", f"{rope!r} with --kind superiority", "none", step)
@@ -263,7 +270,7 @@ def write(
     if any(are_resampled(fit) for fit in fits.values()):
         method = " ".join(filter(None, (method_of(fits), predicted_words(asked))))
         page = hmetad.report.decisions_report(
-            decisions, next(iter(fits.values())), method=method, command=again, ranks=ranks
+            decisions, one_or_all(fits), method=method, command=again, ranks=ranks
         )
     else:
         page = hmetad.report.fit_report(
@@ -280,27 +287,30 @@ def predicted_words(asked: Question) -> str:
     return "They are of the population: of groups as they are on average." * asked.is_population
 
 
-def estimates_method(fit: "xr.DataTree") -> str:
-    """How a hierarchical model of estimates was drawn from, in a sentence."""
-    number = f"{fit['posterior'].sizes['chain'] * fit['posterior'].sizes['draw']:,}"
+def method_of(fits: Fits) -> str:
+    """How draws were made, in a sentence for each that is compared."""
+    said = {name: source_method(fit) for name, fit in fits.items()}
+    if len(said) == 1:
+        return f"{next(iter(said.values()))}; differences are taken draw by draw."
+    each = " ".join(f"{name}: {words}." for name, words in said.items())
+    return f"{each} Draws of one are paired with draws of another as independent ones."
+
+
+def source_method(fit: "xr.DataTree") -> str:
+    """How draws were made, in words."""
+    sizes = fit["posterior"].sizes
+    number = f"{sizes.get('chain', 1) * sizes['draw']:,}"
+    seed = f"(seed {fit.attrs.get('seed', '')})"
+    if "spec" in fit.attrs:
+        return f"{number} posterior draws of a model of counts {seed}"
+    if "formula" not in fit.attrs:
+        unit = fit.attrs.get("cluster") or "trial"
+        made = f"{fit.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn"
+        return f"{number} {made} {seed}"
     link = fit.attrs.get("link", "identity")
     scale = "" if link == "identity" else f" on the scale of the {link}"
     errors = "covariance of draws" if fit.attrs.get("source") == "draws" else "standard errors"
     return (
         f"{number} posterior draws of a hierarchical normal model, {fit.attrs['formula']}{scale}, "
-        f"of estimates with the {errors} as their errors (seed {fit.attrs.get('seed', '')}); "
-        "differences are taken draw by draw."
-    )
-
-
-def method_of(draws: Fits) -> str:
-    """How draws were made, in a sentence."""
-    said = next(iter(draws.values()))
-    if "formula" in said.attrs:
-        return estimates_method(said)
-    unit = said.attrs.get("cluster") or "trial"
-    number = f"{said['posterior'].sizes['draw']:,}"
-    return (
-        f"{number} {said.attrs.get('kind', '')} draws, with {unit} as the unit that is drawn (seed "
-        f"{said.attrs.get('seed', '')}); differences are taken draw by draw."
+        f"of estimates with the {errors} as their errors {seed}"
     )

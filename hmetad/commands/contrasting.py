@@ -26,6 +26,7 @@ __all__ = [
     "Question",
     "asked_draws",
     "decided_otherwise",
+    "drawn_from",
     "needs_over",
     "one_or_all",
     "ranks_of",
@@ -77,9 +78,8 @@ class Question:
     without: list[str] = field(default_factory=list)
 
 
-def asked_draws(fits: Fits, asked: Question) -> "xr.DataArray":
-    """Draws of the contrasts asked for; without `over` those of the quantity itself."""
-    sources = drawn_from(fits, asked)
+def asked_draws(sources: Mapping[str, Any], fits: Fits, asked: Question) -> "xr.DataArray":
+    """Draws of the contrasts asked for, of `drawn_from`; without `over` the quantity itself."""
     if asked.over is None:
         return as_it_is(sources, asked.var)
     levels = levels_of(fits, asked.over)
@@ -169,17 +169,17 @@ def effects_of(fits: Fits, var: str, over: str) -> list[str]:
     return [name for name in names if all(name in fit["posterior"] for fit in fits.values())]
 
 
-def ranks_of(fits: Fits, asked: Question, ci_prob: float) -> "xr.Dataset":
-    """Posterior of the ranks of the levels."""
+def ranks_of(sources: Mapping[str, Any], asked: Question, ci_prob: float) -> "xr.Dataset":
+    """Posterior of the ranks of the levels, of `drawn_from`."""
     return hmetad.rank(
-        one_or_all(drawn_from(fits, asked)),
+        one_or_all(sources),
         var=asked.var,
         over=str(asked.over),
         within=asked.within,
         ci_prob=ci_prob,
         pool=asked.pool,
         weights=asked.pool_weights,
-        independent=len(fits) > 1,
+        independent=len(sources) > 1,
     )
 
 

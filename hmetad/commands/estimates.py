@@ -12,7 +12,13 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, chosen_format, give
-from hmetad.commands.arguments import as_seed, refuse_codes, refuse_inputs, writable_file
+from hmetad.commands.arguments import (
+    as_seed,
+    refuse_codes,
+    refuse_idle,
+    refuse_inputs,
+    writable_file,
+)
 from hmetad.commands.counting import chosen_limits
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import AsJson, CiProb, Draws, Limit, PrintAs, Seed
@@ -33,6 +39,7 @@ SHOWN = {"variable": "variable", "place": "", "mean": "mean", "sd": "SD"}
 
 
 def estimates(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -70,6 +77,7 @@ def estimates(
     if not 0 < ci_prob < 1:
         raise InputError("--ci-prob", str(ci_prob), "a probability between 0 and 1")
     is_drawn = file.suffix == DRAWS_FILE
+    refuse_idle(context, limit="it beside a table" if is_drawn else "")
     source: Any = (
         hmetad.bayes.load_source(file)
         if is_drawn

@@ -25,6 +25,7 @@ from hmetad.commands.arguments import (
     as_seed,
     parse_by,
     parse_limits,
+    refuse_idle,
     refuse_inputs,
     split,
     writable_file,
@@ -83,6 +84,8 @@ from hmetad.results import results
 from hmetad.text.names import column_name, in_percent
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from hmetad.compare.decisions import Decisions
 
 __all__ = ["EXAMPLES", "measures"]
@@ -107,6 +110,7 @@ hmetad measures answers.csv --by model --correct correct --interval --cluster it
 
 
 def measures(
+    context: typer.Context,
     file: Trials,
     by: By = None,
     stimulus: Stimulus = "stimulus",
@@ -184,14 +188,16 @@ def measures(
         has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
     )
     refuse_without_draws(asked, path)
+    refuse_idle(context, **needs_of_options(asked, path, fail_if or fail_unless))
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None
-    if gate is not None and rope is not None:
-        outcome = judge_gate(gate, decided(asked, measured, var, rope), {"": measured.draw()})
+    if gate is not None and rope is not None and measured.draws is not None:
+        decisions = decided(asked, measured.draws, var, rope)
+        outcome = judge_gate(gate, decisions, {"": measured.draws})
         answer = with_outcome(answer, gate, outcome)
     if path is not None:
         write(path, answer, asked, measured)
@@ -229,19 +235,19 @@ def titled(asked: Request, shown: Mapping[str, str]) -> str:
     return f"Measures; all of them by -o table.csv or --json{said}"
 
 
-def decided(asked: Request, measured: Measured, var: str, rope: str) -> "Decisions":
+def decided(asked: Request, draws: "xr.Dataset", var: str, rope: str) -> "Decisions":
     """Decisions on the levels of one column of cells, within those of the others."""
     names = list(parse_by(asked.by))
     over = asked.titled["over"] or names[0]
     within = [name for name in names if name != over]
-    differences = hmetad.contrast(measured.draw(), var=var, over=over, within=within)
+    differences = hmetad.contrast(draws, var=var, over=over, within=within)
     return hmetad.decide(differences, rope=parse_limits(rope))
 
 
 def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> None:
     """Write the draws, the rows or a page, by the suffix of the path."""
-    if path.suffix == DRAWS_FILE:
-        hmetad.bayes.save_draws(measured.draw(), path)
+    if path.suffix == DRAWS_FILE and measured.draws is not None:
+        hmetad.bayes.save_draws(measured.draws, path)
     elif path.suffix in DATA_FILES:
         write_answer(answer, path)
     else:
@@ -275,6 +281,24 @@ def refuse_missing(missing: str, is_exact: bool, common_items: bool) -> None:
     if not is_exact:
         step = "Give confidence as numbers with --correct, without --quantiles and --ratings."
         raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
+
+
+def needs_of_options(asked: Request, path: Path | None, condition: str | None) -> dict[str, str]:
+    """What options would need to have an effect; empty for those that have one."""
+    has_page = asked.has_draws and path is not None and path.suffix in REPORTS
+    # Levels that are compared share items, of which trials as they are say the coverage.
+    is_compared = has_page or condition or asked.is_exact
+    of_gate = "" if condition else "it beside --fail-if or --fail-unless"
+    of_draws = "" if asked.has_draws else "it beside --interval"
+    of_stimulus = "it without --correct" if asked.counted["correct"] is not None else ""
+    return {
+        **dict.fromkeys(("var", "rope"), of_gate),
+        **dict.fromkeys(("method", "draws", "seed"), of_draws),
+        **dict.fromkeys(("stimulus", "response", "labels", "correction"), of_stimulus),
+        "ci_prob": "" if asked.is_exact else of_draws,
+        "over": "" if is_compared else "it beside a page of intervals, or a condition",
+        "quantiles_within": "" if asked.counted["quantiles"] else "it beside --quantiles",
+    }
 
 
 def refuse_without_draws(asked: Request, path: Path | None) -> None:

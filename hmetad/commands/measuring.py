@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import hmetad
-from hmetad.commands.arguments import as_seed, columns_of, parse_by, parse_correction
+from hmetad.commands.arguments import columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
 from hmetad.errors import InputError
 from hmetad.measures.items import unequal_answers
@@ -79,8 +79,8 @@ class Measured:
     Parameters
     ----------
     result : Dataset
-    draw : callable
-        Nothing → Dataset of the draws of the intervals, the same each time.
+    draws : Dataset or None
+        Draws of the intervals, where there are some.
     page : callable
         ``command=`` that made it → Report.
     notices : list of Notice
@@ -88,7 +88,7 @@ class Measured:
     """
 
     result: "xr.Dataset"
-    draw: Callable[[], "xr.Dataset"]
+    draws: "xr.Dataset | None"
     page: Callable[..., "Report"]
     notices: "list[Notice]"
 
@@ -128,18 +128,18 @@ def measured_exactly(asked: Request) -> Measured:
         "confidence": asked.counted["confidence"],
         "missing": asked.missing,
     }
-    over = asked.titled["over"]
-    trials, ci_prob = asked.trials, asked.ci_prob
+    shared = {**columns, "over": asked.titled["over"]}
+    trials, ci_prob, draws = asked.trials, asked.ci_prob, None
     if asked.has_draws:
-        made = {**columns, **asked.drawn, "over": over, "ci_prob": ci_prob}
-        result = hmetad.measures.resample_trials_interval(trials, **made)
+        draws = hmetad.measures.resample_trials(trials, **shared, **asked.drawn)
+        result = hmetad.measures.resample_trials_interval(
+            trials, **shared, ci_prob=ci_prob, draws=draws
+        )
     else:
-        result = hmetad.measures.measure_trials(trials, **columns, over=over, ci_prob=ci_prob)
-    drawn = drawn_again(asked, result)
-    draw = partial(hmetad.measures.resample_trials, trials, **columns, over=over, **drawn)
-    options: dict[str, Any] = {**columns, **asked.titled, **drawn, "ci_prob": ci_prob}
+        result = hmetad.measures.measure_trials(trials, **shared, ci_prob=ci_prob)
+    options: dict[str, Any] = {**columns, **asked.titled, "ci_prob": ci_prob, "draws": draws}
     page = partial(hmetad.report.measures_report, trials, **options)
-    return Measured(result, draw, page, [])
+    return Measured(result, draws, page, [])
 
 
 def measured_counts(asked: Request) -> Measured:
@@ -148,20 +148,19 @@ def measured_counts(asked: Request) -> Measured:
     by = [*(asked.by or []), *([cluster] if cluster else [])]
     counts = count_scanned(asked.trials, by=by, **asked.counted)
     statistic = counts_statistic(asked)
-    result = counts_interval(asked, counts, statistic) if asked.has_draws else statistic(counts)
-    found = [*(repeated_items(asked) if asked.has_draws else []), *unequal_items(asked)]
-    draw = partial(hmetad.resample, counts, statistic, **drawn_again(asked, result))
+    draws, found, result = None, [], None
+    if asked.has_draws:
+        draws = hmetad.resample(counts, statistic, **asked.drawn)
+        options: dict[str, Any] = {"ci_prob": asked.ci_prob, "method": asked.method}
+        result = hmetad.resample_interval(counts, statistic, **options, draws=draws)
+        found = repeated_items(asked)
+    found = [*found, *unequal_items(asked)]
     # Of units drawn whole the counts are those of all of them.
-    pooled = (
-        counts if cluster is None else count_scanned(asked.trials, by=asked.by, **asked.counted)
-    )
-
-    def page(command: str) -> "Report":
-        more: dict[str, Any] = {"draws": draw()} if asked.has_draws else {}
-        more |= {**asked.titled, "notices": found, "command": command}
-        return hmetad.report.measures_report(pooled, result, **more)
-
-    return Measured(result, draw, page, found)
+    pooled = counts if cluster is None else hmetad.counts.clusters_of(counts, cluster).pooled
+    measured = statistic(pooled) if result is None else result
+    more = {**asked.titled, "draws": draws, "notices": found}
+    page = partial(hmetad.report.measures_report, pooled, measured, **more)
+    return Measured(measured, draws, page, found)
 
 
 def repeated_items(asked: Request) -> "list[Notice]":
@@ -209,23 +208,6 @@ def counts_statistic(asked: Request) -> Callable[["xr.DataArray"], "xr.Dataset"]
     correction = parse_correction(asked.measured["correction"])
     options = {**asked.measured, "correction": correction, "errors": not asked.has_draws}
     return partial(hmetad.measure, **options)
-
-
-def counts_interval(
-    asked: Request,
-    counts: "xr.DataArray",
-    statistic: Callable[["xr.DataArray"], "xr.Dataset"],
-) -> "xr.Dataset":
-    """Measures of counts with bootstrap intervals."""
-    options = {**asked.drawn, "ci_prob": asked.ci_prob, "method": asked.method}
-    return hmetad.resample_interval(counts, statistic, **options)
-
-
-def drawn_again(asked: Request, result: "xr.Dataset") -> dict[str, Any]:
-    """Options of resampling that make the draws of a result again; none where it has no draws."""
-    if not asked.has_draws:
-        return {}
-    return {**asked.drawn, "seed": as_seed(result.attrs["seed"])}
 
 
 def refuse_with_numbers(asked: Request) -> None:

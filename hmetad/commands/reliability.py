@@ -19,6 +19,7 @@ from hmetad.commands.arguments import (
     columns_of,
     parse_by,
     parse_correction,
+    refuse_idle,
     refuse_inputs,
     split,
     writable_file,
@@ -80,6 +81,7 @@ Output = Annotated[
 
 
 def reliability(
+    context: typer.Context,
     file: Trials,
     by: By = None,
     session: Session = None,
@@ -108,6 +110,8 @@ def reliability(
     if path is not None:
         refuse_inputs(path, file)
     check_by(by, session)
+    of_halves = "it without --session" if session is not None else ""
+    refuse_idle(context, **dict.fromkeys(("splits", "goal", "seed"), of_halves))
     counts = count_file(
         file,
         by=by,

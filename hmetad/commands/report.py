@@ -11,7 +11,14 @@ import typer
 
 import hmetad
 from hmetad.commands.answer import Answer, Listing, command_line, give, rows_of
-from hmetad.commands.arguments import REPORTS, STORE, parse_pairs, refuse_inputs, writable_file
+from hmetad.commands.arguments import (
+    REPORTS,
+    STORE,
+    parse_pairs,
+    refuse_idle,
+    refuse_inputs,
+    writable_file,
+)
 from hmetad.commands.draws import are_resampled
 from hmetad.commands.fits import about_fits, fit_notices, read_fits
 from hmetad.errors import InputError
@@ -32,6 +39,7 @@ hmetad report fit.nc --json
 
 
 def report(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(metavar="FILE|DIR", help="A fit, a folder of draws, or a folder of fits."),
@@ -59,6 +67,7 @@ def report(
     paths = fits_in(file)
     if path is not None:
         refuse_inputs(path, *paths.values())
+    refuse_idle(context, question="it beside one fit" if len(paths) > 1 else "")
     labels = parse_pairs("--label", label) or {}
     fits = read_fits(paths)
     for name, fit in fits.items():

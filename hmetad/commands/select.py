@@ -23,6 +23,7 @@ from hmetad.commands.arguments import (
     REPORTS,
     given_options,
     parse_correction,
+    refuse_idle,
     refuse_inputs,
     sampling_options,
     split,
@@ -101,6 +102,7 @@ Output = Annotated[
 
 
 def select(
+    context: typer.Context,
     file: Trials,
     by: Grouping,
     difficulty: Difficulty = None,
@@ -125,6 +127,8 @@ def select(
 ) -> None:
     """Count trials, fit models of confidence, and say which process made these ratings."""
     chosen = chosen_format(print_as, as_json)
+    needs = {"draws": "it without --quick"} if quick else {"correction": "it beside --quick"}
+    refuse_idle(context, **needs)
     path = None if output is None else writable_file(output, *DATA_FILES, *REPORTS)
     if path is not None:
         refuse_inputs(path, file)

@@ -49,6 +49,7 @@ def resample_interval(
     hold: Hold = "none",
     cluster: str | None = None,
     seed: int | None = None,
+    draws: xr.Dataset | None = None,
 ) -> xr.Dataset:
     r"""Estimate and equal-tailed resampling interval of a statistic, per cell.
 
@@ -63,6 +64,9 @@ def resample_interval(
         accelerated). The latter two of the bootstrap only.
     ci_prob : float, optional
         Probability of the interval.
+    draws : Dataset, optional
+        What `resample` gave for these counts and this statistic, where they are at hand: n, kind,
+        hold, cluster and seed are then those of the draws.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def resample_interval(
     Raises
     ------
     InputError
-        As `resample`; or if `ci_prob` or `method` is none of the above.
+        As `resample`; or if `ci_prob` or `method` is none of the above, or draws are of others.
 
     Notes
     -----
@@ -106,15 +110,20 @@ def resample_interval(
     """
     if method not in get_args(Method):
         raise InputError("method", repr(method), f"one of {get_args(Method)}")
+    if draws is not None:
+        kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
     open_probability("ci_prob", ci_prob)
-    draws = resample(
-        counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
-    ).compute()
-    clusters = None if cluster is None else clusters_of(counts, cluster)
+    if draws is None:
+        draws = resample(
+            counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
+        ).compute()
+    clusters = clusters_of(counts, cluster) if cluster else None
     table = counts.compute() if clusters is None else clusters.pooled
     estimates = as_dataset(statistic(table))
+    if not np.array_equal(estimates.get("cell", []), draws.get("cell", [])):
+        raise InputError("draws", "other cells than counts", "what resample gave for these counts")
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
     number = numbers_drawn(table, clusters, hold)
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)

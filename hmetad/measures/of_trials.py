@@ -295,6 +295,7 @@ def resample_trials_interval(
     bins: int = 10,
     ci_prob: float = 0.95,
     seed: int | None = None,
+    draws: xr.Dataset | None = None,
 ) -> xr.Dataset:
     """Measures of `measure_trials` with intervals by the quantiles of `resample_trials`.
 
@@ -304,6 +305,9 @@ def resample_trials_interval(
         As for `resample_trials`.
     ci_prob : float, optional
         Probability of the equal-tailed intervals.
+    draws : Dataset, optional
+        What `resample_trials` gave for these trials, where they are at hand: cluster, n, kind and
+        seed are then those of the draws.
 
     Returns
     -------
@@ -317,7 +321,7 @@ def resample_trials_interval(
     Raises
     ------
     InputError
-        As `resample_trials`.
+        As `resample_trials`, or if draws are of other cells.
 
     Examples
     --------
@@ -330,7 +334,11 @@ def resample_trials_interval(
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
     asked |= {"missing": missing, "over": over}
     estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
-    draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
+    if draws is None:
+        draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
+    if not np.array_equal(draws["cell"], estimates["cell"]):
+        raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
+    cluster = str(draws.attrs["cluster"]) or None
     names = [str(name) for name in draws.data_vars if name != "trials"]
     drawn = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}

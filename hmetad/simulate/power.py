@@ -193,6 +193,9 @@ def check_study(
         raise InputError("correlation", repr(correlation), "a number from -1 to 1")
     if correlation and len(truth["m_ratio"]) == 1:
         raise InputError("correlation", f"{correlation:g} of one condition", "two conditions")
+    if correlation and not between_sd:
+        step = "Subjects who all have the same M have nothing to correlate: add between_sd=."
+        raise InputError("correlation", f"{correlation:g} without between_sd", "both", step)
     if rope is None and len(truth["m_ratio"]) > 1:
         step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
         raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)

@@ -302,6 +302,71 @@ def test_notices_of_confidence_are_on_the_terminal_and_in_json(answers):
     assert [one["cells"] for one in found if one["code"] == "confidence-missing"] == [["b"]]
 
 
+def test_a_passed_gate_says_its_interval_and_its_trials(draws):
+    line = "compare draws.nc --var accuracy --over model --rope=-0.01,0.01 --json"
+    gate = run(draws, f'{line} --fail-if "b worse than a"').answer["gate"]
+    (row,) = run(draws, line).answer["rows"]
+    interval = f"b − a, {-row['mean']:.3f} [{-row['upper']:.3f}, {-row['lower']:.3f}]"
+    assert f"not shown by {interval}" in gate["because"]
+    assert "trials: b 400, a 400" in gate["because"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("b not worse than a", 0),
+        ("b better than a", 0),
+        ("a not worse than b", 1),
+        ("a not different from b", 1),
+        ("a not greater than b", 0),
+    ],
+)
+def test_a_gate_asks_for_what_must_be_shown(draws, condition, status):
+    line = "compare draws.nc --var accuracy --over model --rope=-0.01,0.01 --json"
+    done = run(draws, f'{line} --fail-unless "{condition}"', status)
+    assert done.answer["gate"]["fail_unless"] == condition
+    assert ("not shown by" in done.answer["gate"]["because"]) == bool(status)
+
+
+def test_too_few_trials_to_show_non_inferiority_do_not_pass(answers):
+    """What is not shown stops nothing by --fail-if, and stops a release by --fail-unless."""
+    rng = np.random.default_rng(1)
+    rows = {"model": ["new", "old"] * 30, "confidence": rng.uniform(size=60).round(2)}
+    pd.DataFrame({**rows, "correct": rng.integers(0, 2, 60)}).to_csv(answers / "few.csv")
+    line = "measures few.csv --by model --correct correct --interval --draws 2000 --seed 1"
+    line = f"{line} --var accuracy --rope=-0.02,0.02"
+    run(answers, f'{line} --fail-if "new worse than old"', status=0)
+    run(answers, f'{line} --fail-unless "new not worse than old"', status=1)
+    said = refused(answers, f'{line} --fail-if "new worse than old" --fail-unless "a less than b"')
+    assert "one of the two" in said
+
+
+@pytest.mark.parametrize(("name", "instead"), [("ece", "ece_debiased"), ("reliability", "reli")])
+def test_a_gate_and_ranks_name_the_debiased_measure(draws, name, instead):
+    line = f"compare draws.nc --var {name} --over model --rope=-0.01,0.01"
+    for options in ('--fail-if "a worse than b"', '--fail-unless "a less than b"', "--rank"):
+        said = refused(draws, f"{line} {options}")
+        assert said.startswith("hmetad: --var: got")
+        assert f"Take {instead}" in said
+
+
+def test_a_page_of_two_sets_of_draws_says_how_each_was_made(draws):
+    line = "measures answers.csv --by model --correct correct --interval --draws 500 --seed 2"
+    run(draws, f"{line} -o trials.nc")
+    line = "compare one=draws.nc two=trials.nc --var auroc2 --over fit --within model"
+    run(draws, f"{line} --rope=-0.1,0.1 -o page.md")
+    page = (draws / "page.md").read_text(encoding="utf-8")
+    assert "one: 2,000 bootstrap draws, with item as the unit" in page
+    assert "two: 500 bootstrap draws, with trial as the unit" in page
+
+
+def test_directions_are_known_by_the_names_of_results(answers):
+    line = "measures answers.csv --by model --correct correct --quantiles 4 --interval"
+    run(answers, f"{line} --cluster item --draws 400 --seed 1 -o counted.nc")
+    line = "compare counted.nc --var meta_i --over model --rope=-0.9,0.9"
+    run(answers, f'{line} --fail-if "a worse than b"', status=0)
+
+
 def test_worse_is_known_for_the_debiased_calibration_error(draws):
     line = "compare draws.nc --var ece_debiased --over model --rope=-0.5,0.5"
     run(draws, f'{line} --fail-if "a worse than b"', status=0)

@@ -1,7 +1,9 @@
 """`hmetad measures` prints and writes what `measure` gives."""
 
 import json
+import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, run
@@ -65,3 +67,43 @@ def test_the_page_can_be_made_again(folder):
 )
 def test_what_cannot_be_measured_is_refused(folder, line, says):
     assert says in refused(folder, line)
+
+
+@pytest.mark.parametrize("confidence", ["numbers", "ratings"])
+@pytest.mark.parametrize("output", ["page.md", "draws.nc", "table.csv"])
+def test_resampling_is_done_once_a_run(tmp_path, monkeypatch, confidence, output):
+    """Intervals, a gate and a file of one run are of the same draws."""
+    rng = np.random.default_rng(1)
+    rows = {"model": ["a", "b"] * 100, "item": np.repeat(np.arange(100), 2)}
+    rows |= {"correct": rng.integers(0, 2, 200), "confidence": rng.uniform(size=200).round(2)}
+    pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
+    home, name = (
+        (hmetad.measures, "resample_trials") if confidence == "numbers" else (hmetad, "resample")
+    )
+    function, calls = getattr(home, name), []
+
+    def counted(*given, **options):
+        calls.append(name)
+        return function(*given, **options)
+
+    known = [one for key, one in [*sys.modules.items()] if key.startswith("hmetad")]
+    for module in known:
+        if vars(module).get(name) is function:
+            monkeypatch.setattr(module, name, counted)
+    ratings = "" if confidence == "numbers" else "--quantiles 4"
+    line = f"measures answers.csv --by model --correct correct {ratings} --interval --draws 2000"
+    condition = "--rope=-0.5,0.5 --var auroc2 --fail-if 'a worse than b'"
+    done = run(tmp_path, f"{line} --cluster item --json {condition} -o {output}")
+    assert calls == [name]
+    assert done.answer["gate"]["outcome"] == "passed"
+
+
+def test_trials_are_counted_once_where_units_are_drawn(tmp_path):
+    """What counting has to say of confidence is said once."""
+    rng = np.random.default_rng(1)
+    rows = {"model": ["a", "b"] * 100, "item": np.repeat(np.arange(100), 2)}
+    rows |= {"correct": rng.integers(0, 2, 200), "confidence": rng.choice([0.25, 0.5], 200)}
+    pd.DataFrame(rows).to_csv(tmp_path / "answers.csv")
+    line = "measures answers.csv --by model --correct correct --quantiles 4 --interval --draws 20"
+    said = run(tmp_path, f"{line} --cluster item -o page.md").stderr
+    assert said.count("Ask for fewer by --quantiles.") == 1

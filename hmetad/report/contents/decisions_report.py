@@ -23,7 +23,7 @@ __all__ = ["decisions_report"]
 @check_inputs()
 def decisions_report(
     decisions: Decisions,
-    draws: xr.DataTree | xr.Dataset | None = None,
+    draws: xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree] | None = None,
     *,
     title: str = "",
     question: str = "",
@@ -39,8 +39,9 @@ def decisions_report(
     decisions : Decisions
         What `decide` returned for draws of `resample` or `measures.resample_trials`, or
         `decide_normal` for estimates. Of fits, `fit_report` says more.
-    draws : DataTree or Dataset, optional
-        What was contrasted: many pairs of a measure that has a best end then have ranks.
+    draws : DataTree or Dataset, or mapping of str to DataTree, optional
+        What was contrasted, of several sources by name: many pairs of a measure that has a best
+        end then have ranks.
     title, question : str, optional
         Of the page; by default of the decisions.
     method : str, optional
@@ -76,8 +77,10 @@ def decisions_report(
     return Report(heading, tuple(blocks), meta=(("hmetad", version("hmetad")),))
 
 
-def as_tree(draws: xr.DataTree | xr.Dataset | None) -> xr.DataTree | None:
-    """Draws in the form of a fit."""
+def as_tree(
+    draws: xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree] | None,
+) -> xr.DataTree | Mapping[str, xr.DataTree] | None:
+    """Draws in the form of a fit, or of several by name."""
     if isinstance(draws, xr.Dataset):
         return xr.DataTree.from_dict({"/posterior": draws})
     return draws

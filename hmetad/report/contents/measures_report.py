@@ -67,7 +67,8 @@ def measures_report(
         not, or what `resample_interval` made of that; by default `measure`. Those of trials are
         made here.
     draws : Dataset, optional
-        Of counts: what `resample` gave for the same measures.
+        Of counts: what `resample` gave for the same measures. Of trials: what `resample_trials`
+        gave for them; by default they are drawn here.
     over : str, optional
         Grouping column whose levels are compared; by default the first.
     notices : sequence of Notice, optional
@@ -100,10 +101,10 @@ def measures_report(
     ['Question', 'Answer', 'All measures', 'Calibration']
     """
     if not isinstance(counts, xr.DataArray):
-        if measures is not None or draws is not None:
-            got = "measures or draws beside trials"
-            raise InputError("measures", got, "none: those of trials are made here")
-        report = trials_report(counts, over=over, title=title, command=command, **asked)
+        if measures is not None:
+            raise InputError("measures", "measures beside trials", "none: they are made here")
+        titled: dict[str, Any] = {"over": over, "title": title, "command": command}
+        report = trials_report(counts, draws=draws, **titled, **asked)
         more = alerts(notices)
         return replace(report, blocks=(*report.blocks, *more)) if more else report
     if asked:

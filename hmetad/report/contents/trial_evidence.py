@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -56,14 +57,22 @@ class Evidence:
         return [self.standings[stratum.name, one.name] for one in self.measures]
 
 
-def evidence_of(trials: pd.DataFrame, over: str | None, asked: Mapping[str, Any]) -> Evidence:
-    """Estimates, draws and standings of trials."""
+def evidence_of(
+    trials: pd.DataFrame,
+    over: str | None,
+    asked: Mapping[str, Any],
+    draws: xr.Dataset | None = None,
+) -> Evidence:
+    """Estimates, draws and standings of trials; draws are made where none are given."""
     ci_prob = asked.get("ci_prob", 0.95)
     named = ("by", "correct", "confidence", "missing", "bins")
     shared = {k: asked[k] for k in named if k in asked} | {"over": over}
     estimates = measure_trials(trials, ci_prob=ci_prob, **shared)
-    options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
-    draws = resample_trials(trials, **shared, **options)
+    if draws is None:
+        options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
+        draws = resample_trials(trials, **shared, **options)
+    if not np.array_equal(draws["cell"], estimates["cell"]):
+        raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
     if not compared_columns(draws):
         draws, estimates = (one.assign_coords(all=("cell", ["all"])) for one in (draws, estimates))
     over = compared(draws, over)

@@ -84,8 +84,9 @@ def of_calibration(found: Evidence) -> str:
         f"ECE uses {bins} bins of about as many answers each, those of all answers of a cell. "
         "Chance makes ECE larger, in the data and once more in the draws, so that its intervals "
         "lie too high and often miss the true value: with 300 answers and a true ECE of 0.05, "
-        "intervals of 95 % held it in 10 % of simulated data sets, those of the debiased ECE in "
-        "84 %. The fewer answers and the smaller the ECE, the worse. The Brier score does not have "
+        "intervals of 95 % held it in 15 % of simulated data sets, those of the debiased ECE in "
+        "96 %. The fewer answers and the smaller the ECE, the worse: which is best is asked by the "
+        "debiased ECE, and only where numbers of answers are alike. The Brier score does not have "
         "this bias."
     )
 

@@ -53,6 +53,7 @@ ALONE = "How good are the answers, and what does the stated confidence say about
 def trials_report(
     trials: TableLike,
     *,
+    draws: xr.Dataset | None = None,
     over: str | None = None,
     title: str = "Measures",
     command: str = "",
@@ -64,6 +65,8 @@ def trials_report(
     ----------
     trials : DataFrame, path or other table
         One row per trial.
+    draws : Dataset, optional
+        What `resample_trials` gave for them; by default they are drawn here.
     over : str, optional
         Grouping column whose levels are compared; by default the first.
     title, command : str, optional
@@ -81,7 +84,7 @@ def trials_report(
             "measures_report", repr(unknown[0]), "an option", nearest(unknown[0], OPTIONS)
         )
     trials = columns_in_use(trials, asked)
-    found = evidence_of(trials, over, asked)
+    found = evidence_of(trials, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
     blocks = [
         *first_screen(found),
