@@ -33,9 +33,9 @@ from hmetad.monte_carlo import (
     rank_rhat,
     share_interval,
 )
-from hmetad.notice import Notice, notice_attrs, notice_of
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
-from hmetad.results import attrs_of, names_of, shown_in
+from hmetad.results import about, attrs_of, names_of, shown_in
 
 __all__ = ["rank", "rank_table"]
 
@@ -81,10 +81,11 @@ def rank(
         other): probability that the value is larger than that of the level `other` in the same
         stratum; NaN where the stratum lacks it. The coordinate withheld names why a stratum is
         not judged, as in `decide`: one level of it that cannot be trusted leaves no rank of the
-        others to trust; ``"alone"`` is a level without others. Where draws are undefined, results
-        are NaN. `notices` reads the notices, with ``"draws-for-level"`` where draws are too few for
-        any level to be called the best, and how many would do. Where levels share items, the
-        coordinate coverage has the share that each has.
+        others to trust; ``"alone"`` is a level without others; ``"cuts-of-pairs"`` M of pairs of
+        options, which changes with the cuts of confidence and so has no ranks. Where draws are
+        undefined, results are NaN. `notices` reads the notices, with ``"draws-for-level"`` where
+        draws are too few for any level to be called the best, and how many would do. Where levels
+        share items, the coordinate coverage has the share that each has.
 
     Raises
     ------
@@ -135,10 +136,11 @@ def rank(
     result = nothing_known(len(rows), max(map(len, strata)), len(others))
     reasons = np.full(len(rows), "", dtype=object)
     codes, flags = error_flags(values)
+    cuts = cuts_of_pairs(values)
     for stratum in strata:
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
-        reasons[stratum] = both_codes([said], [untrusted(rows[stratum], are_chains)])[0]
-        if np.isfinite(rows[stratum]).all():
+        reasons[stratum] = both_codes([said], [cuts or untrusted(rows[stratum], are_chains)])[0]
+        if not cuts and np.isfinite(rows[stratum]).all():
             fill(
                 result,
                 rank_stratum(rows[stratum], largest_first, ci_prob, are_chains),
@@ -284,6 +286,12 @@ def untrusted(rows: Floats, are_chains: bool) -> str:
         return ""
     with np.errstate(invalid="ignore"):
         return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > limit("rhat")).any() else ""
+
+
+def cuts_of_pairs(values: xr.DataArray) -> str:
+    """Code where ranks by M are of pairs of options: they change with the cuts of confidence."""
+    is_paired = any(one.code == "paired-options" for one in notices(values))
+    return "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""
 
 
 def nothing_known(cells: int, places: int, others: int) -> Columns:
