@@ -132,7 +132,7 @@ def option_pairs(
     # In the order of the question a place has ties of its own, which the other does not balance.
     nth = nth_tie(p == q, keys if orders == "both" else keys.assign(**{"": is_b}))
     found += tied_pairs(p, q)
-    p, q, nth = (np.repeat(x, times) for x in (p, q, nth))
+    p, q, nth = np.repeat(p, times), np.repeat(q, times), np.repeat(nth, times)
     says_b = np.where(p == q, nth % 2 == 1, (p > q) == is_b)
     frame = trials[[*groups, *kept]].iloc[np.repeat(row, times)].reset_index(drop=True)
     frame["item"] = items[np.repeat(row, times)]
