@@ -131,7 +131,7 @@ def why(rows: "pd.DataFrame", decisions: "Decisions") -> str:
 def coverage_words(rows: "pd.DataFrame") -> str:
     """Which level lacks items that the other has, in a sentence."""
     said = dict.fromkeys(
-        f" {row[side]} has {row[f'{side}_coverage']:.0%} of the items.".replace("%", " %")
+        f" {row[side]} has {100 * row[f'{side}_coverage']:.0f} % of the items."
         for row in rows.to_dict("records")
         for side in ("left", "right")
         if row.get(f"{side}_coverage", 1) < 1

@@ -150,8 +150,7 @@ def rank(
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     items = items_of(values.attrs, over, values["cell"].values)
-    if items is not None:
-        refuse_same_names(labelled.coords, ["coverage"])
+    if items is not None and "coverage" not in labelled.coords:
         labelled = labelled.assign_coords(coverage=("cell", shares_of(items)))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
     attrs |= notice_attrs(
