@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hmetad.compare.decisions import Decisions
+from hmetad.compare.decisions import BROUGHT, Decisions
 from hmetad.report.contents.tables import decision_table, interval_note
 from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS
@@ -83,7 +83,7 @@ def held_equal(decisions: Decisions) -> list[str]:
     """Coordinates that both sides of a contrast agree in."""
     results = decisions.results
     dim = next(iter(results.dims))
-    others = {dim, "left", "right", "withheld", "left_coverage", "right_coverage"}
+    others = {dim, "left", "right", *BROUGHT}
     return [str(k) for k, v in results.coords.items() if v.dims == (dim,) and k not in others]
 
 
