@@ -26,6 +26,7 @@ __all__ = [
     "items_of",
     "shared_parts",
     "shares_of",
+    "strata_columns",
     "summed_coverage",
     "unequal_items",
 ]
@@ -87,8 +88,7 @@ def shared_parts(cells: pd.DataFrame, over: str, pairs: pd.DataFrame) -> tuple[I
 
     Items are those of cells that differ in one column alone, and in what this column determines.
     """
-    several = cells.groupby(over, observed=True).nunique().gt(1).any()
-    others = [name for name in several.index if several[name]]
+    others = strata_columns(cells, over)
     stratum = np.zeros(len(cells), dtype=int)
     if others:
         stratum = cells.groupby(others, observed=True, sort=False).ngroup().to_numpy(int)
@@ -97,6 +97,12 @@ def shared_parts(cells: pd.DataFrame, over: str, pairs: pd.DataFrame) -> tuple[I
     size = place.max() + 1
     joined = coo_array((np.ones(len(cell)), (cell, place)), shape=(size, size))
     return connected_components(joined, directed=False)[1].astype(np.int64), place
+
+
+def strata_columns(cells: pd.DataFrame, over: str) -> list[str]:
+    """Columns that are equal where levels of another are compared, and not determined by it."""
+    several = cells.groupby(over, observed=True).nunique().gt(1).any()
+    return [str(name) for name in several.index if several[name]]
 
 
 def coverage_notices(
@@ -174,7 +180,7 @@ def unequal_items(
     rows = pd.DataFrame(items).groupby(np.array([*map(str, levels)]), sort=False).sum()
     sums = [(level, own, every, own / every) for level, own, every in rows.itertuples()]
     listed = [
-        f"{level} {own:,} of {every:,} ({part:.0%})".replace("%", " %")
+        f"{level} {own:,} of {every:,} ({100 * part:.0f} %)"
         for level, own, every, part in sorted(sums, key=lambda row: row[3])
         if own < every
     ]

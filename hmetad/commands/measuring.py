@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.arguments import columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
+from hmetad.counts.mixtures import is_people_name
 from hmetad.errors import InputError
 from hmetad.measures.items import unequal_answers
 
@@ -197,9 +198,10 @@ def trials_of_common_items(
     over: str | None,
 ) -> "pd.DataFrame":
     """Trials of the items that all compared levels answered."""
+    item = None if cluster is None or is_people_name(cluster) else cluster
     answered = answered_columns(counted)
     return hmetad.measures.common_items(
-        trials, by=parse_by(by), over=over, item=cluster, answered=answered
+        trials, by=parse_by(by), over=over, item=item, answered=answered
     )
 
 

@@ -42,9 +42,9 @@ from hmetad.monte_carlo import (
     too_undefined,
     undefined_share,
 )
-from hmetad.notice import Notice, notice_attrs, notice_of
+from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
-from hmetad.results import attrs_of, best_end, names_of, refuse_biased, shown_in
+from hmetad.results import about, attrs_of, best_end, names_of, refuse_biased, shown_in
 
 __all__ = ["rank", "rank_table"]
 
@@ -94,11 +94,12 @@ def rank(
         others are as without it; with fewer, ranks are of the draws in which all that is ranked is
         defined, which the notice ``"undefined-draws"`` says. The coordinate withheld names why a
         stratum is not judged, as in `decide`: one level of it that cannot be trusted leaves no rank
-        of the others to trust; ``"alone"`` is a level without others. `notices` reads the notices,
-        with ``"raised-by-chance"``, an error, where chance raises a resampled quantity and numbers
-        of trials are unlike, and ``"draws-for-level"`` where draws are too few for any level to be
-        called the best, and how many would do. Where levels share items, the coordinate coverage
-        has the share that each has.
+        of the others to trust; ``"alone"`` is a level without others; ``"cuts-of-pairs"`` M of
+        pairs of options, which changes with the cuts of confidence and so has no ranks. `notices`
+        reads the notices, with ``"raised-by-chance"``, an error, where chance raises a resampled
+        quantity and numbers of trials are unlike, and ``"draws-for-level"`` where draws are too few
+        for any level to be called the best, and how many would do. Where levels share items, the
+        coordinate coverage has the share that each has.
 
     Raises
     ------
@@ -156,19 +157,19 @@ def rank(
     is_beyond, joint = too_undefined(result["undefined"]), 1.0
     reasons = np.where(is_beyond, "undefined", "").astype(object)
     codes, flags = error_flags(values)
+    cuts = cuts_of_pairs(values)
     for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
         defined = defined_draws(rows[stratum])
         joint = min(joint, float(np.isfinite(rows[stratum]).all(axis=0).mean()))
-        reasons[stratum] = both_codes([said], [untrusted(defined, are_chains)])[0]
-        if defined.size:
+        reasons[stratum] = both_codes([said], [cuts or untrusted(defined, are_chains)])[0]
+        if defined.size and not cuts:
             found = rank_stratum(defined, largest_first, ci_prob, are_chains)
             fill(result, found, stratum, column[stratum])
     result["verdict"][reasons != ""] = "unreliable"
     labelled = labelled_ranks(result, values, others, reasons)
     items = items_of(values.attrs, over, values["cell"].values)
-    if items is not None:
-        refuse_same_names(labelled.coords, ["coverage"])
+    if items is not None and "coverage" not in labelled.coords:
         labelled = labelled.assign_coords(coverage=("cell", shares_of(items)))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
     lost = undefined_notice(values["cell"].values, result["undefined"], joint)
@@ -301,6 +302,12 @@ def untrusted(rows: Floats, are_chains: bool) -> str:
         return ""
     with np.errstate(invalid="ignore"):
         return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > limit("rhat")).any() else ""
+
+
+def cuts_of_pairs(values: xr.DataArray) -> str:
+    """Code where ranks by M are of pairs of options: they change with the cuts of confidence."""
+    is_paired = any(one.code == "paired-options" for one in notices(values))
+    return "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""
 
 
 def nothing_known(cells: int, places: int, others: int) -> Columns:

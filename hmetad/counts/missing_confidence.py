@@ -60,6 +60,8 @@ def missing_answers(
         return []
     others = groups.drop(columns=[roles["correct"], roles["confidence"]])
     used = ~others.isna().to_numpy().any(axis=1)
+    if not used.any():
+        return []
     grades = [as_correct(plain(value)) for value in groups[roles["correct"]].tolist()]
     is_right = np.array([grade is True for grade in grades])
     graded = used & np.array([grade is not None for grade in grades])
@@ -114,7 +116,7 @@ def listed_by(form: Callable[[Mapping[Hashable, Any]], str], many: pd.DataFrame)
 
 def ungraded(row: Mapping[Hashable, Any]) -> str:
     """Share of the rows of a cell that are not graded."""
-    return f"{row['cell']} ({row['share']:.0%} of {row['all']:,.0f} rows)".replace("%", " %")
+    return f"{row['cell']} ({100 * row['share']:.0f} % of {row['all']:,.0f} rows)"
 
 
 def counted(row: Mapping[Hashable, Any]) -> str:

@@ -72,8 +72,8 @@ def option_pairs(
     keep : str or sequence of str, optional
         Further columns to keep, such as those that tell items of the same name apart.
     ratings : int, optional
-        K of ratings, by equal intervals of confidence from ½ to 1; a value on a cut goes up. By
-        default confidence stays continuous, for `bin_confidence`.
+        K of ratings, quantiles of the confidence of all pairs, as `bin_confidence` and
+        ``hmetad import --ratings`` make them. By default confidence stays continuous.
     orders : {"both", "listed"}, optional
         ``"both"``: the right option comes once as A and once as B, as in Wang et al., so that no
         position is favoured. ``"listed"``: the two keep the order they have in the question.
@@ -100,10 +100,12 @@ def option_pairs(
     .. math:: \max(p, q) / (p + q)
 
     which is what a chooser would do who gives up the other options without changing the odds of
-    these two (Luce's axiom); no pair was asked for as a question. Where p = q, A is chosen in one
-    pair and B in the next: with both orders each tied pair is right once and wrong once, so that
-    half of them are right. Pairs with p = q = 0 are left out, and so are rows without
-    probabilities, target or a second option.
+    these two (Luce's axiom); no pair was asked for as a question. Where p = q, 0 included, they are
+    tied: confidence is ½, and A is chosen in one pair and B in the next, so that half of the ties
+    are right; with both orders each tied pair is right once and wrong once. Only pairs of wrong
+    answers can have 0 twice, as where probabilities were rounded: to leave them out would make d′
+    too large. A notice has their number. Rows are left out that have no probability above 0, no
+    target or no second option.
 
     Pairs of one item share its right option, and the two orders of a pair are one answer seen
     twice: they are no independent trials. `count_pairs` says so in the table it makes.
@@ -127,8 +129,10 @@ def option_pairs(
     p, q = matrix[row, right[row]], matrix[row, wrong]
     times = len(POSITIONS) if orders == "both" else 1
     is_b = np.tile([False, True], len(row)) if orders == "both" else right[row] > wrong
-    nth = np.repeat(nth_tie(p == q, keys), times)
-    p, q = np.repeat(p, times), np.repeat(q, times)
+    # In the order of the question a place has ties of its own, which the other does not balance.
+    nth = nth_tie(p == q, keys if orders == "both" else keys.assign(**{"": is_b}))
+    found += tied_pairs(p, q)
+    p, q, nth = np.repeat(p, times), np.repeat(q, times), np.repeat(nth, times)
     says_b = np.where(p == q, nth % 2 == 1, (p > q) == is_b)
     frame = trials[[*groups, *kept]].iloc[np.repeat(row, times)].reset_index(drop=True)
     frame["item"] = items[np.repeat(row, times)]
@@ -136,7 +140,7 @@ def option_pairs(
     frame["stimulus"], frame["response"] = (
         np.take(POSITIONS, x.astype(int)) for x in (is_b, says_b)
     )
-    frame["confidence"] = rate_confidence(np.maximum(p, q) / (p + q), ratings)
+    frame["confidence"] = rate_confidence(pair_confidence(p, q), ratings)
     found += dependence(len(frame), number_of_items(frame))
     frame.attrs = add_notices({"orders": orders}, found)
     return frame
@@ -178,12 +182,14 @@ def count_pairs(
 
     Response and confidence are the sign and the size of one quantity, the log odds of the two
     options. Where it is normal with equal variances M-ratio is 1, whatever the chooser knows of
-    its own errors, and it departs from 1 by the shape of that distribution alone.
+    its own errors, and it departs from 1 by the shape of that distribution alone. It depends on
+    where confidence is cut into ratings too: `rank` gives no rank by M of pairs, and a page of
+    measures no verdict.
 
     Examples
     --------
     >>> trials = pd.DataFrame({"item": [1, 2], "target": [0, 1], "p": [[0.7, 0.3], [0.6, 0.4]]})
-    >>> counts = count_pairs(option_pairs(trials, probabilities="p", ratings=4))
+    >>> counts = count_pairs(option_pairs(trials, probabilities="p", ratings=2))
     >>> int(counts.sum()), [notice.code for notice in notices(counts)][-2:]
     (4, ['paired-options', 'confidence-of-the-choice'])
     """
@@ -316,22 +322,33 @@ def option_number(text: str, known: Mapping[str, int]) -> int:
 
 
 def pairs_of(matrix: Floats, right: Ints) -> tuple[Ints, Ints, list[Notice]]:
-    """Row and wrong option of every pair, and notices of what was left out."""
+    """Row and wrong option of every pair, and a notice of what was left out."""
     is_wrong = ~np.isnan(matrix) & (np.arange(matrix.shape[1]) != right[:, None])
-    is_wrong &= (right >= 0)[:, None]
-    row, wrong = np.nonzero(is_wrong)
-    has_odds = (matrix[row, right[row]] > 0) | (matrix[row, wrong] > 0)
-    found = []
+    # Probabilities that are all 0 are none.
+    is_wrong &= ((right >= 0) & (np.nansum(matrix, axis=1) > 0))[:, None]
     lost = len(matrix) - int(is_wrong.any(axis=1).sum())
-    if lost:
-        found.append(notice_of("rows-dropped.options", dropped=lost, total=len(matrix)))
-    if not has_odds.all():
-        number = int((~has_odds).sum())
-        found.append(notice_of("pairs-dropped", number=number, all=len(row)))
-    if not has_odds.any():
+    if lost == len(matrix):
         got = "no row with a right and a wrong option of some probability"
         raise InputError("trials", got, "at least one", "Check how they were read.")
-    return row[has_odds].astype(np.int64), wrong[has_odds].astype(np.int64), found
+    row, wrong = np.nonzero(is_wrong)
+    said = {"dropped": lost, "total": len(matrix)}
+    found = [notice_of("rows-dropped.options", **said)] if lost else []
+    return row.astype(np.int64), wrong.astype(np.int64), found
+
+
+def tied_pairs(p: Floats, q: Floats) -> list[Notice]:
+    """Notice of pairs whose options are equally probable; a warning where both have 0."""
+    tied, empty = int((p == q).sum()), int(((p == 0) & (q == 0)).sum())
+    if not tied:
+        return []
+    name = "pairs-tied.at-zero" if empty else "pairs-tied"
+    return [notice_of(name, number=tied, all=len(p), empty=empty)]
+
+
+def pair_confidence(p: Floats, q: Floats) -> Floats:
+    """Probability of the chosen option of a pair; ½ where both have 0."""
+    total = p + q
+    return np.divide(np.maximum(p, q), total, out=np.full(len(p), 0.5), where=total > 0)
 
 
 def nth_tie(is_tie: NDArray[np.bool_], keys: pd.DataFrame) -> Ints:
@@ -345,10 +362,9 @@ def nth_tie(is_tie: NDArray[np.bool_], keys: pd.DataFrame) -> Ints:
 
 
 def rate_confidence(confidence: Floats, ratings: int | None) -> Floats | Ints:
-    """Confidence as it is, or its rating by equal intervals from ½ to 1."""
+    """Confidence as it is, or its quantiles."""
     if ratings is None:
         return confidence
     if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 2:
         raise InputError("ratings", repr(ratings), "a whole number of at least 2")
-    edges = np.linspace(0.5, 1, ratings + 1)[1:-1].tolist()
-    return bin_confidence(confidence, ratings, method="edges", edges=edges)
+    return bin_confidence(confidence, int(ratings))

@@ -145,7 +145,7 @@ def judged_trials(
     item = item_column(rows.columns, by, roles.get("cluster"))
     trials = rows.frame([*roles.values(), *by, *([item] if item else [])])
     correct, confidence = roles["correct"], roles["confidence"]
-    if missing == "wrong":
+    if missing == "wrong" and by:
         absent = absent_rows(trials, by, over, needed_item(item))
         trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
     value = finite_confidence(trials[confidence])

@@ -14,7 +14,14 @@ from hmetad.counts.checks import check_roles
 from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.table import cell_labels, cells_of
-from hmetad.coverage import CODE, Items, coverage_notices, item_coverage, shared_parts
+from hmetad.coverage import (
+    CODE,
+    Items,
+    coverage_notices,
+    item_coverage,
+    shared_parts,
+    strata_columns,
+)
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
@@ -208,12 +215,16 @@ def compared_column(over: str | None, by: Sequence[str]) -> str:
 def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str) -> pd.DataFrame:
     """Rows of the items that a cell lacks, and that cells which share items with it have."""
     known = frame[frame[[*by, item]].notna().all(axis=1)].reset_index(drop=True)
-    if not by or known.empty:
-        return known.iloc[:0]
+    if known.empty:
+        return known
     over = compared_column(over, by)
     index, cells = cells_of(known, by, [])
     pairs = pd.DataFrame({"cell": index, "item": pd.factorize(known[item])[0]}).drop_duplicates()
     part, place = shared_parts(cells, over, pairs)
+    if len(cells) > 1 and len(np.unique(part[: len(cells)])) == len(cells):
+        step = "Name another: over= in Python, --over on the command line."
+        got = f"{over!r}, whose levels share no items"
+        raise InputError("over", got, "the column that is compared", step)
     items = pd.DataFrame({"place": place, "row": pairs.index}).drop_duplicates("place")
     items["part"] = part[items["place"]]
     levels = pd.DataFrame({"cell": np.arange(len(cells)), "part": part[: len(cells)]})
@@ -221,8 +232,8 @@ def absent_rows(frame: pd.DataFrame, by: list[str], over: str | None, item: str)
     there = pd.MultiIndex.from_arrays([pairs["cell"], place])
     absent = every[~pd.MultiIndex.from_frame(every[["cell", "place"]]).isin(there)]
     rows = known.iloc[absent["row"]].reset_index(drop=True)
-    rows[over] = cells[over].iloc[absent["cell"]].reset_index(drop=True)
-    return rows
+    own = cells.iloc[absent["cell"]].reset_index(drop=True)
+    return rows.assign(**{name: own[name] for name in by})
 
 
 def told_of_items(
@@ -250,7 +261,8 @@ def told_of_items(
     if (code >= 0).any() and len(np.unique(code)) < len(code):
         return [], {}
     trials = np.bincount(cell[has], minlength=len(cells))
-    return unequal_trials(labels, trials, cells.drop(columns=compared_column(over, names))), {}
+    others = cells[strata_columns(cells, compared_column(over, names))]
+    return unequal_trials(labels, trials, others), {}
 
 
 def unequal_trials(labels: list[str], trials: Ints, others: pd.DataFrame) -> list[Notice]:

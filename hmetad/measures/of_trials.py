@@ -95,7 +95,7 @@ def measure_trials(
         other measures are of the answers that have a confidence.
     over : str, optional
         Grouping column whose levels are compared, and so should have the same items, within each
-        level of the others; by default the first, or the first whose levels share items.
+        level of the others; by default the first.
     bins : int, optional
         Bins of equal mass for the calibration error, as for `calibration`.
     ci_prob : float, optional

@@ -157,7 +157,7 @@ def test_pairs_of_a_file_say_what_count_pairs_says(pairs, tmp_path, monkeypatch,
 
 def test_pairs_that_carry_their_notices_say_them_once():
     frame = pd.DataFrame({"item": [1, 2], "target": [0, 1], "p": [[0.7, 0.3], [0.6, 0.4]]})
-    counts = count_trials(option_pairs(frame, probabilities="p", ratings=4))
+    counts = count_trials(option_pairs(frame, probabilities="p", ratings=2))
     assert codes(counts).count("paired-options") == codes(counts).count(CODE) == 1
 
 

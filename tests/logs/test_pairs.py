@@ -1,20 +1,25 @@
 """The right option meets each wrong one, and their table knows that they are not independent."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
+from hmetad import bin_confidence, measure, rank
 from hmetad.counts.resample import resample
 from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
+from hmetad.logs import frame_notices
 from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices
+from hmetad.report import measures_report
 
 DELTA = 1.0
 
@@ -78,6 +83,40 @@ def test_of_tied_pairs_in_both_orders_half_are_right_and_no_place_is_favoured():
     assert by_model.agg(lambda said: (said == "B").mean()).tolist() == [0.5, 0.5]
 
 
+def test_options_that_both_have_0_are_a_tie_and_not_left_out():
+    pairs = one([0.0, 0.0, 1.0, 0.0], target=0)
+    assert pairs["wrong_option"].tolist() == [1, 1, 2, 2, 3, 3]
+    assert pairs["confidence"].tolist() == [0.5, 0.5, 1, 1, 0.5, 0.5]
+    is_right = (pairs["stimulus"] == pairs["response"]).to_numpy().reshape(-1, 2)
+    assert is_right.sum(axis=1).tolist() == [1, 0, 1]
+    said = [notice for notice in frame_notices(pairs) if notice.code == "pairs-tied"]
+    assert [(one.severity, "2 of 3 pairs" in one.message) for one in said] == [("warning", True)]
+
+
+def test_ties_in_the_order_of_the_question_favour_neither_option_nor_place():
+    frame = questions(400).assign(option_probabilities=[[0.0, 0.0, 1.0, 0.0]] * 400)
+    frame["target"] = [0, 1] * 200
+    pairs = option_pairs(frame, orders="listed").query("confidence == 0.5")
+    is_right = pairs["stimulus"] == pairs["response"]
+    for place in "AB":
+        own = is_right[pairs["stimulus"] == place]
+        assert len(own)
+        assert abs(own.sum() - len(own) / 2) <= 0.5
+
+
+def test_where_probabilities_were_rounded_to_0_dprime_is_that_of_who_guesses_at_ties():
+    # Sure answers: softmax of evidence times six, logged with three digits.
+    frame = questions(5_000)
+    p = np.array(frame["option_probabilities"].tolist()) ** 6
+    p = (p / p.sum(axis=1, keepdims=True)).round(3)
+    right = np.take_along_axis(p, frame["target"].to_numpy()[:, None], axis=1)
+    is_wrong = np.arange(4) != frame["target"].to_numpy()[:, None]
+    assert ((p == 0) & (right == 0) & is_wrong).sum() > 500
+    share = ((right > p) + (right == p) / 2)[is_wrong].mean()
+    found = sdt(count_pairs(option_pairs(frame.assign(option_probabilities=list(p)), ratings=2)))
+    assert found["dprime"].item() == pytest.approx(2 * norm.ppf(share), abs=1e-9)
+
+
 def test_both_orders_favour_no_place_and_listed_order_keeps_a_bias():
     biased = questions(2000)
     tilt = np.array([4, 1, 1, 1])
@@ -102,12 +141,11 @@ def test_probabilities_need_not_sum_to_one(p, factor, place):
     assert plain["confidence"].between(0.5, 1).all()
 
 
-def test_ratings_are_equal_intervals_from_a_half_to_one():
-    # Confidence .5, .625, .75, .99 against the last option.
-    p = [[0.5, 0.5], [0.625, 0.375], [0.75, 0.25], [0.99, 0.01]]
-    frame = pd.DataFrame({"item": range(4), "target": 0, "option_probabilities": p})
-    assert option_pairs(frame, ratings=4)["confidence"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
-    assert option_pairs(frame, ratings=2)["confidence"].tolist() == [1, 1, 1, 1, 2, 2, 2, 2]
+def test_ratings_are_quantiles_of_all_pairs_as_bin_confidence_and_the_command_make_them():
+    frame = questions(300)
+    pairs, rated = option_pairs(frame), option_pairs(frame, ratings=4)
+    assert rated["confidence"].tolist() == bin_confidence(pairs["confidence"], 4).tolist()
+    assert rated["confidence"].value_counts(normalize=True).between(0.2, 0.3).all()
 
 
 # --- what comes in --------------------------------------------------------------------------
@@ -208,11 +246,11 @@ def test_rows_without_probabilities_target_or_second_option_are_left_out_and_cou
     ]
     frame["target"] = ["Paris", "Rome", None, 0, 0, 0, 0]
     pairs = option_pairs(frame, ratings=2)
-    assert pairs["item"].tolist() == [4, 4, 5, 5]
+    assert pairs["item"].tolist() == [4, 4, 4, 4, 5, 5]
     counts = count_pairs(pairs)
     said = {notice.code: notice.message for notice in notices(counts)}
     assert said["rows-dropped"].startswith("5 of 7 rows left out")
-    assert said["pairs-dropped"].startswith("1 of 3 pairs left out")
+    assert said["pairs-tied"].startswith("In 1 of 3 pairs")
 
 
 @pytest.mark.parametrize(
@@ -295,6 +333,33 @@ def test_pairs_without_their_item_are_refused():
     pairs = option_pairs(questions(3), ratings=4).drop(columns="item")
     with pytest.raises(InputError, match="pairs: got 'item', allowed is a column of the trials"):
         count_pairs(pairs)
+
+
+# --- ranks by M ------------------------------------------------------------------------------
+
+
+def drawn_pairs():
+    """Draws of measures of pairs of two models, with M-ratio."""
+    frames = [questions(200, seed=k, model=name) for k, name in enumerate("xy")]
+    pairs = option_pairs(pd.concat(frames), by="model", ratings=4)
+    statistic = partial(measure, meta_d=True, errors=False)
+    by_item = count_pairs(pairs, by=["model", "item"])
+    counts = count_pairs(pairs, by="model")
+    return counts, statistic(counts), resample(by_item, statistic, n=50, cluster="item", seed=1)
+
+
+def test_pairs_have_no_headline_and_no_ranks_by_m():
+    counts, measures, draws = drawn_pairs()
+    page = measures_report(counts, measures, draws=draws)
+    assert "ranks-m" not in [getattr(block, "name", "") for block in page.blocks]
+    first = next(block for block in page.blocks if getattr(block, "name", "") == "answer")
+    assert "M-ratio" not in [row[1] for row in first.rows]
+    assert "depends on where their confidence is cut" in page.markdown()
+    ranks = rank(draws, var="m_ratio", over="model")
+    assert ranks["verdict"].values.tolist() == ["unreliable"] * 2
+    assert ranks["withheld"].values.tolist() == ["cuts-of-pairs"] * 2
+    assert ranks["p_best"].isnull().all()
+    assert rank(draws, var="auroc2", over="model")["withheld"].values.tolist() == [""] * 2
 
 
 # --- known truth ----------------------------------------------------------------------------

@@ -325,6 +325,23 @@ def test_sets_that_a_model_was_not_given_are_not_filled():
     assert not coded(found, "counted-wrong")
 
 
+def test_what_a_column_determines_makes_no_further_cells():
+    trials = skipped(answers()).assign(family=lambda x: x["model"].str[0])
+    found = measure_trials(trials, by=["model", "family"], missing="wrong")
+    assert found["cell"].values.tolist() == ["skipper | s", "whole | w"]
+    assert found["trials"].values.tolist() == [N, N]
+    bare = measure_trials(trials.drop(columns="item"), by=["model", "family"])
+    assert coded(bare, "unequal-items")[0].cells == ("skipper | s",)
+
+
+def test_levels_that_share_no_items_are_not_filled_in_silence():
+    trials = skipped(answers(sets="xy"))
+    with pytest.raises(InputError, match="over: got 'set', whose levels share no items"):
+        measure_trials(trials, by=["set", "model"], missing="wrong")
+    found = measure_trials(trials, by=["set", "model"], missing="wrong", over="model")
+    assert found["trials"].values.tolist() == [N] * 4
+
+
 def test_the_option_for_missing_answers_turns_the_verdict(folder):
     run(folder, f"measures skip.csv {MEASURES} --missing wrong -o draws.nc")
     gate = f'compare draws.nc {COMPARE} --fail-if "whole worse than skipper"'

@@ -185,6 +185,24 @@ def test_many_pairs_of_separate_fits_are_a_ranking_and_a_matrix_too():
     assert "The fits are separate" in report.markdown().partition("**Table 1")[0]
 
 
+def test_many_pooled_pairs_have_one_matrix_and_ranks_over_the_pool():
+    names = [(f"m{i}", name) for i in range(12) for name in "xy"]
+    models, sets = (list(part) for part in zip(*names, strict=True))
+    values = np.random.default_rng(1).normal(0.7, 0.02, (24, 400))
+    drawn = xr.Dataset(
+        {"auroc2": (("cell", "draw"), values, {"sampling": "independent"})},
+        {
+            "cell": [" | ".join(one) for one in names],
+            "model": ("cell", models),
+            "set": ("cell", sets),
+        },
+    )
+    made = hmetad.contrast(drawn, var="auroc2", over="model", pool="set")
+    page = hmetad.report.decisions_report(hmetad.decide(made, rope=(-0.01, 0.01)), drawn)
+    ranks = [one for one in page.blocks if str(getattr(one, "name", "")).endswith("ranks")]
+    assert [len(one.rows) for one in ranks] == [12]
+
+
 def test_few_pairs_of_separate_fits_are_rows_with_a_figure():
     fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
     drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)

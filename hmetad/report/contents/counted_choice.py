@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from hmetad.notice import Notice
+from hmetad.notice import Notice, notices
 from hmetad.report.contents.chosen import (
     answer_prose,
     answer_table,
@@ -32,6 +32,10 @@ QUESTION = (
     "Which {over} has the better answers, and the better confidence? Ratios such as M-ratio judge "
     "confidence relative to the answers: a {over} with poor answers can have a high one, and at "
     "chance it has no meaning."
+)
+OF_PAIRS = (
+    "M-ratio has no ranks here: these are pairs of options, and their M-ratio depends on where "
+    "their confidence is cut into ratings."
 )
 
 
@@ -62,6 +66,9 @@ def choice_blocks(
         None where there is a single level.
     """
     measures = [one for one in OF_COUNTS if one.name in draws and one.name in estimates]
+    are_pairs = any(one.code == "paired-options" for one in notices(draws))
+    if are_pairs:
+        measures = [one for one in measures if one.name != "m_ratio"]
     names = list(dict.fromkeys([one.name for one in measures]))
     strata = measure_strata(estimates, draws, over, names)
     if max(len(one.levels) for one in strata) < 2:
@@ -73,7 +80,7 @@ def choice_blocks(
     drawn = f"{draws.sizes['draw']:,} {draws.attrs.get('kind', '')} draws by {unit}"
     leading = next(one for one in measures if one.name == "auroc2")
     return [
-        Prose("Question", (QUESTION.format(over=over),)),
+        Prose("Question", (QUESTION.format(over=over), *([OF_PAIRS] if are_pairs else []))),
         *early_notices(draws, found),
         answer_prose(standings, over, ci_prob, drawn, fewer_items(draws, over)),
         answer_table(standings, ci_prob, f"Best {over} by each measure{where}."),
