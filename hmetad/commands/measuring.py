@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import hmetad
 from hmetad.commands.arguments import columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
-from hmetad.counts.mixtures import is_people_name
 from hmetad.errors import InputError
 from hmetad.measures.items import unequal_answers
+from hmetad.rows.duplicates import is_people_name
 
 if TYPE_CHECKING:
     import pandas as pd
