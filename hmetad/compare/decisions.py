@@ -38,7 +38,6 @@ from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 
 __all__ = [
-    "BROUGHT",
     "Decisions",
     "IntervalKind",
     "check_arguments",
