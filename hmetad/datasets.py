@@ -270,7 +270,7 @@ def read_mazancieux2020(paths: Sequence[Path]) -> pd.DataFrame:
 def read_hellmann2023(paths: Sequence[Path]) -> pd.DataFrame:
     """Masked orientations from R's own format."""
     if find_spec("rdata") is None:
-        step = 'Install it: pip install "hmetad[r]".'
+        step = 'In the clone: pip install ".[r]".'
         raise InputError("hellmann2023", "no package rdata", "rdata, which reads R's files", step)
     frame = import_module("rdata").read_rda(paths[0])["MaskOri"]
     return tidy_hellmann2023(frame)

@@ -11,11 +11,33 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
-__all__ = ["in_threads", "in_threads_as_read", "usable_cpus"]
+__all__ = ["at_most", "in_threads", "in_threads_as_read", "usable_cpus"]
 
 PREFIX = "hmetad"
+
+
+LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Use so many threads inside; all that there are without a number.
+
+    Examples
+    --------
+    >>> with at_most(1):
+    ...     in_threads(lambda _: threading.current_thread().name, [1, 2])
+    ['MainThread', 'MainThread']
+    """
+    token = LIMIT.set(threads)
+    try:
+        yield
+    finally:
+        LIMIT.reset(token)
 
 
 def in_threads[Part, Result](work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
@@ -26,9 +48,11 @@ def in_threads[Part, Result](work: Callable[[Part], Result], parts: Sequence[Par
     >>> in_threads(sum, [[1, 2], [3, 4]])
     [3, 7]
     """
-    if len(parts) < 2 or is_alone():
+    if len(parts) < 2:
         return [work(part) for part in parts]
-    return list(shared_pool().map(work, parts))
+    if LIMIT.get() is not None:
+        return list(in_threads_as_read(work, parts))
+    return [work(part) for part in parts] if is_alone() else list(shared_pool().map(work, parts))
 
 
 def in_threads_as_read[Part, Result](
@@ -45,20 +69,22 @@ def in_threads_as_read[Part, Result](
         yield from map(work, parts)
         return
     waiting: deque[Future[Result]] = deque()
+    # One more than work waits for a thread.
+    most = LIMIT.get() or usable_cpus() + 1
     for part in parts:
-        waiting.append(shared_pool().submit(work, part))
-        if len(waiting) > usable_cpus():
+        if len(waiting) == most:
             yield waiting.popleft().result()
+        waiting.append(shared_pool().submit(work, part))
     while waiting:
         yield waiting.popleft().result()
 
 
 def is_alone() -> bool:
-    """Whether work is done in this thread: there is one CPU, or this is a thread of the pool.
+    """Whether work is done in this thread: only one is to be used, or this is one of the pool.
 
     A part that has parts of its own must not wait for the thread that it runs in.
     """
-    return usable_cpus() < 2 or threading.current_thread().name.startswith(PREFIX)
+    return 1 in (usable_cpus(), LIMIT.get()) or threading.current_thread().name.startswith(PREFIX)
 
 
 def usable_cpus() -> int:

@@ -268,7 +268,7 @@ def test_an_unknown_name_is_refused_and_a_near_one_suggested(ask):
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(public, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"no package rdata.*hmetad\[r\]"):
+    with pytest.raises(InputError, match=r"no package rdata.*\.\[r\]"):
         public.read_hellmann2023([tmp_path / "MaskOri.RData"])
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import version
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,16 +65,7 @@ JITTER = 1.0
 
 def can_sample(problem: Problem, options: Mapping[str, Any]) -> bool:
     """Whether a problem can be sampled here with these options of `pymc.sample`."""
-    numbers = [options[name] for name in ("draws", "chains", "cores", "random_seed", "tune")]
-    are_whole = all(isinstance(number, Integral) for number in numbers)
-    return (
-        problem.likelihood.density in MODULES
-        and covers(problem)
-        and set(options) <= OPTIONS
-        and are_whole
-        and min(numbers[:3]) > 0
-        and min(numbers) >= 0
-    )
+    return problem.likelihood.density in MODULES and covers(problem) and set(options) <= OPTIONS
 
 
 def sample_compiled(

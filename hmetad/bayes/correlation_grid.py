@@ -38,14 +38,7 @@ ANCHORS, POINTS = (-0.8, 0.0, 0.8), 40
 def correlation_table(
     model: Model, places: Sequence[Integers], pair: tuple[str, str], seed: int
 ) -> Floats:
-    """Log likelihood of all groups with each correlation less that without, (draws, grid).
-
-    Examples
-    --------
-    >>> correlations = np.tanh(GRID)
-    >>> correlations.max().round(3).item()
-    0.993
-    """
+    """Log likelihood of all groups with each correlation less that without, (draws, grid)."""
     found = each_group(
         lambda cells, rng: group_ratios(integral_of(model, cells), pair, rng),
         {str(k): cells for k, cells in enumerate(places)},

@@ -4,23 +4,22 @@ Count table and model card → DataTree with labelled cells, checked.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.arguments import check_inputs, refuse_same_names, whole
 from hmetad.bayes.cell_results import following_names
 from hmetad.bayes.cell_sampling import sample_cells, sample_cells_by_chains
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
 from hmetad.bayes.even_ratings import even_ratings_notices
-from hmetad.bayes.importance import are_separate, has_separate_cells
+from hmetad.bayes.importance import are_separate, has_separate_cells, most_ratings
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import has_cells, keeps_cells, not_kept_notice
 from hmetad.bayes.pooling import pooled_over
@@ -47,7 +46,7 @@ from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
-from hmetad.threads import usable_cpus
+from hmetad.threads import at_most, usable_cpus
 
 __all__ = ["finish_fit", "fit", "with_posterior_notices"]
 
@@ -60,6 +59,7 @@ DEFAULTS = {
     "chains": CHAINS,
     "compute_convergence_checks": False,
 }
+LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
 
 @check_inputs(skip=("counts",))
@@ -98,20 +98,22 @@ def fit(
         whole, or, where the run was cut short, as far as it came, with a notice.
     method : {"auto", "nuts", "importance"}
         Chains of the No-U-Turn sampler, of each cell by itself where cells share nothing, or
-        importance sampling, which takes milliseconds a cell and
-        needs cells that share nothing: a card without a formula and hyperpriors, with one M a cell
-        and at most 12 ratings. ``"auto"`` takes it where it can and neither `store`, target_accept
-        nor another sampler is asked for; cells whose weights are bad are then sampled by chains.
+        importance sampling, which takes milliseconds a cell and needs cells that share nothing: a
+        card without a formula and hyperpriors, with one M a cell and at most 25 values a cell,
+        those of 12 ratings with meta-d′. ``"auto"`` takes it where it can and neither `store`,
+        target_accept nor another sampler is asked for; cells whose weights are bad are then
+        sampled by chains.
     keep_cells : bool, optional
         Whether the posterior has the quantities of every cell (M, d′, criteria, …). Where every
         parameter has a formula they follow from its coefficients and effects, and `predict`
         computes them for the cells that you name. By default they are left out where they take more
         than 2 GB, as those of 20 observers crossed with 2,000 items do; a notice says so.
     **sample_kwargs
-        draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores,
-        random_seed, target_accept (.8), progressbar, quiet. With any other option of
+        draws (1000), tune (500; 1000 where nuts_sampler is given), chains (4), cores (of all work;
+        by default one a chain), random_seed (a whole number, or several, which make one),
+        target_accept (.8), progressbar, quiet. With any other option of
         `pymc.sample`, such as nuts_sampler, PyMC samples its own model of the same posterior:
-        ``"numpyro"`` and ``"blackjax"`` need ``pip install "hmetad[jax]"``.
+        ``"numpyro"`` and ``"blackjax"`` need ``pip install ".[jax]"`` in the clone.
         ``progressbar=False`` is silent but for warnings; ``quiet=True`` silences all but the
         notices. Importance sampling draws as many as all chains, without tuning.
 
@@ -149,13 +151,9 @@ def fit(
     """
     spec = as_model(model)
     spec = with_changes(spec, formula=formula, priors=priors)
-    # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
-    cores = min(sample_kwargs.get("chains", CHAINS), usable_cpus())
-    tune = TUNE_OF_PYMC if "nuts_sampler" in sample_kwargs else TUNE
-    options = {**DEFAULTS, "tune": tune, "cores": cores, **sample_kwargs}
+    options = checked_options(sample_kwargs)
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     options = prepare_jax(options) if store is None else options
-    options["random_seed"] = recorded_seed(options.get("random_seed"))
     problem = build_problem(counts, spec)
     kept = chosen_keeping(problem, options, keep_cells, is_stored=store is not None)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
@@ -163,26 +161,39 @@ def fit(
     is_compiled = can_sample(problem, options)
     attrs["density"] = "compiled" if is_compiled else "pymc"
     attrs["method"] = chosen_method(method, problem, options, is_compiled and store is None)
-    if attrs["method"] == "importance":
-        tree = sample_cells(problem, options, may_use_chains=method == "auto")
-    elif is_compiled and store is not None:
-        program = write_program(problem)
-        sampled = nutpie_model(problem, program, with_deviations=True)
-        tree = sample_to_folder(sampled, counts, store, attrs, options)
-    elif is_compiled and are_separate(problem) and counts.sizes["cell"] > 1:
-        tree = sample_cells_by_chains(problem, options)
-    elif is_compiled:
-        tree = sample_compiled(problem, options, keep_cells=kept)
-    else:
-        # PyMC takes seconds to import.
-        sampling = import_module("hmetad.bayes.pymc_sampling")
-        tree = sampling.sample_pymc(problem, options, counts, store, attrs)
-    if not kept:
-        cells = following_names(problem.spec)
-        posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
-        tree = tree.assign(posterior=xr.DataTree(posterior))
-    refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
-    return finish_fit(tree, counts, attrs)
+    # Of all work, not of chains alone.
+    with at_most(sample_kwargs.get("cores")):
+        if attrs["method"] == "importance":
+            tree = sample_cells(problem, options, may_use_chains=method == "auto")
+        elif is_compiled and store is not None:
+            program = write_program(problem)
+            sampled = nutpie_model(problem, program, with_deviations=True)
+            tree = sample_to_folder(sampled, counts, store, attrs, options)
+        elif is_compiled and are_separate(problem) and counts.sizes["cell"] > 1:
+            tree = sample_cells_by_chains(problem, options)
+        elif is_compiled:
+            tree = sample_compiled(problem, options, keep_cells=kept)
+        else:
+            # PyMC takes seconds to import.
+            sampling = import_module("hmetad.bayes.pymc_sampling")
+            tree = sampling.sample_pymc(problem, options, counts, store, attrs)
+        if not kept:
+            cells = following_names(problem.spec)
+            posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
+            tree = tree.assign(posterior=xr.DataTree(posterior))
+        refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
+        return finish_fit(tree, counts, attrs)
+
+
+def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of sampling, with defaults and one seed; numbers are checked."""
+    tune = TUNE_OF_PYMC if "nuts_sampler" in given else TUNE
+    options = {**DEFAULTS, "tune": tune, "cores": usable_cpus(), **given}
+    for name, least in LEAST.items():
+        whole(least)(name, options[name])
+    # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
+    cores = given.get("cores", min(options["chains"], usable_cpus()))
+    return options | {"cores": cores, "random_seed": recorded_seed(given.get("random_seed"))}
 
 
 def chosen_keeping(
@@ -194,9 +205,7 @@ def chosen_keeping(
         step = "A store keeps what is sampled; give load_fit more bytes for the rest."
         raise InputError("keep_cells", "False, with a store", "True", step)
     numbers = [options[name] for name in ("draws", "chains")]
-    are_whole = all(isinstance(number, Integral) for number in numbers)
-    asked = True if is_stored or not (are_whole or keep_cells is False) else keep_cells
-    kept = keeps_cells(asked, counts, spec, *numbers)
+    kept = keeps_cells(True if is_stored else keep_cells, counts, spec, *numbers)
     if kept:
         refuse_draws(counts, spec.record, options)
     return kept
@@ -211,8 +220,8 @@ def chosen_method(
     can = is_compiled and has_separate_cells(problem) and "target_accept" not in options
     if method == "importance" and not can:
         allowed = (
-            "a card whose cells share nothing, at most 12 ratings, and no store, target_accept or "
-            "nuts_sampler"
+            f"a card whose cells share nothing, at most {most_ratings(problem.likelihood)} ratings "
+            "of it, and no store, target_accept or nuts_sampler"
         )
         raise InputError("method", "'importance'", allowed, "Leave method out.")
     return "importance" if can and method != "nuts" else "nuts"
@@ -246,9 +255,18 @@ def many_ratings_notice(counts: xr.DataArray) -> list[Notice]:
     return [notice_of("many-ratings", number=number)] if number > limit("many-ratings") else []
 
 
-def recorded_seed(given: Any) -> Any:
-    """Seed to use: the one given, else a fresh one that can be read back from the result."""
-    return int(np.random.default_rng().integers(2**31)) if given is None else given
+def recorded_seed(given: Any) -> int:
+    """Seed to use: the one given, one of several, or a fresh one; it can be read back."""
+    if given is None or isinstance(given, np.random.Generator):
+        return int(np.random.default_rng(given).integers(2**31))
+    several = np.asarray(given).tolist() if isinstance(given, Sequence | np.ndarray) else [given]
+    if isinstance(given, str) or not several:
+        raise InputError("random_seed", repr(given), "a whole number of at least 0, or several")
+    for one in several:
+        whole(0)("random_seed", one)
+    return int(
+        several[0] if len(several) == 1 else np.random.SeedSequence(several).generate_state(1)[0]
+    )
 
 
 def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.DataTree:

@@ -19,11 +19,12 @@ from hmetad.bayes.pareto import smooth_weights
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import free_values
 from hmetad.bayes.program_writer import write_program
+from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 
-__all__ = ["CellWeights", "are_separate", "fill_cells", "has_separate_cells"]
+__all__ = ["CellWeights", "are_separate", "fill_cells", "has_separate_cells", "most_ratings"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -33,7 +34,7 @@ DEGREES_OF_FREEDOM = 6.0
 POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
 # Numbers held at once by a thread, and cells: their gradients are taken side by side.
 NUMBERS_AT_ONCE, CELLS_AT_ONCE = 2**23, 48
-# Values of a cell beyond which a proposal is too far from the posterior: 12 ratings have 25.
+# Values of a cell beyond which a proposal is too far from the posterior: 12 ratings of meta-d′.
 MOST_VALUES = 25
 
 
@@ -70,13 +71,28 @@ def are_separate(problem: Problem) -> bool:
 
 def has_separate_cells(problem: Problem) -> bool:
     """Whether cells share nothing, and each has one M that is sampled and not too many ratings."""
-    likelihood, ratings = problem.likelihood, problem.counts.sizes["rating"]
-    own = sum(int(np.prod(p.shape(ratings), dtype=int)) for p in likelihood.parameters)
+    likelihood = problem.likelihood
     return (
         are_separate(problem)
-        and own <= MOST_VALUES
+        and problem.counts.sizes["rating"] <= most_ratings(likelihood)
         and not likelihood.parameter(likelihood.parameter_of_interest).dims
     )
+
+
+def most_ratings(likelihood: Likelihood) -> int:
+    """Largest number of ratings of a cell that importance sampling takes.
+
+    Examples
+    --------
+    >>> from hmetad.likelihood.registry import load_likelihood
+    >>> most_ratings(load_likelihood("meta-d"))
+    12
+    """
+
+    def values(ratings: int) -> int:
+        return sum(int(np.prod(p.shape(ratings), dtype=int)) for p in likelihood.parameters)
+
+    return max((k for k in range(MOST_VALUES) if values(k) <= MOST_VALUES), default=0)
 
 
 def fill_cells(

@@ -52,7 +52,7 @@ def prepare_jax(options: Mapping[str, Any]) -> dict[str, Any]:
             name,
             f"{packages[-1]!r} without {' and '.join(missing)}",
             "what is installed",
-            f'pip install "hmetad[jax]", or leave {name} out.',
+            f'In the clone: pip install ".[jax]"; or leave {name} out.',
         )
     # At call time, since JAX is optional and takes a second to import.
     import_module("hmetad.likelihood.jax_op")

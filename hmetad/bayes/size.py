@@ -4,7 +4,6 @@ Count table and numbers of draws and chains → bytes, or an error where they do
 """
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[
         Count table.
     likelihood : Likelihood
     options : mapping of str to object
-        draws, tune and chains; the sampler checks values that are not whole numbers.
+        draws, tune and chains, as whole numbers.
 
     Raises
     ------
@@ -84,8 +83,6 @@ def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[
     >>> refuse_draws(counts, load_likelihood("meta-d"), numbers)
     """
     numbers = {name: options[name] for name in ("draws", "tune", "chains")}
-    if not all(isinstance(number, Integral) for number in numbers.values()):
-        return
     drawn = numbers["draws"] + numbers["tune"]
     # They are held twice: as the sampler keeps them, and as they are labelled.
     needed = 2 * posterior_bytes(counts, likelihood, drawn, numbers["chains"])

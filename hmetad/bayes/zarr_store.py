@@ -85,7 +85,8 @@ def sample_to_folder(
     nutpie.sample(
         model,
         draws=options["draws"],
-        tune=options["tune"],
+        # nutpie cannot do without.
+        tune=max(options["tune"], 1),
         chains=options["chains"],
         cores=options["cores"],
         seed=options["random_seed"],

@@ -10,7 +10,7 @@ imports it first:
     with hmetad.build_model(counts, hmetad.load_model("individual")):
         draws = pm.sample(nuts_sampler="numpyro")
 
-JAX is optional (``pip install "hmetad[jax]"``), so nothing else of the package imports this
+JAX is optional (``pip install ".[jax]"`` in the clone), so nothing else of the package imports this
 module. PyTensor sets JAX to double precision.
 """
 

@@ -189,7 +189,7 @@ def unreadable(place: str, error: Exception) -> InputError:
     """Error for an archive that cannot be read, with what would help."""
     reason = (str(error) or type(error).__name__).splitlines()[0]
     if isinstance(error, NotImplementedError):
-        step = "Below Python 3.14 Inspect's archives need zipfile-zstd: pip install 'hmetad[logs]'."
+        step = "Below Python 3.14 they need zipfile-zstd; in the clone: pip install '.[logs]'."
         return InputError(place, f"an archive of another kind ({reason})", ALLOWED, step)
     return InputError(place, f"an archive that cannot be read ({reason})", ALLOWED, CUT_OFF)
 

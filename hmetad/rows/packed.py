@@ -61,7 +61,7 @@ ZIP_ZSTD = 93
 # What Zstandard packed is unpacked as a whole, whatever size was asked for: up to 128 MiB of 4 KiB.
 PACKED_PIECE = 4096
 DEFLATED_PIECE = 2**16
-NEEDS_ZSTD = "Install what reads it: pip install 'hmetad[logs]'."
+NEEDS_ZSTD = "Install what reads it; in the clone: pip install '.[logs]'."
 
 
 class TextSize(NamedTuple):

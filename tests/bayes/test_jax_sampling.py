@@ -50,7 +50,7 @@ def test_samplers_in_jax_find_nutpies_posterior(sampler, nutpies):
 @pytest.mark.parametrize("sampler", ["numpyro", "blackjax"])
 def test_a_sampler_that_is_not_installed_says_how_to_get_it(sampler, monkeypatch):
     monkeypatch.setitem(sys.modules, sampler, None)
-    with pytest.raises(InputError, match=r'pip install "hmetad\[jax\]"'):
+    with pytest.raises(InputError, match=r'pip install "\.\[jax\]"'):
         fit(COUNTS, nuts_sampler=sampler)
 
 

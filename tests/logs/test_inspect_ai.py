@@ -223,7 +223,7 @@ def test_an_archive_of_unknown_compression_names_what_is_needed(write):
     path = write([sample()], "log.eval")
     content = path.read_bytes().replace(b"\x14\x00\x00\x00\x08\x00", b"\x14\x00\x00\x00\x62\x00")
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"pip install 'hmetad\[logs\]'"):
+    with pytest.raises(InputError, match=r"pip install '\.\[logs\]'"):
         read_inspect(path)
 
 

@@ -80,6 +80,6 @@ def test_all_blocks_come_in_their_order(tmp_path):
 
 def test_without_the_library_it_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "docx", None)
-    with pytest.raises(InputError, match=r"hmetad\[word\]"):
+    with pytest.raises(InputError, match=r"\.\[word\]"):
         Report("t", ()).save(tmp_path / "page.docx")
     assert not list(tmp_path.iterdir())

@@ -152,7 +152,7 @@ class Report:
         Parameters
         ----------
         path : str or Path
-            Ends in .html, .md, .tex, .docx (needs ``pip install "hmetad[word]"``) or .json.
+            Ends in .html, .md, .tex, .docx (needs ``pip install ".[word]"``) or .json.
 
         Returns
         -------

@@ -66,7 +66,7 @@ def word_library() -> Any:
     try:
         return import_module("docx")
     except ModuleNotFoundError as error:
-        step = 'pip install "hmetad[word]"'
+        step = 'In the clone: pip install ".[word]"'
         raise InputError(
             "path", "a name that ends in .docx", "python-docx, installed", step
         ) from error

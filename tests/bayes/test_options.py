@@ -1,0 +1,106 @@
+"""Options of a fit mean the same in every way of sampling, and odd ones are refused at once."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hmetad
+from hmetad import InputError
+
+QUIET = {"progressbar": False, "quiet": True}
+SHORT = {"draws": 20, "tune": 20, "chains": 1, **QUIET}
+# Cells enough for several parts, which the importance sampler works on side by side.
+THREADS = """
+import threading, warnings
+import numpy as np, hmetad
+counts = hmetad.simulate_counts(np.linspace(0.8, 2, 120), trials=400, seed=1)
+before = threading.active_count()
+fit = hmetad.fit(counts, draws=50, random_seed=1, progressbar=False, quiet=True{cores})
+print(fit.attrs["method"], threading.active_count() - before)
+"""
+
+
+def started(cores):
+    """Method of a fit in a process of its own, and the threads that it has left there."""
+    code = THREADS.format(cores=cores)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    method, number = done.stdout.split()
+    return method, int(number)
+
+
+def test_one_core_is_one_thread_in_importance_sampling_too():
+    assert started(", cores=1") == ("importance", 0)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return hmetad.simulate_counts([1.0, 1.5], trials=400, seed=1)
+
+
+def test_cores_change_no_draw(counts):
+    pair = [hmetad.fit(counts, cores=cores, random_seed=1, **SHORT) for cores in (1, 2)]
+    for name in ("log_m", "criteria"):
+        np.testing.assert_array_equal(*(fit["posterior"][name] for fit in pair))
+
+
+def test_several_seeds_make_one_that_can_be_read_back(counts):
+    given = [1, 2], (1, 2), np.array([1, 2])
+    first, *others = (hmetad.fit(counts, random_seed=seeds, **SHORT) for seeds in given)
+    assert (first.attrs["density"], first.attrs["method"]) == ("compiled", "importance")
+    again = hmetad.fit(counts, random_seed=int(first.attrs["seed"]), **SHORT)
+    for fit in (*others, again):
+        np.testing.assert_array_equal(fit["posterior"]["log_m"], first["posterior"]["log_m"])
+    other = hmetad.fit(counts, random_seed=[2, 1], **SHORT)
+    assert not np.array_equal(other["posterior"]["log_m"], first["posterior"]["log_m"])
+    one = hmetad.fit(counts, random_seed=np.random.default_rng(1), **SHORT)
+    assert one.attrs["density"] == "compiled"
+
+
+@pytest.mark.parametrize("tune", [0, 1])
+def test_draws_on_disk_need_no_tuning(tune, tmp_path):
+    people = {"subject": ["a", "b", "c"]}
+    counts = hmetad.simulate_counts([1.0, 1.5, 2.0], coords=people, trials=400, seed=1)
+    options = {**SHORT, "tune": tune, "random_seed": 1}
+    stored = hmetad.fit(counts, "group", store=tmp_path / "draws", **options)
+    assert stored["posterior"].sizes["draw"] == 20
+    drawn = hmetad.fit(counts, "group", **options)
+    np.testing.assert_array_equal(stored["posterior"]["log_m"], drawn["posterior"]["log_m"])
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("draws", 0),
+        ("draws", 2.0),
+        ("chains", 1.5),
+        ("chains", "4"),
+        ("cores", 0),
+        ("tune", -1),
+        ("random_seed", -3),
+        ("random_seed", "1"),
+        ("random_seed", []),
+        ("random_seed", [1, -2]),
+    ],
+)
+def test_odd_numbers_are_refused_before_anything_is_sampled(
+    counts, name, value, is_stored, tmp_path
+):
+    stored = {"store": tmp_path / "draws"} if is_stored else {}
+    with pytest.raises(InputError, match=f"^{name}: got .*whole number of at least [01]"):
+        hmetad.fit(counts, **{**SHORT, name: value}, **stored)
+    assert not (tmp_path / "draws").exists()
+
+
+@pytest.mark.parametrize(("card", "most"), [("individual", 12), ("cncb", 11)])
+def test_importance_sampling_says_how_many_ratings_a_card_may_have(card, most):
+    def fitted(ratings):
+        gaps = np.full((2, ratings - 1), 0.2)
+        table = hmetad.simulate_counts(1.5, trials=2000, gaps=gaps, seed=1)
+        return hmetad.fit(table, card, method="importance", random_seed=1, **SHORT)
+
+    assert fitted(most).attrs["method"] == "importance"
+    with pytest.raises(InputError, match=f"at most {most} ratings"):
+        fitted(most + 1)
