@@ -6,10 +6,11 @@ out here, by the one rule that there is: up to 5 % of those of a row, of that ro
 Source: Vehtari et al. (2021); Geyer (1992).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, ndtri
@@ -23,6 +24,7 @@ __all__ = [
     "defined_draws",
     "effective_draws",
     "has_chains",
+    "mean_and_interval",
     "quantile_error",
     "rank_rhat",
     "row_quantile",
@@ -57,7 +59,8 @@ def has_chains(attrs: Mapping[Any, Any]) -> bool:
 
 def undefined_share(rows: Floats) -> Floats:
     """Share of the draws of each row, (n, chain, draw), that are undefined, (n,)."""
-    return 1 - np.isfinite(rows).mean(axis=(1, 2))
+    share: Floats = (~np.isfinite(rows)).mean(axis=(1, 2))
+    return share
 
 
 def too_undefined(share: Floats) -> NDArray[np.bool_]:
@@ -68,7 +71,7 @@ def too_undefined(share: Floats) -> NDArray[np.bool_]:
     >>> too_undefined(np.array([0.0, 0.05, 0.06]))
     array([False, False,  True])
     """
-    return np.round(share, 9) > limit("undefined-draws")
+    return share > limit("undefined-draws")
 
 
 def defined_draws(rows: Floats) -> Floats:
@@ -121,6 +124,26 @@ def where_defined(
         for name, value in function(defined_draws(rows[row : row + 1])).items():
             found[name][row] = value[0]
     return {**found, "undefined": share}
+
+
+def mean_and_interval(
+    values: xr.DataArray, sampled: Sequence[str], ci_prob: float
+) -> dict[str, xr.DataArray]:
+    """Mean and equal-tailed interval of draws, over their dims, by the rule on undefined ones.
+
+    Examples
+    --------
+    >>> found = mean_and_interval(xr.DataArray(np.arange(101.0), dims="draw"), ["draw"], 0.9)
+    >>> {name: round(value.item(), 6) for name, value in found.items()}
+    {'mean': 50.0, 'lower': 5.0, 'upper': 95.0}
+    """
+    lacks: xr.DataArray = ~xr.apply_ufunc(np.isfinite, values)
+    is_beyond = xr.apply_ufunc(too_undefined, lacks.mean(sampled))
+    kept, some = values.where(~lacks).where(~is_beyond, 0.0), bool(lacks.any())
+    found = {"mean": kept.mean(sampled, skipna=some)}
+    for side, prob in (("lower", (1 - ci_prob) / 2), ("upper", (1 + ci_prob) / 2)):
+        found[side] = kept.quantile(prob, sampled, skipna=some).drop_vars("quantile")
+    return {name: value.where(~is_beyond) for name, value in found.items()}
 
 
 def effective_draws(

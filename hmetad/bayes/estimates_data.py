@@ -147,7 +147,7 @@ def of_draws(
     scale = LINKS[link]
     rows, at_edge = moved_in(rows, trials, scale)
     inside = (rows > scale.least) & (rows < scale.most)
-    share = 1 - inside.mean(axis=1)
+    share = (~inside).mean(axis=1)
     ends = np.where(inside, rows, np.inf).min(axis=1), np.where(inside, rows, -np.inf).max(axis=1)
     good = ~too_undefined(share) & (ends[0] < ends[1])
     kept, number = kept_cells(cells, good), rows.shape[1]

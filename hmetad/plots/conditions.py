@@ -14,6 +14,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names
 from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import mean_and_interval
 from hmetad.plots.frames import (
     draws_of_cells,
     draws_of_population,
@@ -63,8 +64,8 @@ def by(
         A fit: its cells, or where `x` and `hue` do not tell these apart, as with people, what
         `predict` says of the population. Or a Dataset of draws, as of `predict` or `resample`, or
         of estimates, as of `fit_mle` or `resample_interval`, with dim cell; or a table with a row
-        per estimate. Of draws the mean and the equal-tailed interval are drawn, and nothing where a
-        draw is undefined.
+        per estimate. Of draws the mean and the equal-tailed interval are drawn, of those that are
+        defined; nothing where more than 5 % are not.
     var : str, optional
         What is drawn: a variable or column.
     x, hue : str, optional
@@ -231,12 +232,10 @@ def drawn_frame(
     if not sampled:
         return estimate_with_interval(estimates, var).to_dataframe().reset_index(), ()
     values = estimates[var]
-    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    bounds = values.quantile(tails, sampled, skipna=False)
     refuse_same_names(values.coords, [f"{var}_lower", f"{var}_upper"])
-    summary = xr.Dataset({var: values.mean(sampled, skipna=False)})
-    for place, side in enumerate(("lower", "upper")):
-        summary[f"{var}_{side}"] = bounds.isel(quantile=place, drop=True)
+    found = mean_and_interval(values, sampled, ci_prob)
+    summary = xr.Dataset({var: found.pop("mean")})
+    summary = summary.assign({f"{var}_{side}": x for side, x in found.items()})
     said = f"{in_percent(ci_prob)} equal-tailed interval"
     return summary.to_dataframe().reset_index(), (said,)
 

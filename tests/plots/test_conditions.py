@@ -116,7 +116,7 @@ def test_a_fit_is_drawn_from_its_posterior(frame):
     np.testing.assert_allclose(heights, [[0.8, 1.0], [0.9, 1.1]])
 
 
-def test_a_cell_with_an_undefined_draw_is_left_out():
+def test_a_cell_with_many_undefined_draws_is_left_out():
     values = np.array([[[1.0, 1.0], [1.0, np.nan]]])
     draws = xr.Dataset(
         {"m_ratio": (("chain", "draw", "cell"), values)}, {"task": ("cell", ["A", "B"])}

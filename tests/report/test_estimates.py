@@ -28,12 +28,17 @@ def test_log_m_has_its_mean_and_equal_tailed_interval(fit):
         np.testing.assert_allclose(frame[f"log_m_{side}"], expected, atol=2e-3)
 
 
-def test_log_m_that_is_undefined_in_a_draw_has_no_mean(fit):
-    holed = with_log_m(fit, lambda x: x.where((x["draw"] > 0) | (x["cell"] != x["cell"][0])))
+@pytest.mark.parametrize(("share", "is_beyond"), [(0.04, False), (0.06, True)])
+def test_log_m_that_is_undefined_in_many_draws_has_no_mean(fit, share, is_beyond):
+    number = fit["posterior"].sizes["draw"] * share
+    holed = with_log_m(fit, lambda x: x.where((x["draw"] >= number) | (x["cell"] != x["cell"][0])))
     frame = hmetad.report.estimate_table(holed)
     columns = ["log_m", "log_m_lower", "log_m_upper"]
-    assert frame[columns].isna().to_numpy().tolist() == [[True] * 3, [False] * 3]
+    assert frame[columns].isna().to_numpy().tolist() == [[is_beyond] * 3, [False] * 3]
     assert frame["m_ratio"].notna().all()
+    if not is_beyond:
+        kept = fit["posterior"]["log_m"].transpose("cell", ...)[0, :, round(number) :]
+        assert frame["log_m"][0] == pytest.approx(float(kept.mean()))
 
 
 def test_without_log_m_the_rest_is_as_it_was(fit):

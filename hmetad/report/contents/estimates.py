@@ -13,6 +13,7 @@ from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.predict import predict_levels
 from hmetad.errors import InputError
+from hmetad.monte_carlo import mean_and_interval
 from hmetad.notice import undetermined_cells
 from hmetad.results import about
 from hmetad.specs.spec import spec_of
@@ -41,13 +42,13 @@ def estimate_table(
     DataFrame
         cell and its coordinates, then numbers. Of a fit, posterior means of what the likelihood
         shows and compares, of meta-d′ dprime, c, meta_d, m_ratio and log_m, each with columns of
-        the same name and _lower and _upper; NaN where a draw is undefined, and of M and meta-d′
-        where no trial was wrong (notice ``"no-errors"``). Where each response has an M of its own
-        there is a row for each. Where a fit does not keep its cells, the rows are levels of the
-        factors with few groups, at an average of the others. Of predictions the same of all
-        variables that have a number a cell. Of measures a column per number: ``auroc2``; where a
-        variable has dims of its own, one for each place, such as ``auroc2_by_response_S1``; of an
-        interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
+        the same name and _lower and _upper, of the draws that are defined; NaN where more than 5 %
+        are not, and of M and meta-d′ where no trial was wrong (notice ``"no-errors"``). Where each
+        response has an M of its own there is a row for each. Where a fit does not keep its cells,
+        the rows are levels of the factors with few groups, at an average of the others. Of
+        predictions the same of all variables that have a number a cell. Of measures a column per
+        number: ``auroc2``; where a variable has dims of its own, one for each place, such as
+        ``auroc2_by_response_S1``; of an interval ``auroc2``, ``auroc2_lower`` and ``auroc2_upper``.
 
     Raises
     ------
@@ -96,23 +97,17 @@ def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.Data
 
 def summary_table(posterior: xr.Dataset, ci_prob: float) -> pd.DataFrame:
     """Means and equal-tailed intervals of draws, one row per cell."""
-    names = list(posterior)
-    outside = (1 - ci_prob) / 2
-    ends = {"lower": outside, "upper": 1 - outside}
-    posterior = posterior.assign(
-        {
-            name: x.where(~x["cell"].isin([*undetermined_cells(x)]))
-            for name, x in posterior.items()
-            if about(str(name))
-        }
-    )
-    summary = posterior.mean(["chain", "draw"], skipna=False)
-    sides = [f"{name}_{side}" for name in names for side in ("lower", "upper")]
-    refuse_same_names(summary.coords, sides)
-    for name in names:
-        for side, prob in ends.items():
-            bound = posterior[name].quantile(prob, ["chain", "draw"], skipna=False)
-            summary[f"{name}_{side}"] = bound.drop_vars("quantile")
+    each = {
+        name: mean_and_interval(
+            x.where(~x["cell"].isin([*undetermined_cells(x)])) if about(str(name)) else x,
+            ["chain", "draw"],
+            ci_prob,
+        )
+        for name, x in posterior.items()
+    }
+    sides = {f"{n}_{s}": one[s] for n, one in each.items() for s in ("lower", "upper")}
+    refuse_same_names(posterior.coords, sides)
+    summary = xr.Dataset({**{name: one["mean"] for name, one in each.items()}, **sides})
     frame = summary.to_dataframe().reset_index()
     numbers = [name for name in frame if name in summary.data_vars]
     return frame[["cell", *(x for x in frame if x != "cell" and x not in numbers), *numbers]]
