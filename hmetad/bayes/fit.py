@@ -235,8 +235,10 @@ def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]
     tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
     spec = spec_of(tree)
     designs, flags = designs_of(counts, spec), sampling_flags(tree)
+    cells = {*map(str, counts["cell"].values)}
     found = [
-        *notices(counts),
+        # Of cells that were taken out of the table there is nothing to say.
+        *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
         *sign_notices(counts, tree),
         *high_notices(counts, tree),
         *([] if has_cells(tree) else [not_kept_notice(tree)]),
