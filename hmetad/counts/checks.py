@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_unwritable
-from hmetad.counts.codes import code_step, level_ratings, suspected_codes
+from hmetad.counts.codes import code_step, level_ratings, level_step, suspected_codes
 from hmetad.counts.correctness import (
     refuse_correctness_names,
     type2_measures,
@@ -128,6 +128,7 @@ def rating_numbers(
         step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
         if ratings is not None:
             raise InputError("ratings", f"{K}", f"at most {most}", step)
+        step = f"{level_step(array)} {step}".lstrip()
         allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(argument, f"ratings up to {K}", allowed, step)
     refuse_out_of_range(argument, rating, n, K, suspects, ratings is None)
@@ -355,7 +356,8 @@ def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]
     if off.any():
         shown = ", ".join(f"{value:g}" for value in values[off][:3])
         step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
-        step = f"{code_step(suspected_codes(values, n))} {step}".lstrip()
+        first = code_step(suspected_codes(values, n)) or level_step(values)
+        step = f"{first} {step}".lstrip()
         got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
 

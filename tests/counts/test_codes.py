@@ -84,6 +84,18 @@ def test_errors_offer_levels():
         hmetad.count_trials(trials.assign(confidence=trials["confidence"].map(WORDS)))
 
 
+@pytest.mark.parametrize("levels", [[10, 20, 30, 40], [0.25, 0.5, 0.75, 1], [-2, -1, 1, 2]])
+def test_errors_list_the_levels_of_few_numbers(levels):
+    trials = frame()
+    named = trials.assign(confidence=np.array(levels)[trials["confidence"] - 1])
+    with pytest.raises(hmetad.InputError, match=r"levels=\[") as error:
+        hmetad.count_trials(named)
+    if min(levels) > 0:
+        assert f"levels={levels}" in str(error.value)
+    counts = hmetad.count_trials(named, levels=levels)
+    assert (counts == hmetad.count_trials(trials)).all()
+
+
 def coded(code, column="confidence"):
     """Trials in which every tenth value of a column is a code, and the same with NaN there."""
     trials = frame()
