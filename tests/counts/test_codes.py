@@ -292,3 +292,11 @@ def test_logs_and_pairs_are_read_by_names_in_any_case(tmp_path):
     assert pairs["model"].tolist() == ["m", "m"]
     said = pd.DataFrame({"ITEM": ["a"] * 3, "Answer": ["4", "4", "5"], "Correct": [1, 1, 0]})
     assert len(hmetad.logs.agreement(said, answer="answer")) == 1
+
+
+def test_codes_are_named_and_missing_where_tables_are_imported(folder):
+    said = run(folder, "import table coded.csv -o said.csv --json").answer
+    assert "suspected-codes" in [notice["code"] for notice in said["notices"]]
+    done = run(folder, "import table coded.csv --missing-codes 999 -o out.csv --json").answer
+    assert {row["column"]: row["missing"] for row in done["rows"]}["confidence"] == SIZE // 10
+    assert "suspected-codes" not in [notice["code"] for notice in done["notices"]]
