@@ -48,8 +48,9 @@ def level_ratings(
     >>> level_ratings("confidence", ["diff", "easy"], np.array([3, 5]), ["diff", "easy"])
     array([1, 2])
     """
-    places = {plain_value(level): place for place, level in enumerate(listed("levels", levels), 1)}
-    if len(places) < max(2, len(levels)):
+    given = listed("levels", levels)
+    places = {plain_value(level): place for place, level in enumerate(given, 1)}
+    if len(places) < max(2, len(given)):
         allowed = "two different levels or more, the least confident first"
         raise InputError("levels", repr(levels), allowed)
     unknown: dict[str, int] = {}
@@ -59,7 +60,7 @@ def level_ratings(
     if unknown:
         got = ", ".join(f"{value} ({times} trials)" for value, times in [*unknown.items()][:10])
         step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
-        raise InputError(argument, got, f"one of the levels {list(levels)}", step)
+        raise InputError(argument, got, f"one of the levels {', '.join(map(str, given))}", step)
     return np.array([places[plain_value(value)] for value in values], dtype=np.int64)
 
 
