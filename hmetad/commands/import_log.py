@@ -57,7 +57,7 @@ from hmetad.commands.import_options import (
     Words,
     Workers,
 )
-from hmetad.commands.options import AsJson, Limit, PrintAs
+from hmetad.commands.options import AsJson, Limit, MissingCodes, PrintAs
 from hmetad.commands.reshaping import Reshaping, reshaped_trials
 from hmetad.errors import InputError, nearest
 from hmetad.files import write_together
@@ -114,6 +114,7 @@ def import_log(
     grades: Grades = None,
     confidence_from: ConfidenceFrom = None,
     threshold: Threshold = None,
+    missing_codes: MissingCodes = None,
     columns: NamedColumns = None,
     wide: Wide = None,
     keep: KeptColumns = None,
@@ -148,6 +149,7 @@ def import_log(
         grades=parse_grades(grades),
         source=confidence_from,
         threshold=threshold,
+        missing_codes=split(missing_codes) or None,
         columns=parse_pairs("--columns", columns),
         wide=parse_pairs("--wide", wide),
         keep=split(keep) or None,

@@ -155,6 +155,7 @@ def measures(
     within = split(quantiles_within)
     columns = [*([correct] if correct else [stimulus, response]), confidence]
     trials = scan_trials(file, by, limit, within, columns=columns, codes=missing_codes)
+    trials = trials.spelled([cluster])
     counted: dict[str, Any] = {
         "stimulus": stimulus,
         "response": response,

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.alike import refuse_unwritable
-from hmetad.counts.codes import code_step, level_ratings, suspected_codes
+from hmetad.counts.codes import code_step, level_ratings, level_step, listed, suspected_codes
 from hmetad.counts.correctness import (
     refuse_correctness_names,
     type2_measures,
@@ -102,13 +102,10 @@ def rating_numbers(
         for name, other in (("ratings", ratings), ("quantiles", quantiles)):
             if other is not None:
                 raise InputError("levels", f"it beside {name}", "one of the two")
+        K = len(listed("levels", levels))
         rating = level_ratings(argument, groups[confidence].tolist(), n, levels)
         names = ", ".join(map(str, levels))
-        return (
-            rating,
-            len(levels),
-            f"K = {len(levels)}, the levels {names} of column {confidence!r}",
-        )
+        return rating, K, f"K = {K}, the levels {names} of column {confidence!r}"
     named = [value for value in groups[confidence].tolist() if isinstance(value, str | bool)]
     if named and not isinstance(named[0], str):
         step = "Name the levels, the least confident first: levels=[False, True]."
@@ -128,6 +125,7 @@ def rating_numbers(
         step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
         if ratings is not None:
             raise InputError("ratings", f"{K}", f"at most {most}", step)
+        step = f"{level_step(array)} {step}".lstrip()
         allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(argument, f"ratings up to {K}", allowed, step)
     refuse_out_of_range(argument, rating, n, K, suspects, ratings is None)
@@ -355,7 +353,8 @@ def refuse_fractions(confidence: str, values: NDArray[Any], n: NDArray[np.int64]
     if off.any():
         shown = ", ".join(f"{value:g}" for value in values[off][:3])
         step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
-        step = f"{code_step(suspected_codes(values, n))} {step}".lstrip()
+        first = code_step(suspected_codes(values, n)) or level_step(values)
+        step = f"{first} {step}".lstrip()
         got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(f"confidence column {confidence!r}", got, "integers 1..K", step)
 
@@ -373,7 +372,7 @@ def refuse_out_of_range(
     if not out.any():
         return
     times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
-    listed = ", ".join(f"{value} ({count} trials)" for value, count in list(times.items())[:10])
+    got = ", ".join(f"{value} ({count} trials)" for value, count in list(times.items())[:10])
     step = code_step(suspects)
     low, high = int(rating.min()), max(int(rating.max()), K - 1 - inferred)
     if not step and low < 1 and high - low < MAX_INFERRED_RATINGS:
@@ -384,4 +383,4 @@ def refuse_out_of_range(
             f"a missing answer, say missing_codes=[{odd}]."
         )
     step = step or "Drop or recode these trials, or correct ratings=."
-    raise InputError(argument, listed, "integers 1..K" if inferred else f"1..{K}", step)
+    raise InputError(argument, got, "integers 1..K" if inferred else f"1..{K}", step)

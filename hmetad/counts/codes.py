@@ -21,6 +21,7 @@ __all__ = [
     "code_step",
     "label_codes",
     "level_ratings",
+    "level_step",
     "listed",
     "suspected_codes",
 ]
@@ -31,7 +32,8 @@ type Codes = str | float | Sequence[str | float]
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
 USUAL = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
 TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none", "null", "x"])
-MOST_LISTED = 20
+# More are no ratings that people choose from.
+MOST_LEVELS = 20
 
 
 def level_ratings(
@@ -46,8 +48,9 @@ def level_ratings(
     >>> level_ratings("confidence", ["diff", "easy"], np.array([3, 5]), ["diff", "easy"])
     array([1, 2])
     """
-    places = {plain_value(level): place for place, level in enumerate(listed("levels", levels), 1)}
-    if len(places) < max(2, len(levels)):
+    given = listed("levels", levels)
+    places = {plain_value(level): place for place, level in enumerate(given, 1)}
+    if len(places) < max(2, len(given)):
         allowed = "two different levels or more, the least confident first"
         raise InputError("levels", repr(levels), allowed)
     unknown: dict[str, int] = {}
@@ -57,7 +60,7 @@ def level_ratings(
     if unknown:
         got = ", ".join(f"{value} ({times} trials)" for value, times in [*unknown.items()][:10])
         step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
-        raise InputError(argument, got, f"one of the levels {list(levels)}", step)
+        raise InputError(argument, got, f"one of the levels {', '.join(map(str, given))}", step)
     return np.array([places[plain_value(value)] for value in values], dtype=np.int64)
 
 
@@ -101,6 +104,21 @@ def code_step(suspects: Mapping[Any, int]) -> str:
     named = ", ".join(shown(value) for value in suspects)
     who = "looks like a code" if len(suspects) == 1 else "look like codes"
     return f"{named} {who} for a missing answer: if so, say missing_codes=[{named}]."
+
+
+def level_step(values: NDArray[Any]) -> str:
+    """Sentence for an error: which levels a column of numbers has, where these are few.
+
+    Examples
+    --------
+    >>> level_step(np.array([0.5, 0.75, 1, 0.5]))
+    'If these are ratings, name them, the least confident first: levels=[0.5, 0.75, 1].'
+    """
+    levels = np.unique(values[np.isfinite(values)])
+    if len(levels) > MOST_LEVELS:
+        return ""
+    named = ", ".join(f"{level:.12g}" for level in levels.tolist())
+    return f"If these are ratings, name them, the least confident first: levels=[{named}]."
 
 
 def code_notices(column: str, values: NDArray[Any], n: NDArray[np.int64]) -> list[Notice]:

@@ -66,11 +66,11 @@ def asking(
             raise InputError("quantiles_within", repr(name), "a column of the trials", step)
     bins = bins_of(rows, confidence, columns, quantiles, n)
     # One value of each bin: a code where it would be in the bin.
-    bin_number = bins.key % BINS
-    ends = in_order((bin_number - BINS // 2) << SHIFT).view(np.float64)
-    codes = dict(zip(bin_of((in_order(USUAL.view(np.int64)), True)), USUAL, strict=True))
-    values = [codes.get(place, end) for place, end in zip(bin_number, ends, strict=True)]
-    seen = code_notices(confidence, np.array(values), bins.trials)
+    places, inverse = np.unique(bins.key % BINS, return_inverse=True)
+    ends = in_order((places - BINS // 2) << SHIFT).view(np.float64)
+    at_code = places[:, None] == bin_of((in_order(USUAL.view(np.int64)), True))
+    values = np.where(at_code.any(axis=1), USUAL[at_code.argmax(axis=1)], ends)
+    seen = code_notices(confidence, values, np.bincount(inverse, bins.trials).astype(np.int64))
     return partial(ask_rated, rows, bins=bins, confidence=confidence, within=columns, n=n), seen
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hmetad.counts.codes import code_notices
 from hmetad.logs.stated import is_fraction
 from hmetad.logs.statements import as_number, is_missing
 from hmetad.notice import Notice, notice_of
@@ -18,7 +19,7 @@ __all__ = ["unread_notices"]
 
 
 def unread_notices(confidence: pd.Series) -> list[Notice]:
-    """Notices of texts, of numbers of two scales, and of numbers below 0.
+    """Notices of texts, of numbers of two scales, of likely codes, and of numbers below 0.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def unread_notices(confidence: pd.Series) -> list[Notice]:
     small, large = int(is_fraction(numbers).sum()), int((numbers > 1).sum())
     if small and large:
         found.append(notice_of("mixed-scales.unread", small=small, large=large))
+    known = numbers[np.isfinite(numbers)]
+    found += code_notices("confidence", known, np.ones(len(known), dtype=np.int64))
     below = int((numbers < 0).sum())
     if below:
         found.append(notice_of("negative-confidence", number=below, all=len(numbers)))

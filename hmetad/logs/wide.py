@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
+from hmetad.counts.codes import Codes, listed
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
@@ -24,15 +25,17 @@ from hmetad.logs.unread import unread_notices
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.limits import Limits
 from hmetad.rows.rows import columns_named
+from hmetad.rows.sources import rows_of
 from hmetad.rows.tables import TEXTS
 
 __all__ = ["long_table", "read_trials"]
 
 # Columns that are read here, whatever the case of their names.
 READ = ("correct", "confidence")
+CODED = (*READ, "stimulus", "response")
 
 
-@check_inputs(skip=("columns",), executor=with_submit)
+@check_inputs(skip=("columns", "missing_codes"), executor=with_submit)
 def read_trials(
     path: str | Path,
     *,
@@ -43,6 +46,7 @@ def read_trials(
     decimal: Decimal | None = None,
     grades: Mapping[str, bool] | None = None,
     threshold: float | None = None,
+    missing_codes: Codes = (),
     field: str | None = None,
     pattern: str | None = None,
     words: Mapping[str, float] | None = None,
@@ -80,6 +84,9 @@ def read_trials(
         case. Values that are not among them, and say neither right nor wrong, are left missing.
     threshold : float, optional
         Value of column "correct" from which an answer is right.
+    missing_codes : str, float or sequence of these, optional
+        Values of ``correct``, ``confidence``, ``stimulus`` and ``response`` that stand for a
+        missing one, such as 999.
     field, pattern, words, scale : optional
         How column "confidence" states it, as in `parse_confidence`. Without any of them the
         column stays as it is.
@@ -126,6 +133,8 @@ def read_trials(
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
     )
+    codes = listed("missing_codes", missing_codes)
+    trials = rows_of(trials).without(codes, CODED).frame() if codes else trials
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)

@@ -133,7 +133,7 @@ def selective_prediction(
     found = [*judged.found, *few_trials(result["trials"])]
     if abstained is not None:
         result = result.assign_coords(abstention=list(OUTCOMES))
-        held = rows_of(trials).frame([*roles.values()])
+        held = rows_of(trials).spelled(roles.values()).frame([*roles.values()])
         found += abstention_notices(held, roles, result)
     return with_notices(result, found)
 

@@ -63,8 +63,9 @@ def test_a_level_that_nobody_used_is_a_rating():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), allowed is one of the levels \[1, 2, 3\]"),
+        ({"levels": [1, 2, 3]}, r"4 \(\d+ trials\), allowed is one of the levels 1, 2, 3\."),
         ({"levels": [1, 2, 2]}, r"levels: .* two different levels"),
+        ({"levels": 3}, r"levels: .* two different levels"),
         ({"levels": "guess"}, r"levels: .* two different levels"),
         ({"levels": [1, 2, 3, 4], "ratings": 4}, r"levels: .* it beside ratings"),
         ({"levels": [1, 2, 3, 4], "quantiles": 2}, r"levels: .* it beside quantiles"),
@@ -82,6 +83,18 @@ def test_errors_offer_levels():
         hmetad.count_trials(trials.assign(confidence=trials["confidence"] - 1))
     with pytest.raises(hmetad.InputError, match=r"levels 'certain', .* by levels=\."):
         hmetad.count_trials(trials.assign(confidence=trials["confidence"].map(WORDS)))
+
+
+@pytest.mark.parametrize("levels", [[10, 20, 30, 40], [0.25, 0.5, 0.75, 1], [-2, -1, 1, 2]])
+def test_errors_list_the_levels_of_few_numbers(levels):
+    trials = frame()
+    named = trials.assign(confidence=np.array(levels)[trials["confidence"] - 1])
+    with pytest.raises(hmetad.InputError, match=r"levels=\[") as error:
+        hmetad.count_trials(named)
+    if min(levels) > 0:
+        assert f"levels={levels}" in str(error.value)
+    counts = hmetad.count_trials(named, levels=levels)
+    assert (counts == hmetad.count_trials(trials)).all()
 
 
 def coded(code, column="confidence"):
@@ -280,3 +293,11 @@ def test_logs_and_pairs_are_read_by_names_in_any_case(tmp_path):
     assert pairs["model"].tolist() == ["m", "m"]
     said = pd.DataFrame({"ITEM": ["a"] * 3, "Answer": ["4", "4", "5"], "Correct": [1, 1, 0]})
     assert len(hmetad.logs.agreement(said, answer="answer")) == 1
+
+
+def test_codes_are_named_and_missing_where_tables_are_imported(folder):
+    said = run(folder, "import table coded.csv -o said.csv --json").answer
+    assert "suspected-codes" in [notice["code"] for notice in said["notices"]]
+    done = run(folder, "import table coded.csv --missing-codes 999 -o out.csv --json").answer
+    assert {row["column"]: row["missing"] for row in done["rows"]}["confidence"] == SIZE // 10
+    assert "suspected-codes" not in [notice["code"] for notice in done["notices"]]

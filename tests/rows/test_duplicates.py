@@ -134,6 +134,13 @@ def test_commands_say_it(folder, line):
     assert codes.count("same-files") == codes.count("same-rows") == 1
 
 
+def test_pages_say_it(folder):
+    run(folder, "measures in --by model --correct correct --draws 10 -o page.html")
+    page = (folder / "page.html").read_text()
+    assert "have the same bytes" in page
+    assert f"{SIZE} of {3 * SIZE} rows are the same" in page
+
+
 def test_copies_of_a_log_are_noticed(tmp_path, log_of_lm_eval):
     for name in ("samples_a_2026-01-01T00.jsonl", "samples_b_2026-01-01T00.jsonl"):
         (tmp_path / name).write_text(log_of_lm_eval)

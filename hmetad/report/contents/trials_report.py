@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.counts.names import text_columns
+from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration
 from hmetad.measures.selection import selective_prediction
@@ -101,11 +102,13 @@ def trials_report(
 def columns_in_use(trials: TableLike, asked: Mapping[str, Any]) -> pd.DataFrame:
     """Trials in memory: the columns that are used or named like items."""
     grouping = text_columns(asked.get("by", ()))
-    rows = rows_of(trials, text=grouping)
     roles = [asked.get(name, name) for name in ("correct", "confidence")]
     used = {*grouping, *roles, asked.get("cluster")}
+    rows = rows_of(trials, text=grouping).spelled(used)
     names = [name for name in rows.columns if name in used or is_item_name(name)]
-    return rows.frame(names) if names else rows.frame()
+    frame = rows.frame(names) if names else rows.frame()
+    frame.attrs = add_notices(frame.attrs, rows.notices)
+    return frame
 
 
 def first_screen(found: Evidence) -> list[Block]:
