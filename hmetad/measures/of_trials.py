@@ -277,7 +277,9 @@ def resample_trials(
     repeated = repeated_items(trials, by=by, cluster=cluster)
     said = [*judged.found, *repeated, *cell_notices(result, judged)]
     said += raised_by_chance(result, estimates)
-    return spreadless(noticed_by_measure(with_notices(result, said)))
+    noticed = noticed_by_measure(with_notices(result, said))
+    # Of all trials right their number says how little is open; of an area, that of errors does.
+    return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
 
 
 @check_inputs(skip=("trials",), n=whole(2), bins=whole(1), ci_prob=probability, seed=seed_or_none)

@@ -280,3 +280,16 @@ def test_meanings_of_the_page_are_those_of_trials(report):
     meanings = {row[0]: row[1] for row in table(report, "meaning").rows}
     assert meanings["Accuracy"].startswith("share of right answers")
     assert meanings["AURC"].startswith("area under the risk–coverage curve")
+
+
+def test_levels_that_confidence_tells_apart_wholly_have_no_interval_and_are_not_best():
+    trials = answers(200, noises=(0.5, 4.0))
+    # Errors of a are all less confident than its right answers.
+    is_low = (trials["model"] == "a") & ~trials["correct"]
+    is_high = (trials["model"] == "a") & trials["correct"]
+    trials.loc[is_low, "confidence"] *= 0.4
+    trials.loc[is_high, "confidence"] = 0.5 + trials["confidence"] / 2
+    report = measures_report(trials, by="model", n=100, seed=1)
+    answer = {row[1]: row[2] for row in table(report, "answer").rows}
+    assert answer["AUROC2"] == "no verdict: a, the first, has draws that are all the same"
+    assert "[1.000, 1.000]" not in report.markdown()

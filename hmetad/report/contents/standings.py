@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hmetad.compare.chance import are_unlike
 from hmetad.compare.pooling import counted_trials
 from hmetad.compare.ranking import rank
+from hmetad.counts.resample import has_spread
 from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share
 from hmetad.notice_registry import short_words
 from hmetad.report.contents.tables import codes_in_words
@@ -22,6 +23,9 @@ from hmetad.results import best_end, is_raised_by_chance
 __all__ = ["Measure", "Standing", "Stratum", "measure_strata", "standing_of"]
 
 type Floats = NDArray[np.float64]
+
+# Names of the share of right answers.
+SHARES_RIGHT = ("accuracy", "share_right")
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,13 @@ class Stratum:
     inverse_trials: Floats | None = None
 
     def interval(self, name: str, ci_prob: float) -> Floats:
-        """Estimate, lower and upper of each level, (3, levels); none beside what is undefined."""
+        """Estimate, lower and upper of each level, (3, levels).
+
+        None beside what is undefined, nor where all draws are the same, which hold no error.
+        """
         centre, values = self.estimates[name], self.draws[name]
         ends = np.full((2, len(centre)), np.nan)
-        known = np.isfinite(centre) & np.isfinite(values).any(axis=1)
+        known = np.isfinite(centre) & has_spread(values)
         outside = (1 - ci_prob) / 2
         if known.any():
             ends[:, known] = np.nanquantile(values[known], [outside, 1 - outside], axis=1)
@@ -201,8 +208,9 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
     """Standing of the levels of a stratum by one measure.
 
     Levels at chance have no place in the ranks of a ratio to d′, and are not called best of another
-    measure. Levels of which more than 5 % of the draws are undefined are not ranked, as in `rank`.
-    By a measure that chance raises there is no verdict on levels with unlike numbers of trials.
+    measure; nor is one whose draws are all the same, but of accuracy. Levels of which more than 5 %
+    of the draws are undefined are not ranked, as in `rank`. By a measure that chance raises there
+    is no verdict on levels with unlike numbers of trials.
 
     Parameters
     ----------
@@ -242,8 +250,11 @@ def standing_of(stratum: Stratum, measure: Measure, ci_prob: float) -> Standing:
         return Standing(measure, stratum, {}, left_out=left_out, reason=withheld)
     verdicts = dict(zip(levels, ranks["verdict"].to_numpy().tolist(), strict=True))
     best = next((level for level, word in verdicts.items() if word == "best"), "")
-    if best in at_chance:
-        reason = f"{best}, the first, is at chance"
+    is_alike = dict(zip(stratum.levels, ~has_spread(values), strict=True))
+    # Of all trials right their number says how little is open; of an area, that of errors does.
+    if best in at_chance or (is_alike.get(best) and measure.name not in SHARES_RIGHT):
+        why = "is at chance" if best in at_chance else "has draws that are all the same"
+        reason = f"{best}, the first, {why}"
         return Standing(measure, stratum, p_best, left_out=left_out, reason=reason)
     open_ones = [level for level, word in verdicts.items() if word != "not best"]
     rivals = () if best else tuple(sorted(open_ones, key=lambda level: -p_best[level]))
@@ -255,7 +266,8 @@ def levels_at_chance(stratum: Stratum, measure: Measure, ci_prob: float) -> dict
     if measure.chance is None or measure.chance[0] not in stratum.draws:
         return {}
     name, value = measure.chance
-    lower = stratum.interval(name, ci_prob)[1]
+    centre, lower, _ = stratum.interval(name, ci_prob)
+    lower = np.where(np.isnan(lower), centre, lower)
     said = f"{'d′' if name == 'dprime' else measure.heading} not above {value:g}"
     return {
         level: said for level, end in zip(stratum.levels, lower, strict=True) if not end > value
