@@ -169,6 +169,7 @@ def contrast(
         raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
     numbers = comparable(values, kind)
     codes, flags = error_flags(values)
+    levels: list[int] = []
     if matrix is None:
         pairs = pair_cells(values, over=over, within=apart, against=against)
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
@@ -178,7 +179,9 @@ def contrast(
         pairs, dense, missing = weighted_cells(values, matrix, over=over, within=apart)
         sparse = csr_array(dense)
     if pooling is not None:
-        pairs, sparse, missing = pooled_over(pairs, sparse, missing, values, held, pooling, numbers)
+        pairs, sparse, missing, levels = pooled_over(
+            pairs, sparse, missing, values, held, pooling, numbers
+        )
         sides = values[over].values if independent else None
         data = weighted_contrasts(numbers, sparse, kind, sides)
     elif matrix is None:
@@ -198,7 +201,6 @@ def contrast(
     concerned = flags.astype(float) @ abs(sparse).T > 0
     result = result.assign_coords(withheld=("pair", joined_codes(codes, concerned)))
     said = notice_attrs(found) | matrix_record(matrix, over)
-    levels = pairs["levels"].tolist() if pooling else []
     return result.assign_attrs(said | pool_attrs(pooling, levels))
 
 
