@@ -180,6 +180,8 @@ def moved_in(rows: Floats, trials: Floats | None, scale: Link) -> tuple[Floats, 
     the end, so that their order stays.
     """
     at_edge = np.isfinite(rows) & ((rows == scale.least) | (rows == scale.most))
+    if not at_edge.any():
+        return rows, at_edge
     if trials is None:
         distance = np.fmin(rows - scale.least, scale.most - rows)
         half = np.where(distance > 0, distance, np.inf).min(axis=1, keepdims=True) / 2

@@ -175,6 +175,7 @@ def contrast(
         raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
     numbers = comparable(values, kind)
     codes, flags = error_flags(values)
+    levels: list[int] = []
     if matrix is None:
         pairs = pair_cells(values, over=over, within=apart, against=against)
         left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
@@ -184,7 +185,9 @@ def contrast(
         pairs, dense, missing = weighted_cells(values, matrix, over=over, within=apart)
         sparse = csr_array(dense)
     if pooling is not None:
-        pairs, sparse, missing = pooled_over(pairs, sparse, missing, values, held, pooling, numbers)
+        pairs, sparse, missing, levels = pooled_over(
+            pairs, sparse, missing, values, held, pooling, numbers
+        )
         sides = values[over].values if independent else None
         data = weighted_contrasts(numbers, sparse, kind, sides)
     elif matrix is None:
@@ -208,7 +211,6 @@ def contrast(
     told = {"withheld": ("pair", joined_codes(codes, concerned))}
     result = result.assign_coords(told | side_coverage(values, over, sparse))
     said = notice_attrs(found) | matrix_record(matrix, over)
-    levels = pairs["levels"].tolist() if pooling else []
     return result.assign_attrs(said | pool_attrs(pooling, levels))
 
 

@@ -36,7 +36,7 @@ def pooled_pairs(
     held: Sequence[str],
     pool: Pool,
     missing: Flags,
-) -> tuple[pd.DataFrame, csr_array]:
+) -> tuple[pd.DataFrame, csr_array, list[int]]:
     r"""Contrasts over the levels of a pool, from those within each level.
 
     Parameters
@@ -57,7 +57,7 @@ def pooled_pairs(
     -------
     tuple
         Data frame of the pooled contrasts, with ``pooled`` and ``not_pooled``: levels that each is
-        over, and those that it lacks; ``levels``, how many it is over; and their weights of cells.
+        over, and those that it lacks; their weights of cells; and how many levels each is over.
 
     Notes
     -----
@@ -70,7 +70,8 @@ def pooled_pairs(
     bases = [base_label(row, one, held) for row, one in zip(records(pairs), level, strict=True)]
     bad = (abs(weights) @ missing.any(axis=1).astype(float)) > 0
     every = levels_by_stratum(design, held, pool)
-    rows, shares = [], []
+    absent = missing.astype(float) if bad.any() else None
+    rows, shares, numbers = [], [], []
     # Texts may be alike where levels are not.
     keys = list(zip(bases, pairs["left"], pairs["right"], *(pairs[x] for x in held), strict=True))
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -78,8 +79,8 @@ def pooled_pairs(
         alike.setdefault(key, []).append(place)
     for (base, *_), places in alike.items():
         used = whole = np.array(places)
-        if bad[whole].any():
-            lost = abs(weights[whole]) @ missing.astype(float) > 0
+        if absent is not None and bad[whole].any():
+            lost = abs(weights[whole]) @ absent > 0
             used = whole[mostly_defined(lost[:, None])]
         share = np.array([pool.share[level[i]] for i in used])
         if not share.sum() > 0:
@@ -90,10 +91,10 @@ def pooled_pairs(
         there = every[tuple(first[name] for name in held)]
         lacking = [one for one in there if one not in named]
         said = {"pooled": ", ".join(named), "not_pooled": ", ".join(lacking), "label": base}
-        said |= {"levels": len(named)}
+        numbers.append(len(named))
         kept = {name: first[name] for name in ("left", "right", *held)}
         rows.append({**kept, **said})
-    return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights)
+    return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights), numbers
 
 
 def pooled_values(
@@ -173,15 +174,16 @@ def pooled_over(
     held: Sequence[str],
     pool: Pool,
     numbers: Floats,
-) -> tuple[pd.DataFrame, csr_array, list[str]]:
-    """Contrasts over all levels of a pool, their weights, and those that no level has."""
+) -> tuple[pd.DataFrame, csr_array, list[str], list[int]]:
+    """Contrasts over the levels of a pool, their weights, those of no level, and levels of each."""
     design = pd.DataFrame({name: values[name].values for name in held}, range(values.sizes["cell"]))
     strata = dict.fromkeys(design.itertuples(index=False, name=None)) if held else {}
-    result, sparse = pooled_pairs(pairs, weights, design, held, pool, missing_draws(numbers))
+    lost = missing_draws(numbers)
+    result, sparse, levels = pooled_pairs(pairs, weights, design, held, pool, lost)
     known = {f"{label} | {level}" for label in result["label"] for level in pool.share}
     there = {*result[list(held)].itertuples(index=False, name=None)}
     alone = [" | ".join(map(str, stratum)) for stratum in strata if stratum not in there]
-    return result, sparse, [*alone, *(one for one in missing if one not in known)]
+    return result, sparse, [*alone, *(one for one in missing if one not in known)], levels
 
 
 def not_pooled(pairs: pd.DataFrame) -> list[Notice]:

@@ -65,8 +65,8 @@ def pool_words(said: Mapping[Any, Any]) -> str:
     rule = RULES.get(said.get("pool_rule", ""), "")
     shares = read_attr(said, "pool_weights")
     words = f"pooled over {said['pool']} {rule}"
-    levels = f"of {said.get('pool_levels', len(shares))} levels"
+    number = str(said.get("pool_levels", len(shares)))
     if said.get("pool_rule") == "equal" or len(shares) > MOST_SHARES:
-        return f"{words} {levels}"
+        return f"{words} of {number} levels"
     named = ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items())
-    return f"{words}: {named}" + (f"; {levels}" if " of " in levels.removeprefix("of ") else "")
+    return f"{words}: {named}" + (f"; {number} levels" if " of " in number else "")
