@@ -197,7 +197,7 @@ def refuse_biased(quantity: str, argument: str) -> None:
     >>> refuse_biased("ece", "var")
     Traceback (most recent call last):
     hmetad.errors.InputError: var: got 'ece', which chance raises the more the fewer trials there \
-are; allowed is a measure with less of that bias. Take ece_debiased.
+are, allowed is a measure with less of that bias. Take ece_debiased.
     """
     instead = debiased_name(quantity.removeprefix("log ratio of "))
     if instead:
