@@ -87,9 +87,9 @@ def high_notices(counts: xr.DataArray, fit: xr.DataTree) -> list[Notice]:
     found = []
     if has_cells(fit) or columns_of_levels(fit):
         found = high_ratio_notices(is_high_ratio(drawn_levels(fit)["m_ratio"]), counts)
-    columns = formula_columns(spec.formula.values())
-    own = cell_table(counts)[sorted(columns)].drop_duplicates()
-    if "m_ratio" not in pooled_over(spec) or len(own) > MOST_POPULATIONS:
+    columns = sorted(formula_columns(spec.formula.values()))
+    number = len(cell_table(counts).groupby(columns)) if columns else 1
+    if "m_ratio" not in pooled_over(spec) or number > MOST_POPULATIONS:
         return found
     population = predict(fit)["m_ratio"]
     is_high = is_high_ratio(population)

@@ -41,20 +41,10 @@ DIFFICULTY_NAMES = frozenset(
 # Words of what comes with the answer or after it.
 ANSWER_WORDS = frozenset(
     [
-        *(
-            "rt",
-            "rts",
-            "reaction",
-            "latency",
-            "response",
-            "resp",
-            "decision",
-            "accuracy",
-            "correct",
-        ),
+        *("rt", "rts", "reaction", "latency", "response", "resp", "decision"),
+        *("accuracy", "correct", "error", "feedback", "points", "score", "reward", "bonus"),
+        *("payoff", "outcome", "key", "keypress", "button", "click", "clicked", "mouse"),
         *("confidence", "conf", "certainty", "rating", "wager", "awareness", "visibility", "pas"),
-        *("feedback", "points", "score", "reward", "bonus", "payoff", "outcome", "error"),
-        *("key", "keypress", "button", "click", "clicked", "mouse"),
     ]
 )
 # Words of names that number the trials.

@@ -77,8 +77,9 @@ def count_trials(
     trials : DataFrame, path or other table
         One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
         as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
-        columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
-        column are left out, and a notice says how many.
+        columns in use, and those that may tell how difficult trials are, are read, piece by piece
+        (see Notes). Rows with a missing value in a used column are left out, and a notice says how
+        many.
     by : str, sequence of str or mapping of str to str, optional
         Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
         by these columns in their order (s2 before s10; a categorical keeps its own order). A

@@ -72,10 +72,10 @@ def test_a_terminal_says_so(tmp_path):
 
 @pytest.mark.integration
 def test_a_population_clearly_above_is_said(tmp_path):
-    people = {"subject": [f"p{i}" for i in range(12)], "group": ["a"] * 6 + ["b"] * 6}
-    m = [2.6] * 6 + [0.9] * 6
-    counts = hmetad.simulate_counts([1.2] * 12, m_ratio=m, trials=800, coords=people, seed=2)
-    sharp = counts.isel(cell=slice(6))
+    people = {"subject": [f"p{i}" for i in range(50)], "group": ["a"] * 44 + ["b"] * 6}
+    m = [2.6] * 44 + [0.9] * 6
+    counts = hmetad.simulate_counts([1.2] * 50, m_ratio=m, trials=400, coords=people, seed=2)
+    sharp = counts.isel(cell=slice(44))
     fitted = hmetad.fit(sharp, "group", draws=300, chains=2, **QUIET)
     population, cells = high(fitted)
     assert population.cells == ()
