@@ -139,5 +139,9 @@ def as_typed(error: InputError, arguments: Sequence[str]) -> str:
         return typed(found[1], found[0], f'"{value}"' if " " in value else value)
 
     named = typed(error.argument, error.argument)
-    allowed, step = (ARGUMENT.sub(as_option, text) for text in (error.allowed, error.next_step))
+    # What is a function alone is no help here.
+    texts = (
+        text.replace(", or by bin_confidence", "") for text in (error.allowed, error.next_step)
+    )
+    allowed, step = (ARGUMENT.sub(as_option, text) for text in texts)
     return str(InputError(named, error.got, allowed, step))

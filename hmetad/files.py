@@ -203,8 +203,8 @@ def found_in(place: Path) -> list[Path]:
 
     Examples
     --------
-    >>> found_in(Path("trials.csv"))
-    [PosixPath('trials.csv')]
+    >>> [file.name for file in found_in(Path("trials.csv"))]
+    ['trials.csv']
     """
     where = search_of(place)
     return [place] if where is None else [x for x in where[0].glob(where[1]) if x.is_file()]

@@ -142,14 +142,15 @@ def label_codes(labels: Mapping[Any, int]) -> dict[Any, int]:
 
     Examples
     --------
-    >>> label_codes({"left": 50, "right": 48, "none": 2}), label_codes({1: 50, 2: 48, 3: 2})
-    ({'none': 2}, {})
+    >>> label_codes({"left": 50, "right": 48, "NaN": 2}), label_codes({1: 50, 2: 48, 3: 2})
+    ({'NaN': 2}, {})
     """
-    odd = {
-        label: labels[label]
-        for label in labels
-        if plain_value(label) in TEXTS or plain_value(label) in USUAL
-    }
+    odd = {}
+    for label, times in labels.items():
+        value = plain_value(label)
+        is_usual = isinstance(value, float) and value in USUAL
+        if is_usual or str(label).strip().casefold() in TEXTS:
+            odd[label] = times
     return odd if len(labels) - len(odd) == 2 else {}
 
 
