@@ -129,7 +129,7 @@ class Tables(NamedTuple):
     def is_factor(self, name: str, expression: Expression) -> bool:
         """Whether an expression takes a column for levels, and not for numbers."""
         kind = self.cells[name].dtype.kind
-        if kind == "b" or name in self.factors:
+        if kind == "b" or (kind in "iuf" and name in self.factors):
             return name in expression.bare
         return name not in expression.numeric and kind not in "iuf"
 

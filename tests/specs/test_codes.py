@@ -56,9 +56,11 @@ def test_a_card_has_the_same_model_for_codes_of_every_type(name):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *(("multitask", kind) for kind in KINDS),
-        ("group_comparison", "whole"),
-        ("meta_d_by_difficulty", "whole"),
+        ("multitask", "whole"),
+        pytest.param("multitask", "fraction", marks=pytest.mark.integration),
+        pytest.param("multitask", "flag", marks=pytest.mark.integration),
+        pytest.param("group_comparison", "whole", marks=pytest.mark.integration),
+        pytest.param("meta_d_by_difficulty", "whole", marks=pytest.mark.integration),
     ],
 )
 def test_fits_and_predictions_do_not_depend_on_the_type_of_codes(name, kind, tmp_path):
@@ -192,7 +194,14 @@ def test_the_command_line_reads_the_tasks_1_and_2_as_python_does(study):
         xr.testing.assert_equal(*pair)
 
 
-@pytest.mark.parametrize("own", ["1 + C(task)", "0 + C(task)", "1 + scale(task)"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        "1 + C(task)",
+        pytest.param("0 + C(task)", marks=pytest.mark.integration),
+        pytest.param("1 + scale(task)", marks=pytest.mark.integration),
+    ],
+)
 def test_a_formula_says_the_same_of_codes_from_the_command_line_as_in_python(study, own):
     folder, counts = study
     options = "--by subject,task --seed 1 --draws 20 -o fit.nc"
