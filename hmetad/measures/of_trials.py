@@ -146,9 +146,9 @@ def measure_trials(
     cells = own_trials(count_forecasts(judged), bins)
     values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
     observed = [(one.right.astype(float), one.wrong.astype(float)) for one in cells]
-    area, se = np.transpose([area_error(*one) for one in observed])
+    se = np.array([float(area_error(*one).error) for one in observed])
     numbers = np.array([[right.sum(), wrong.sum()] for right, wrong in observed])
-    lower, upper = area_limits(area, se, numbers, ci_prob)
+    lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
     values |= {
         "auroc2_se": se,
         "auroc2_lower": lower,
