@@ -170,9 +170,8 @@ def numbers_drawn(table: xr.DataArray, clusters: Clusters | None, hold: Hold) ->
         return trials
     units = np.zeros(trials.shape)
     for part in clusters.parts:
-        units[part.cells] = (part.counts.sum(axis=tuple(range(2, part.counts.ndim))) > 0).sum(
-            axis=0
-        )
+        has_trials = part.counts.reshape(*part.counts.shape[:2], -1).any(axis=-1)
+        units[part.cells] = has_trials.sum(axis=0)
     return trials.copy(data=units)
 
 

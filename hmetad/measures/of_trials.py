@@ -161,9 +161,9 @@ def measure_trials(
     values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
     counted = (tuple(n[None].astype(float) for n in (x.right, x.wrong)) for x in cells)
     observed = [stated_trials(x, *both) for x, both in zip(cells, counted, strict=True)]
-    area, se = np.array([area_error(*both) for both in observed])[..., 0].T
+    se = np.array([area_error(*both).error.item() for both in observed])
     numbers = np.array([[right.sum(), wrong.sum()] for right, wrong in observed])
-    lower, upper = area_limits(area, se, numbers, ci_prob)
+    lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
     values |= {
         "auroc2_se": se,
         "auroc2_lower": lower,
