@@ -40,7 +40,7 @@ __all__ = ["app", "main", "outcome"]
 
 INTERRUPTED = 130
 # An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
-ARGUMENT = re.compile(r"\b([a-z_]+)=(?:\[([^\]]*)\]|(\d*))(?=[ ,.;)]|$)")
+ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|(\d*))(?=[ ,.;)]|$)")
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
     "import": (import_log.import_log, import_log.EXAMPLES),
     "measures": (measures.measures, measures.EXAMPLES),
