@@ -139,7 +139,7 @@ def judge_gate(
     concerned = rows[broken] if broken.any() else rows
     found = "shown by" if broken.any() != gate.must_hold else "not shown by"
     level = in_percent(1 - (1 - decisions.ci_prob) / decisions.comparisons)
-    low, high = decisions.rope
+    low, high = rows[["rope_lower", "rope_upper"]].iloc[0]
     basis = f"{level} intervals, ROPE {low:g} to {high:g}{trials_words(gate, decisions, sources)}"
     word = "failed" if broken.any() else "passed"
     return Outcome(word, f"{said}: {found} {numbers_of(concerned)} ({basis}).{also}")

@@ -27,7 +27,7 @@ Relation = Literal[
     "not greater than",
     "not different from",
 ]
-SHOWN = ("label", "mean", "lower", "upper", "shown", "withheld")
+SHOWN = ("label", "mean", "lower", "upper", "rope_lower", "rope_upper", "shown", "withheld")
 # What a contrast the other way round has in the place of each column.
 TURNED = {"lower": "upper", "mcse_lower": "mcse_upper", "rope_lower": "rope_upper"}
 TURNED |= {end: start for start, end in TURNED.items()}
@@ -54,9 +54,10 @@ def relation_table(
     Returns
     -------
     DataFrame
-        A row per contrast of the two levels: label, mean, lower and upper of the level minus the
-        other, whichever way it was taken; shown: True, False, or None where the contrast is
-        withheld or more draws could change the answer; and withheld, the codes of why.
+        A row per contrast of the two levels: label, mean, lower, upper, and the ROPE as rope_lower
+        and rope_upper, of the level minus the other, whichever way it was taken; shown: True,
+        False, or None where the contrast is withheld or more draws could change the answer; and
+        withheld, the codes of why.
 
     Raises
     ------

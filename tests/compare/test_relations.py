@@ -57,6 +57,7 @@ def test_the_interval_is_that_of_the_first_minus_the_second():
     row = decisions.table().iloc[0]
     (turned,) = relation_table(decisions, "b", "less than", "a").to_dict("records")
     assert turned["label"] == "b − a"
+    assert (turned["rope_lower"], turned["rope_upper"]) == (-ROPE[1], -ROPE[0])
     found = [turned[name] for name in ("mean", "lower", "upper")]
     assert found == pytest.approx([-row["mean"], -row["upper"], -row["lower"]])
 
