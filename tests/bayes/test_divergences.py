@@ -19,7 +19,7 @@ ROPE = (-0.1, 0.1)
 # 500 trials of each stimulus, none wrong. The confidence of one response is always the highest.
 NO_ERROR = [[[0, 0, 0, 500], [0] * 4], [[0] * 4, [10, 100, 200, 190]]]
 # Half of the answers are right, and confidence tells very well which.
-NO_DPRIME = [[[0, 10, 50, 190], [190, 50, 10, 0]], [[190, 50, 10, 0], [0, 10, 50, 190]]]
+NO_DPRIME = [[[0, 40, 200, 760], [760, 200, 40, 0]], [[760, 200, 40, 0], [0, 40, 200, 760]]]
 
 
 def people(seed, odd=None, number=19, trials=300):
