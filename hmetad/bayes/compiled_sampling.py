@@ -16,7 +16,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from pyarrow import record_batch
 
-from hmetad.bayes.divergences import divergences_by_cell
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.divergences import OF_DIVERGENCES, divergences_by_cell
 from hmetad.bayes.duration import duration_sentence, expected_seconds
 from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.packing import MODULES, pack
@@ -92,6 +93,7 @@ def sample_compiled(
         If sampling was interrupted.
     """
     program = write_program(problem)
+    refuse_same_names(problem.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
     x, statistics, steps = sample_values(problem, program, options)
     statistics = statistics.merge(divergences_by_cell(problem, program, steps))
     said = {"inference_library_version": version("nutpie"), "tuning_steps": options["tune"]}

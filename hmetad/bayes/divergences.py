@@ -15,11 +15,12 @@ from hmetad.bayes.packing import CELLS, pack
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import Program
 
-__all__ = ["divergences_by_cell"]
+__all__ = ["OF_DIVERGENCES", "divergences_by_cell"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
+OF_DIVERGENCES = ("divergences_within", "divergences_nowhere")
 # Of a step, for the slope at its ends by central differences.
 NUDGE = 1e-4
 HUGE = 1e300
@@ -57,7 +58,7 @@ def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr
                 break
         else:
             nowhere += 1
-    counted = {"divergences_within": ("cell", found), "divergences_nowhere": nowhere}
+    counted = dict(zip(OF_DIVERGENCES, (("cell", found), nowhere), strict=True))
     return xr.Dataset(counted, {"cell": problem.counts["cell"].values})
 
 

@@ -12,8 +12,6 @@ import hmetad
 from hmetad.commands.arguments import columns_of, parse_by, parse_correction
 from hmetad.commands.counting import are_numbers, count_scanned
 from hmetad.errors import InputError
-from hmetad.measures.items import unequal_answers
-from hmetad.rows.duplicates import is_people_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,8 +172,11 @@ def unequal_items(asked: Request) -> "list[Notice]":
     """Notice of levels with other items than those that they stand beside, unless draws say it."""
     if asked.drawn["cluster"] is not None and asked.has_draws:
         return []
-    found = unequal_answers(
-        asked.trials, parse_by(asked.by), asked.titled["over"], answered_columns(asked.counted)
+    found = hmetad.measures.unequal_answers(
+        asked.trials,
+        by=parse_by(asked.by),
+        over=asked.titled["over"],
+        answered=answered_columns(asked.counted),
     )
     # People need not have equal numbers of trials.
     is_judged = asked.counted["correct"] is not None
@@ -198,10 +199,9 @@ def trials_of_common_items(
     over: str | None,
 ) -> "pd.DataFrame":
     """Trials of the items that all compared levels answered."""
-    item = None if cluster is None or is_people_name(cluster) else cluster
     answered = answered_columns(counted)
     return hmetad.measures.common_items(
-        trials, by=parse_by(by), over=over, item=item, answered=answered
+        trials, by=parse_by(by), over=over, item=cluster, answered=answered
     )
 
 

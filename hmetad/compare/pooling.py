@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import describe_value
+from hmetad.arguments import check_inputs, describe_value
 from hmetad.compare.quantities import SAMPLE_DIMS, Draws, one_variable, quantity_draws
 from hmetad.compare.separate import separate_cells
 from hmetad.compare.strata import cell_levels, held_names, per_cell_coordinates
@@ -170,6 +170,7 @@ def trials_like(fit: Draws, quantity: str) -> xr.DataArray:
     return xr.zeros_like(one, dtype=float) + xr.DataArray(known.values, dims="cell")
 
 
+@check_inputs(skip=("draws",))
 def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
     """Number of trials of each level of a coordinate, over all of its cells.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hmetad.arguments import check_inputs
 from hmetad.counts.correct import type2_notices
 from hmetad.counts.table import cell_labels
 from hmetad.counts.table_notices import count_notices
@@ -52,6 +53,7 @@ class Clusters:
     parts: tuple[Part, ...]
 
 
+@check_inputs()
 def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
     """Units of a count table, in parts that share no cell.
 

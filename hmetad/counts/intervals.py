@@ -115,6 +115,7 @@ def resample_interval(
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
     open_probability("ci_prob", ci_prob)
+    given = draws
     if draws is None:
         draws = resample(
             counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
@@ -122,7 +123,7 @@ def resample_interval(
     clusters = clusters_of(counts, cluster) if cluster else None
     table = counts.compute() if clusters is None else clusters.pooled
     estimates = as_dataset(statistic(table))
-    if not np.array_equal(estimates.get("cell", []), draws.get("cell", [])):
+    if given is not None and not np.array_equal(estimates.get("cell", []), given.get("cell", [])):
         raise InputError("draws", "other cells than counts", "what resample gave for these counts")
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
     number = numbers_drawn(table, clusters, hold)

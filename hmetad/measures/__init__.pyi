@@ -7,6 +7,7 @@ from hmetad.measures.criteria_distance import meta_delta as meta_delta
 from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.items import common_items as common_items
 from hmetad.measures.items import repeated_items as repeated_items
+from hmetad.measures.items import unequal_answers as unequal_answers
 from hmetad.measures.monotonicity import accuracy_by_confidence as accuracy_by_confidence
 from hmetad.measures.of_trials import measure_trials as measure_trials
 from hmetad.measures.of_trials import resample_trials as resample_trials

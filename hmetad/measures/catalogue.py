@@ -9,6 +9,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from hmetad.arguments import refuse_same_names
@@ -49,8 +50,16 @@ def measures_of(
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
     bare = [part.assign_attrs(notices="[]") for part in found]
-    # One name, one quantity: two measures that differ under one name are refused here.
-    merged = xr.merge(bare, combine_attrs="drop_conflicts", compat="equals", join="exact")
+    known: dict[str, xr.DataArray] = {}
+    parts = []
+    for part in bare:
+        # One name, one quantity, but for rounding where counts are no whole numbers.
+        twice = [str(name) for name in part.data_vars if name in known]
+        if not all(np.allclose(part[name], known[name], equal_nan=True) for name in twice):
+            raise ValueError(f"measures differ under one of the names {', '.join(twice)}")
+        known |= {str(name): values for name, values in part.data_vars.items()}
+        parts.append(part.drop_vars(twice))
+    merged = xr.merge(parts, combine_attrs="drop_conflicts", compat="equals", join="exact")
     return with_notices(merged, said)
 
 

@@ -116,7 +116,8 @@ def common_items(
     over : str, optional
         The one of them whose levels are compared; by default the first.
     item : str, optional
-        Column that names the items; by default the first that is called like items.
+        Column that names the items, if it is not called like people; by default the first that is
+        called like items.
     answered : sequence of str, optional
         Columns in which a value is missing where an item was not answered.
 
@@ -139,7 +140,8 @@ def common_items(
     """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     names = column_names("by", by)
-    item = needed_item(item or item_column(rows.columns, names))
+    is_given = item is not None and not is_people_name(item)
+    item = needed_item(item if is_given else item_column(rows.columns, names))
     given = [*(("answered", name) for name in answered), *(("by", name) for name in names)]
     check_roles(rows.columns, [*given, ("item", item)])
     over = compared_column(over, names)
@@ -174,10 +176,38 @@ def common_items(
     return named
 
 
+@check_inputs(skip=("trials",))
 def unequal_answers(
-    trials: TableLike, by: By, over: str | None, answered: Sequence[str]
+    trials: TableLike,
+    *,
+    by: By = (),
+    over: str | None = None,
+    answered: Sequence[str] = ("correct", "confidence"),
 ) -> list[Notice]:
-    """Notice of cells that lack items, or have fewer trials where no column names the items."""
+    """Notice of cells that lack items, or have fewer trials where no column names the items.
+
+    Parameters
+    ----------
+    trials, by, over, answered
+        As for `common_items`.
+
+    Returns
+    -------
+    list of Notice
+        One ``"unequal-items"``, or none.
+
+    Raises
+    ------
+    InputError
+        If `trials` is no table with rows, or a column is missing.
+
+    Examples
+    --------
+    >>> rows = {"model": ["a", "a", "b"], "item": [1, 2, 1], "correct": [1, 0, 1]}
+    >>> trials = pd.DataFrame(rows).assign(confidence=0.9)
+    >>> [notice.code for notice in unequal_answers(trials, by="model")]
+    ['unequal-items']
+    """
     rows = named_rows(rows_of(trials, text=text_columns(by)), by)
     names = column_names("by", by)
     item = item_column(rows.columns, names)

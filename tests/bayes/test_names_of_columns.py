@@ -54,13 +54,13 @@ def test_a_fit_keeps_the_statistics_of_its_cells(name):
         hmetad.fit(named(name), **SHORT)
 
 
-@pytest.mark.parametrize("name", ["energy", "step_size"])
-def test_chains_keep_theirs_where_each_cell_has_some(name):
+@pytest.mark.parametrize(
+    ("card", "name"),
+    [("individual", "energy"), ("group", "step_size"), ("group", "divergences_within")],
+)
+def test_chains_keep_theirs(card, name):
     with pytest.raises(InputError, match=TAKEN):
-        hmetad.fit(named(name), method="nuts", **SHORT)
-    together = hmetad.fit(named(name), "group", **SHORT)
-    assert together["sample_stats"][name].dims == ("chain", "draw")
-    assert together["posterior"][name].dims == ("cell",)
+        hmetad.fit(named(name), card, method="nuts", **SHORT)
 
 
 @pytest.mark.parametrize("name", ["dprime", "dprime_se", "loglik", "aic", "converged", "unit"])

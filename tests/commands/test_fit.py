@@ -115,7 +115,7 @@ def test_continuous_confidence_becomes_quantiles(folder):
     rated = trials.assign(confidence=hmetad.bin_confidence(trials["confidence"], 3))
     expected = hmetad.measures.auroc2(hmetad.count_trials(rated, by="model")).to_numpy()
     assert [row["auroc2"] for row in rows] == pytest.approx(expected.tolist())
-    assert "bin_confidence" in refused(folder, "measures continuous.csv --by model")
+    assert "by --quantiles 4" in refused(folder, "measures continuous.csv --by model")
 
 
 def test_quantiles_can_be_those_of_each_subject(folder):

@@ -74,7 +74,7 @@ def test_the_share_of_right_trials_has_one_name_and_is_not_recoded():
 def test_two_measures_of_one_name_that_differ_are_refused(counts, monkeypatch):
     other = replace(find_result("phi"), name="auroc2")
     monkeypatch.setattr(catalogue, "results", lambda: (other, *results()))
-    with pytest.raises(xr.MergeError, match="auroc2"):
+    with pytest.raises(ValueError, match="auroc2"):
         measure(counts)
 
 

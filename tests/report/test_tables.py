@@ -12,9 +12,12 @@ def own_codes():
     """Codes that comparisons give beside those of notices."""
     reasons = ast.walk(ast.parse(getsource(decisions.reasons)))
     yield from (key.value for node in reasons if isinstance(node, ast.Dict) for key in node.keys)
-    for node in ast.walk(ast.parse(getsource(ranking.untrusted))):
-        if isinstance(node, ast.Return):
-            yield from (part.value for part in ast.walk(node.value) if is_text(part))
+    for function in (ranking.untrusted, ranking.cuts_of_pairs):
+        for node in ast.walk(ast.parse(getsource(function))):
+            if isinstance(node, ast.Return):
+                # What is compared is no code.
+                parts = (node.value.body if isinstance(node.value, ast.IfExp) else node.value,)
+                yield from (x.value for part in parts for x in ast.walk(part) if is_text(x))
     for node in ast.walk(ast.parse(getsource(savage_dickey))):
         if isinstance(node, ast.Dict):
             named = zip(node.keys, node.values, strict=True)

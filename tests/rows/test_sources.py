@@ -42,6 +42,8 @@ def trials():
             "rating": rng.integers(1, 5, N).astype(float),
             "confidence": np.round(rng.random(N), rng.choice([1, 9])),
             "text": "a long answer",
+            # No two rows are the same.
+            "row": np.arange(N),
         }
     )
     frame.loc[rng.random(N) < 0.02, "rating"] = np.nan

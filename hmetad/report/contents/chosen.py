@@ -73,7 +73,9 @@ def answer_prose(
         left = [f"{level} ({why})" for level, why in (one.left_out or {}).items()]
         if left:
             lines.append(f"Not ranked by {one.measure.heading}: {in_a_row(left)}.")
-        shares = [f"{level} ({in_percent(round(share, 3))})" for level, share in one.undefined.items()]
+        shares = [
+            f"{level} ({in_percent(round(share, 3))})" for level, share in one.undefined.items()
+        ]
         if shares:
             lines.append(
                 f"Draws in which {one.measure.heading} is undefined are left out: "
