@@ -222,12 +222,18 @@ def would_find(place: Path, output: Path) -> bool:
     if where is None or is_hidden(Path(output.name)):
         return False
     root, pattern = where[0], Path(where[1])
-    folders = [root] if len(pattern.parts) == 1 else root.glob(str(pattern.parent))
-    # The folder itself may not be there yet.
-    parents = [output.parent, *([output.parent.parent] if "**" in pattern.parts else [])]
-    places = [parent for parent in parents if parent.is_dir()]
+    pattern = pattern / "*" if pattern.name == "**" else pattern
+    parts, place = pattern.parts[:-1], output.parent
+    if not place.is_dir():
+        # The folder itself is not there yet.
+        if not parts or is_hidden(Path(place.name)) or not fnmatch(place.name, parts[-1]):
+            return False
+        parts, place = parts if parts[-1] == "**" else parts[:-1], place.parent
+    folders = root.glob(str(Path(*parts))) if parts else [root]
     return fnmatch(output.name, pattern.name) and any(
-        folder.is_dir() and folder.samefile(place) for folder in folders for place in places
+        folder.is_dir() and not is_hidden(folder.relative_to(root)) and folder.samefile(place)
+        for folder in folders
+        if place.is_dir()
     )
 
 

@@ -23,7 +23,7 @@ __all__ = ["check_attrs", "check_fit", "counts_of"]
 # Statistics of importance sampling, and their kinds.
 OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
 # Of cells that chains have drawn; fits of earlier versions lack it.
-OF_CHAINS = {"divergences": "i", "divergences_within": "i"}
+OF_CHAINS = {"divergences": "i", "divergences_within": "i", "divergences_shared": "f"}
 GROUPS = ("posterior", "sample_stats", "observed_data")
 JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")

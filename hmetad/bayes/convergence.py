@@ -144,7 +144,9 @@ def charged_cells(
     }
     fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
     charged = within >= fewest
-    elsewhere = nowhere + int(within.where(~charged, 0).sum())
+    # Each step once, not once for every cell of a person.
+    once = fit["sample_stats"].to_dataset().get("divergences_shared", within)
+    elsewhere = nowhere + round(float(once.where(~charged, 0).sum()), 6)
     is_few = charged.mean() <= MOST_CHARGED and elsewhere <= MOST_ELSEWHERE * number
     return charged & bool(is_few)
 

@@ -20,7 +20,7 @@ __all__ = ["OF_DIVERGENCES", "divergences_by_cell"]
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
-OF_DIVERGENCES = ("divergences_within", "divergences_nowhere")
+OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
 # Of a step, for the slope at its ends by central differences.
 NUDGE = 1e-4
 HUGE = 1e300
@@ -49,16 +49,18 @@ def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr
     # Each factor once; cells that no factor groups are groups of their own.
     groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
     packed, found, nowhere = pack(program), np.zeros(len(cells), dtype=np.int64), 0
+    shared = np.zeros(len(cells))
     for start, end in steps:
         errors = step_errors(start, end, packed)
         for group in groupings:
             of_groups = np.bincount(group, errors[:-1])
             if 2 * of_groups.max() > errors.sum():
-                found += group == of_groups.argmax()
+                own = group == of_groups.argmax()
+                found, shared = found + own, shared + own / own.sum()
                 break
         else:
             nowhere += 1
-    counted = dict(zip(OF_DIVERGENCES, (("cell", found), nowhere), strict=True))
+    counted = dict(zip(OF_DIVERGENCES, (("cell", found), nowhere, ("cell", shared)), strict=True))
     return xr.Dataset(counted, {"cell": problem.counts["cell"].values})
 
 

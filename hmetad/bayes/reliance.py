@@ -20,6 +20,7 @@ from hmetad.bayes.convergence import (
 )
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.kept_cells import factors_of
+from hmetad.counts.labels import as_text
 from hmetad.likelihood.records import Likelihood
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.specs.design import cell_table
@@ -124,8 +125,9 @@ def of_predicted(notice: Notice, fit: xr.DataTree, predicted: Mapping[str, xr.Da
     new, own = cell_table(cells), cell_table(fit["posterior"].to_dataset())
     shared = [name for name in new if name in own]
     if any({*factor} <= {*shared} for factor in factors_of(spec_of(fit))):
-        named = own.assign(is_named=is_named).groupby(shared)["is_named"].all().rename("is_named")
-        is_theirs = new[shared].merge(named.reset_index(), "left")["is_named"].eq(True)
+        texts = own[shared].map(as_text)
+        named = texts.assign(is_named=is_named).groupby(shared)["is_named"].all()
+        is_theirs = new[shared].map(as_text).merge(named.reset_index(), "left")["is_named"].eq(True)
         if is_theirs.any():
             return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
     return of_all_people(notice)

@@ -4,7 +4,7 @@ Path of trials and options → count table.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,16 +39,18 @@ def scan_trials(
     limit: list[str] | None,
     within: Sequence[str] = (),
     *,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     codes: list[str] | None = None,
+    labels: str = "",
 ) -> "Rows":
     """Trials of files, not yet read, with grouping columns as text.
 
-    `columns` are the others in use, in which codes are missing values.
+    `columns` are the others in use, by role, in which codes are missing values.
     """
     text = [*columns_of(parse_by(by)), *within]
     rows = hmetad.logs.scan_table(file, text=text, limits=chosen_limits(limit))
-    return rows.spelled([*columns, *text]).without(split(codes), columns)
+    rows = rows.spelled([*columns.values(), *text])
+    return hmetad.counts.without_codes(rows, split(codes), columns, split([labels]))
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:
@@ -72,8 +74,9 @@ def count_file(
     **asked: Any,
 ) -> "xr.DataArray":
     """Count table of files, as of `count_scanned`."""
-    columns = [asked[name] for name in ("stimulus", "response", "confidence")]
-    trials = scan_trials(file, by, limit, quantiles_within, columns=columns, codes=missing_codes)
+    columns = {name: asked[name] for name in ("stimulus", "response", "confidence")}
+    coded: dict[str, Any] = {"codes": missing_codes, "labels": asked["labels"]}
+    trials = scan_trials(file, by, limit, quantiles_within, columns=columns, **coded)
     asked |= {"quantiles_within": quantiles_within, "levels": split(levels) or None}
     return count_scanned(trials, by=by, **asked)
 

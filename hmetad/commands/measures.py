@@ -153,8 +153,10 @@ def measures(
     chosen = chosen_format(print_as, as_json)
     path = output_path(output, file)
     within = split(quantiles_within)
-    columns = [*([correct] if correct else [stimulus, response]), confidence]
-    trials = scan_trials(file, by, limit, within, columns=columns, codes=missing_codes)
+    choices = {"correct": correct} if correct else {"stimulus": stimulus, "response": response}
+    columns = choices | {"confidence": confidence}
+    coded: dict[str, Any] = {"codes": missing_codes, "labels": labels}
+    trials = scan_trials(file, by, limit, within, columns=columns, **coded)
     trials = trials.spelled([cluster])
     counted: dict[str, Any] = {
         "stimulus": stimulus,

@@ -48,7 +48,8 @@ def trial_notices(trials: TableLike) -> list[Notice]:
     >>> trial_notices(pd.DataFrame())
     []
     """
-    return [notice for notice in carried_notices(trials) if notice.code != CHOICE]
+    # What is counted is looked through for codes by itself.
+    return [one for one in carried_notices(trials) if one.code not in (CHOICE, "suspected-codes")]
 
 
 def two_option_notices(trials: TableLike, rows: Rows, confidence: str) -> list[Notice]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hmetad.arguments import check_inputs
+from hmetad.counts.correctness import as_correct
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
-from hmetad.rows.rows import plain_value
+from hmetad.rows.rows import Rows, plain_value
 
 __all__ = [
     "USUAL",
@@ -24,6 +26,7 @@ __all__ = [
     "level_step",
     "listed",
     "suspected_codes",
+    "without_codes",
 ]
 
 type Codes = str | float | Sequence[str | float]
@@ -71,6 +74,56 @@ def listed(argument: str, given: Any) -> list[Any]:
     return [given] if np.isscalar(given) else list(given)
 
 
+@check_inputs()
+def without_codes(
+    rows: Rows,
+    missing_codes: Codes,
+    columns: Mapping[str, str],
+    labels: Sequence[str | float] = (),
+) -> Rows:
+    """Rows in which values that are codes are missing.
+
+    Parameters
+    ----------
+    rows : Rows
+        What `hmetad.logs.scan_table` gave.
+    missing_codes : str, float or sequence of these
+        Values that stand for a missing answer; "1" is 1.
+    columns : mapping of str to str
+        Columns by role: "stimulus", "response", "confidence", "correct". A code of confidence, such
+        as 0, is none in the column of right and wrong where it says either, and none in those of
+        stimulus and response where it is a label.
+    labels : sequence, optional
+        Labels of stimulus and response.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    InputError
+        If `missing_codes` are no list.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> import pandas as pd
+    >>> rows = rows_of(pd.DataFrame({"ok": [0, 1], "sure": [0, 3]}))
+    >>> without_codes(rows, 0, {"correct": "ok", "confidence": "sure"}).frame().values.tolist()
+    [[0.0, nan], [1.0, 3.0]]
+    """
+    named = {*map(plain_value, labels)}
+    for role, column in columns.items():
+        codes = listed("missing_codes", missing_codes)
+        if role == "correct":
+            codes = [code for code in codes if as_correct(code) is None]
+        elif role in ("stimulus", "response"):
+            codes = [code for code in codes if plain_value(code) not in named]
+        rows = rows.without(codes, [column])
+    return rows
+
+
 def suspected_codes(values: NDArray[Any], n: NDArray[np.int64]) -> dict[float, int]:
     """Values that look like codes for missing ones, and how many trials have each.
 
@@ -115,9 +168,9 @@ def level_step(values: NDArray[Any]) -> str:
     'If these are ratings, name them, the least confident first: levels=[0.5, 0.75, 1].'
     """
     levels = np.unique(values[np.isfinite(values)])
-    if len(levels) > MOST_LEVELS:
+    if not 1 < len(levels) <= MOST_LEVELS:
         return ""
-    named = ", ".join(f"{level:.12g}" for level in levels.tolist())
+    named = ", ".join(repr(level).removesuffix(".0") for level in levels.tolist())
     return f"If these are ratings, name them, the least confident first: levels=[{named}]."
 
 

@@ -25,7 +25,7 @@ from hmetad.counts.checks import (
     refuse_impossible_counts,
 )
 from hmetad.counts.choices import trial_notices
-from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, listed
+from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, without_codes
 from hmetad.counts.correctness import as_correct
 from hmetad.counts.labels import label_frequencies
 from hmetad.counts.missing_confidence import missing_answers
@@ -133,7 +133,7 @@ def count_correct(
     roles = {"correct": correct, "confidence": confidence}
     rows = rows_of(trials, text=text_columns(by))
     rows = named_rows(rows, roles.values(), by, quantiles_within, n)
-    rows = rows.without(listed("missing_codes", missing_codes), roles.values())
+    rows = without_codes(rows, missing_codes, roles)
     by = column_names("by", by)
     check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
     used = [*roles.values(), *by]

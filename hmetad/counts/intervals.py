@@ -111,6 +111,8 @@ def resample_interval(
     if method not in get_args(Method):
         raise InputError("method", repr(method), f"one of {get_args(Method)}")
     if draws is not None:
+        if not {"kind", "hold", "cluster"} <= {*draws.attrs}:
+            raise InputError("draws", "none of resample", "what resample gave for these counts")
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
@@ -123,8 +125,12 @@ def resample_interval(
     clusters = clusters_of(counts, cluster) if cluster else None
     table = counts.compute() if clusters is None else clusters.pooled
     estimates = as_dataset(statistic(table))
-    if given is not None and not np.array_equal(estimates.get("cell", []), given.get("cell", [])):
-        raise InputError("draws", "other cells than counts", "what resample gave for these counts")
+    if given is not None and not (
+        {*estimates.data_vars} <= {*given.data_vars}
+        and np.array_equal(estimates.get("cell", []), given.get("cell", []))
+    ):
+        got = "other cells or results than those of counts"
+        raise InputError("draws", got, "what resample gave for these counts")
     left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
     number = numbers_drawn(table, clusters, hold)
     result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)

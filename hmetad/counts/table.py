@@ -26,7 +26,7 @@ from hmetad.counts.checks import (
     rating_numbers,
 )
 from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
-from hmetad.counts.codes import Codes, code_notices, listed
+from hmetad.counts.codes import Codes, code_notices, without_codes
 from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
@@ -39,7 +39,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
-from hmetad.rows.rows import Rows, Tally
+from hmetad.rows.rows import Rows, Tally, plain_value
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = ["count_trials"]
@@ -169,7 +169,7 @@ def count_trials(
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     rows = rows_of(trials, text=text_columns(by))
     rows = named_rows(rows, roles.values(), by, covariates, quantiles_within, n)
-    rows = rows.without(listed("missing_codes", missing_codes), roles.values())
+    rows = without_codes(rows, missing_codes, roles, labels or ())
     by, covariates = column_names("by", by), column_names("covariates", covariates)
     check_trials(rows, roles, by, covariates)
     used = [*roles.values(), *by, *covariates]
@@ -200,13 +200,24 @@ def count_trials(
     alike = alike_notices(cells[by], names)
     mixed = item_notices(items, cells[by], names)
     if sample is not None:
-        mixed = [*difficulty_notices(sample, by, roles, names), *mixed]
+        rated = in_places(sample, confidence, levels)
+        mixed = [*difficulty_notices(rated, by, roles, names), *mixed]
     of_choices = [
         *two_option_notices(trials, rows, confidence),
         *pair_notices(trials, rows, confidence, int(values.sum())),
     ]
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *dropped]
     return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
+
+
+def in_places(sample: Tally, confidence: str, levels: Sequence[str | float] | None) -> Tally:
+    """Sample of trials, their confidence by its place among the levels where these are named."""
+    if levels is None:
+        return sample
+    frame, n = sample
+    places = {plain_value(level): place for place, level in enumerate(levels, 1)}
+    rated = [places.get(plain_value(value)) for value in frame[confidence].tolist()]
+    return frame.assign(**{confidence: pd.Series(rated, frame.index, dtype=float)}), n
 
 
 def tally_trials(
@@ -217,7 +228,7 @@ def tally_trials(
     Raises an error where one of those shows that stimulus or response is correctness.
     """
     items = [name for name in unused_columns(rows, used) if is_item_name(name)]
-    judged = [name for name in rows.columns if is_correctness_name(name)]
+    judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
     others = difficulty_columns(rows, used, by)
     queries: list[Query] = [
         Distinct(tuple(used)),

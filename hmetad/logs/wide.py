@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.counts.codes import Codes, listed
+from hmetad.counts.codes import Codes, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
@@ -133,8 +133,9 @@ def read_trials(
     trials = (
         trials if wide is None else long_table(trials, wide=wide, keep=kept_columns(keep, files))
     )
-    codes = listed("missing_codes", missing_codes)
-    trials = rows_of(trials).without(codes, CODED).frame() if codes else trials
+    if listed("missing_codes", missing_codes):
+        coded = {role: role for role in CODED if role in trials}
+        trials = without_codes(rows_of(trials), missing_codes, coded).frame()
     attrs: dict[Any, Any] = {"files": [*map(safe_text, files)], "rejected": {}, **found}
     if grades is not None or threshold is not None:
         trials, attrs["rejected"] = graded(trials, grades or {}, threshold)

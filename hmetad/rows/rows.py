@@ -125,8 +125,11 @@ class Rows:
         self, change: Callable[[Piece], Piece], needs: Sequence[str], adds: Sequence[str]
     ) -> "Rows":
         """Rows with new columns: what `change` adds to a piece that has the columns it needs."""
-        over = partial(over_changed, self, change, tuple(needs), frozenset(adds))
-        return replace(self, columns=(*self.columns, *adds), over=over, names={}, head=None)
+        own = change, tuple(needs), frozenset(adds)
+        over = partial(over_changed, self, *own)
+        first = None if self.head is None else replace(self, over=self.head)
+        head = None if first is None else partial(over_changed, first, *own)
+        return replace(self, columns=(*self.columns, *adds), over=over, names={}, head=head)
 
     def without(self, codes: Sequence[Any], columns: Iterable[str]) -> "Rows":
         """The same rows, values that are codes missing in some columns; "1" is 1.
@@ -243,9 +246,11 @@ def plain_value(value: Any) -> str | float:
     """
     text = str(value).strip().casefold()
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text
+    # NaN is not equal to itself.
+    return text if np.isnan(number) else number
 
 
 def blanked(columns: Sequence[str], codes: Set[str | float], piece: Piece) -> Piece:
@@ -263,7 +268,11 @@ def blanked(columns: Sequence[str], codes: Set[str | float], piece: Piece) -> Pi
         return piece
     new: dict[str, pd.Series] = {}
     for name in (name for name in columns if name in piece):
-        places, levels = pd.factorize(piece[name])
+        try:
+            places, levels = pd.factorize(piece[name])
+        except TypeError:
+            # Lists and records are no codes; what they are is said where they are counted.
+            continue
         # A missing value has the last place.
         is_code = np.array([*(plain_value(level) in codes for level in levels), False])
         new |= {name: piece[name].mask(is_code[places])} if is_code.any() else {}
