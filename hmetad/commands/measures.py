@@ -191,7 +191,7 @@ def measures(
         has_draws=interval or (is_exact and path is not None and path.suffix in REPORTS),
     )
     refuse_without_draws(asked, path)
-    refuse_idle(context, **needs_of_options(asked, path, fail_if or fail_unless))
+    refuse_idle(context, **needs_of_options(asked, path, fail_if or fail_unless, common_items))
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
@@ -244,7 +244,7 @@ def decided(asked: Request, draws: "xr.Dataset", var: str, rope: str) -> "Decisi
     over = asked.titled["over"] or names[0]
     within = [name for name in names if name != over]
     differences = hmetad.contrast(draws, var=var, over=over, within=within)
-    return hmetad.decide(differences, rope=parse_limits(rope))
+    return hmetad.decide(differences, rope=parse_limits(rope), ci_prob=asked.ci_prob)
 
 
 def write(path: Path, answer: Answer, asked: Request, measured: Measured) -> None:
@@ -286,11 +286,13 @@ def refuse_missing(missing: str, is_exact: bool, common_items: bool) -> None:
         raise InputError("--missing", "'wrong' with ratings", "'drop'", step)
 
 
-def needs_of_options(asked: Request, path: Path | None, condition: str | None) -> dict[str, str]:
+def needs_of_options(
+    asked: Request, path: Path | None, condition: str | None, has_common_items: bool
+) -> dict[str, str]:
     """What options would need to have an effect; empty for those that have one."""
     has_page = asked.has_draws and path is not None and path.suffix in REPORTS
     # Levels that are compared share items, of which trials as they are say the coverage.
-    is_compared = has_page or condition or asked.is_exact
+    is_compared = has_page or condition or asked.is_exact or has_common_items
     of_gate = "" if condition else "it beside --fail-if or --fail-unless"
     of_draws = "" if asked.has_draws else "it beside --interval"
     of_stimulus = "it without --correct" if asked.counted["correct"] is not None else ""

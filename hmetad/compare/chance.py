@@ -19,7 +19,7 @@ from hmetad.notice import Notice, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.results import is_raised_by_chance
 
-__all__ = ["are_unlike", "unlike_contrasts", "with_unlike_cells"]
+__all__ = ["are_unlike", "inverse_trials", "unlike_contrasts", "with_unlike_cells"]
 
 type Floats = NDArray[np.float64]
 
@@ -70,10 +70,9 @@ def unlike_contrasts(
 
 
 def with_unlike_cells(
-    draws: Draws | Mapping[str, Draws], values: xr.DataArray, over: str, held: Sequence[str]
+    values: xr.DataArray, inverse: Floats | None, over: str, held: Sequence[str]
 ) -> xr.DataArray:
-    """Draws with a notice of the cells of strata whose numbers of trials are too unlike to rank."""
-    inverse = inverse_trials(draws, values, (over, *held))
+    """Draws with a notice of the cells of strata whose 1/n are too unlike to rank."""
     if inverse is None:
         return values
     strata = [x for x in strata_of(design_of(values, over, held), held) if are_unlike(inverse[x])]

@@ -99,7 +99,7 @@ def pooled_pairs(
 
 def pooled_values(
     values: xr.DataArray, over: str, held: Sequence[str], pool: Pool
-) -> tuple[xr.DataArray, list[Notice], list[int]]:
+) -> tuple[xr.DataArray, Floats, list[Notice], list[int]]:
     """Weighted means over the levels of a pool, a cell for each level of what is compared.
 
     Parameters
@@ -114,7 +114,8 @@ def pooled_values(
     Returns
     -------
     tuple
-        Draws (chain, draw, cell), with the notices of the cells that they rest on; a notice of the
+        Draws (chain, draw, cell), with the notices of the cells that they rest on; the weights
+        of the cells in each; a notice of the
         levels that were left out, since something compared is missing or too often undefined there;
         and how many levels each stratum is over.
     """
@@ -140,8 +141,9 @@ def pooled_values(
         for compared_level, own in zip(compared, places[kept].T, strict=True):
             rows.append({over: compared_level, **here})
             weights.append(np.bincount(own, share / share.sum(), len(design)))
-    means = labelled_means(values, pd.DataFrame(rows), np.array(weights))
-    return means, left_out_notice(lacking), numbers
+    shares = np.array(weights)
+    means = labelled_means(values, pd.DataFrame(rows), shares)
+    return means, shares, left_out_notice(lacking), numbers
 
 
 def missing_draws(numbers: Floats) -> Flags:

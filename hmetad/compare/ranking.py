@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_variables
-from hmetad.compare.chance import with_unlike_cells
+from hmetad.compare.chance import inverse_trials, with_unlike_cells
 from hmetad.compare.contrast_draws import moved_apart
 from hmetad.compare.contrasts import cells_of, check_request
 from hmetad.compare.dependence import dependence, notices_for
@@ -138,11 +138,14 @@ def rank(
     apart = (*held, *(pooling.columns if pooling else ()))
     related = dependence(draws, values, over, apart, independent)
     levels: list[int] = []
-    values = with_unlike_cells(draws, values, over, apart)
+    inverse = inverse_trials(draws, values, (over, *apart))
     if pooling is not None:
         design_of(values, over, apart)
-        values, lacking, levels = pooled_values(values, over, held, pooling)
+        values, shares, lacking, levels = pooled_values(values, over, held, pooling)
+        # Bias falls as 1/n, so that a weighted mean has the mean of 1/n, as in `contrast`.
+        inverse = None if inverse is None else shares @ inverse
         related = [*lacking, *related]
+    values = with_unlike_cells(values, inverse, over, held)
     design = design_of(values, over, held)
     strata = strata_of(design, held)
     if max(map(len, strata)) < 2:

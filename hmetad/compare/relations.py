@@ -93,6 +93,9 @@ def answers_of(
     What lies beyond the ROPE is what verdicts are about. What does not is asked of one end alone:
     Monte Carlo error at the other may turn the verdict and not the answer.
     """
+    if "ess_tail" not in rows:
+        # Of estimates, which have no Monte Carlo error.
+        rows = rows.assign(ess_tail=np.inf, mcse_lower=0.0, mcse_upper=0.0)
     tail = rows["ess_tail"].to_numpy() * outside
     named = ("lower", "upper", "mcse_lower", "mcse_upper")
     found = {**{name: rows[name].to_numpy() for name in named}, "tail_lower": tail}

@@ -147,7 +147,7 @@ def common_items(
     over = compared_column(over, names)
     frame = rows.frame()
     known = frame[frame[[*names, item, *answered]].notna().all(axis=1)]
-    others = [name for name in names if name != over]
+    others = strata_columns(known[names].drop_duplicates(), over)
     parts = {
         "stratum": 0,
         "item": pd.factorize(known[item])[0],
@@ -280,6 +280,8 @@ def told_of_items(
     Of the rows that are kept, `cell` and `value` say the cell and the confidence.
     """
     labels, names = cell_labels(cells), [*map(str, cells)]
+    if over is not None:
+        compared_column(over, names)
     if not names or len(cells) < 2:
         return [], {}
     has = ~np.isnan(value)

@@ -67,6 +67,7 @@ def measure_trials(
     by: By = (),
     correct: str = "correct",
     confidence: str = "confidence",
+    cluster: str | None = None,
     missing: Missing = "drop",
     over: str | None = None,
     bins: int = 10,
@@ -88,6 +89,8 @@ def measure_trials(
         Column with right or wrong, as for `count_correct`.
     confidence : str, optional
         Column with confidence in any unit, larger is more confident.
+    cluster : str, optional
+        Column that names the items, where none is called so, as for `resample_trials`.
     missing : {"drop", "wrong"}, optional
         What has no answer: left out, or wrong. With ``"wrong"`` accuracy and ``trials`` are of all
         items that another level of `over` has too: a row without right or wrong, and an item that
@@ -156,6 +159,7 @@ def measure_trials(
     (0.875, 0.195)
     """
     roles = {"correct": correct, "confidence": confidence}
+    roles |= {} if cluster is None else {"cluster": cluster}
     judged = rounded(judged_trials(trials, by, roles, missing=missing, over=over))
     cells = own_trials(count_forecasts(judged), bins)
     values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
@@ -335,12 +339,12 @@ def resample_trials_interval(
     """
     asked: dict[str, Any] = {"by": by, "correct": correct, "confidence": confidence, "bins": bins}
     asked |= {"missing": missing, "over": over}
-    estimates = measure_trials(trials, ci_prob=ci_prob, **asked)
     if draws is None:
         draws = resample_trials(trials, cluster=cluster, n=n, kind=kind, seed=seed, **asked)
+    cluster = str(draws.attrs["cluster"]) or None
+    estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **asked)
     if not np.array_equal(draws["cell"], estimates["cell"]):
         raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
-    cluster = str(draws.attrs["cluster"]) or None
     names = [str(name) for name in draws.data_vars if name != "trials"]
     drawn = {name: draws[name].transpose("cell", "draw").to_numpy() for name in names}
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}

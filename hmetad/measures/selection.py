@@ -123,7 +123,7 @@ def selective_prediction(
     values: dict[str, Placed] = {
         "selective_accuracy": (("coverage",), accuracy),
         "confidence_threshold": (("coverage",), threshold),
-        "aurc": ((), 1 - area(forecasts, n)),
+        "aurc": ((), np.maximum(1 - area(forecasts, n), 0.0)),
         "accuracy": ((), cell_sums(forecasts, forecasts.right) / n),
         "trials": ((), n.astype(np.int64)),
     }

@@ -63,7 +63,8 @@ def order_measures(right: Floats, wrong: Floats) -> dict[str, Floats]:
     return {
         "auroc2": ratio(higher + tied / 2, pairs),
         "gamma_pairs": ratio(higher - lower, higher + lower),
-        "aurc": 1 - ratio(summed_accuracy(right, wrong), trials),
+        # Without errors it is 0, and rounding may leave less.
+        "aurc": np.maximum(1 - ratio(summed_accuracy(right, wrong), trials), 0.0),
         "accuracy": ratio(all_right, trials),
     }
 

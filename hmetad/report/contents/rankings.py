@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.bayes.kept_cells import has_cells
 from hmetad.bayes.predict import predict_levels
@@ -17,6 +18,8 @@ from hmetad.compare.leaving_out import leave_out
 from hmetad.compare.quantities import Draws
 from hmetad.compare.ranking import rank, rank_table
 from hmetad.compare.wording import ranked_words
+from hmetad.monte_carlo import where_defined
+from hmetad.notice import notices
 from hmetad.report.contents.pairwise import held_equal
 from hmetad.report.contents.tables import codes_in_words
 from hmetad.report.page.blocks import Table, table_from_frame
@@ -25,6 +28,8 @@ from hmetad.text.names import heading, in_percent, symbol
 from hmetad.untrusted import read_attr
 
 __all__ = ["ranking_table", "ranking_tables", "ranks_of"]
+
+type Floats = NDArray[np.float64]
 
 
 def ranks_of(
@@ -56,7 +61,7 @@ def ranks_of(
     draws = cells_of(shown, quantity, names)
     if not all(name in draws.coords and draws[name].dims == ("cell",) for name in names):
         return None
-    if not are_differences(draws.mean(["chain", "draw"], skipna=False), names, decisions):
+    if not are_differences(draws, names, decisions):
         return None
     asked = {"var": quantity, "over": names[0], "within": names[1:]}
     is_one = isinstance(shown, xr.DataTree | xr.Dataset | xr.DataArray)
@@ -106,10 +111,11 @@ def pooled_ranks(
     )
 
 
-def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions) -> bool:
+def are_differences(draws: xr.DataArray, names: list[str], decisions: Decisions) -> bool:
     """Whether each mean that was judged is that of two cells."""
-    keys = list(zip(*(means[name].to_numpy().tolist() for name in names), strict=True))
-    known = dict(zip(keys, means.to_numpy().tolist(), strict=True))
+    keys = list(zip(*(draws[name].to_numpy().tolist() for name in names), strict=True))
+    values = draws.transpose("cell", "chain", "draw").to_numpy()
+    known = dict(zip(keys, zip(values, values.mean(axis=(1, 2)), strict=True), strict=True))
     rows = decisions.table().to_dict("records")
     sides: list[list[tuple[Hashable, ...]]] = [
         [(row[side], *(row[name] for name in names[1:])) for row in rows]
@@ -117,9 +123,18 @@ def are_differences(means: xr.DataArray, names: list[str], decisions: Decisions)
     ]
     if len(known) < len(keys) or not {*sides[0], *sides[1]} <= set(known):
         return False
-    expected = [known[a] - known[b] for a, b in zip(*sides, strict=True)]
+    expected = [mean_apart(*known[a], *known[b]) for a, b in zip(*sides, strict=True)]
     judged = [row["mean"] for row in rows]
     return bool(np.allclose(expected, judged, rtol=1e-6, atol=1e-9, equal_nan=True))
+
+
+def mean_apart(left: Floats, left_mean: float, right: Floats, right_mean: float) -> float:
+    """Mean of the difference of two cells' draws, of those that are defined."""
+    apart = left_mean - right_mean
+    if np.isfinite(apart):
+        return apart
+    found = where_defined((left - right)[None], lambda rows: {"mean": rows.mean(axis=(1, 2))})
+    return float(found["mean"][0])
 
 
 def ranking_tables(ranks: xr.Dataset, *, name: str) -> list[Table]:
@@ -163,6 +178,8 @@ def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str)
     level, rest = in_percent(ranks.attrs["ci_prob"]), in_percent(1 - ranks.attrs["ci_prob"])
     where = "".join(f", {value}" for value in held.values())
     first = "largest" if ranks.attrs["largest_first"] else "smallest"
+    told = [one.message for one in notices(ranks) if one.code == "undefined-draws"]
+    left_out = "".join(f" {message}" for message in told)
     return table_from_frame(
         frame,
         f"Ranks{ranked_words(frame['mean_rank'].tolist())} by "
@@ -170,6 +187,6 @@ def ranking_table(ranks: xr.Dataset, held: Mapping[str, Hashable], *, name: str)
         columns=columns | reasons,
         formats={"mean_rank": ".1f", "rank_lower": ".0f", "rank_upper": ".0f", "p_best": ".3f"},
         note=f"Rank 1 is the {first} value; {level} intervals of the rank. P(best): probability of "
-        f"rank 1; best from {level}, not best up to {rest}.",
+        f"rank 1; best from {level}, not best up to {rest}.{left_out}",
         name=name,
     )

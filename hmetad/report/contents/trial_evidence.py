@@ -67,10 +67,11 @@ def evidence_of(
     ci_prob = asked.get("ci_prob", 0.95)
     named = ("by", "correct", "confidence", "missing", "bins")
     shared = {k: asked[k] for k in named if k in asked} | {"over": over}
-    estimates = measure_trials(trials, ci_prob=ci_prob, **shared)
     if draws is None:
         options = {k: asked[k] for k in ("cluster", "n", "kind", "seed") if k in asked}
         draws = resample_trials(trials, **shared, **options)
+    cluster = str(draws.attrs["cluster"]) or None
+    estimates = measure_trials(trials, cluster=cluster, ci_prob=ci_prob, **shared)
     if not np.array_equal(draws["cell"], estimates["cell"]):
         raise InputError("draws", "other cells than trials", "what resample_trials gave for them")
     if not compared_columns(draws):

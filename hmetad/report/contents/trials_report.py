@@ -84,6 +84,8 @@ def trials_report(
         raise InputError(
             "measures_report", repr(unknown[0]), "an option", nearest(unknown[0], OPTIONS)
         )
+    if draws is not None:
+        asked["cluster"] = str(draws.attrs["cluster"]) or None
     trials = columns_in_use(trials, asked)
     found = evidence_of(trials, over, asked, draws)
     plain: dict[str, Any] = {k: asked[k] for k in ("by", "correct", "confidence") if k in asked}
@@ -170,15 +172,23 @@ def drawings(
     order = ordered_levels(found.first, found.measures[1])
     order += [x for one in found.single for x in one.levels if x not in order]
     cells = cells_of_strata(found)
-    levels = found.draws[found.over].to_numpy()
-    at = {found.over: ("cell", levels)}
+    curves = with_levels(selective_prediction(trials, **plain), found)
+    # Cells without any confidence have no curves.
+    known = set(curves["cell"].values.tolist())
+    cells = {name: [one for one in own if one in known] for name, own in cells.items()}
     blocks: list[Block] = []
     if "brier" in found.draws:
-        calibrated = calibration(trials, bins=bins, **plain).assign_coords(at)
+        calibrated = with_levels(calibration(trials, bins=bins, **plain), found)
         blocks += reliability_blocks(calibrated, cells, order, found.over)
-    curves = selective_prediction(trials, **plain).assign_coords(at)
     strong = [one.best for one in found.standing(found.first) if one.best]
     return [*blocks, *coverage_blocks(curves, cells, order, found.over, strong)]
+
+
+def with_levels(values: xr.Dataset, found: Evidence) -> xr.Dataset:
+    """Values of cells with the level that each has of what is compared."""
+    levels = dict(zip(found.draws["cell"].values, found.draws[found.over].values, strict=True))
+    own = [levels[cell] for cell in values["cell"].values]
+    return values.assign_coords({found.over: ("cell", own)})
 
 
 def drawn_units(draws: xr.Dataset) -> str:
