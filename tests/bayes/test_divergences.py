@@ -14,6 +14,7 @@ from hmetad import (
     simulate_counts,
     simulate_trials,
 )
+from hmetad.bayes.convergence import divergence_notice
 
 ROPE = (-0.1, 0.1)
 # 500 trials of each stimulus, none wrong. The confidence of one response is always the highest.
@@ -88,3 +89,25 @@ def test_a_fit_without_a_person_says_nothing_of_them():
     assert "odd" in {cell for one in notices(counts) for cell in one.cells}
     without = drawn(counts.drop_sel(cell=["odd"]), 1, draws=50, tune=50)
     assert "odd" not in {cell for one in notices(without) for cell in one.cells}
+
+
+def test_a_step_of_one_who_has_several_cells_counts_once():
+    who = {"subject": [f"p{i}" for i in range(8) for _ in "12"], "task": ["1", "2"] * 8}
+    counts = simulate_counts([1.5] * 16, m_ratio=0.8, trials=200, coords=who, seed=1)
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    found = fit(counts, "multitask", draws=100, tune=100, **quiet)
+    stats = found["sample_stats"].to_dataset()
+    own = np.isin(stats["cell"], ["p0 | 1", "p0 | 2"])
+    # 19 steps of one person and one of another, each in both of their cells.
+    within = np.where(own, 19, np.where(np.isin(stats["cell"], ["p1 | 1", "p1 | 2"]), 1, 0))
+    diverging = np.zeros(stats["diverging"].shape, dtype=bool)
+    diverging.ravel()[:20] = True
+    changed = stats.assign(
+        divergences_within=("cell", within),
+        divergences_shared=("cell", within / 2),
+        divergences_nowhere=0,
+        diverging=(stats["diverging"].dims, diverging),
+    )
+    found["sample_stats"] = xr.DataTree(changed)
+    (said,) = divergence_notice(found)
+    assert said.cells == ("p0 | 1", "p0 | 2")

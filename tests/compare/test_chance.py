@@ -142,3 +142,15 @@ def test_what_takes_the_place_of_another_is_a_result_without_a_twin_of_its_own()
 def test_results_of_one_name_have_one_best_end():
     for result in results():
         assert result.best in ("", BEST.get(result.name)), result.name
+
+
+def test_ranks_and_contrasts_of_pools_count_the_same_trials():
+    """In each set one model answered ten times as much; over both sets they are alike."""
+    parts = [
+        calibrated_and_not(k, trials=n).assign(set=k)
+        for k, n in ((1, (200, 2000)), (2, (2000, 200)))
+    ]
+    draws = resample_trials(pd.concat(parts), by=["model", "set"], n=400, seed=1)
+    asked = {"var": "resolution", "over": "model", "pool": "set"}
+    assert hmetad.contrast(draws, **asked)["withheld"].values.tolist() == [""]
+    assert (hmetad.rank(draws, **asked)["withheld"] == "").all()

@@ -84,3 +84,11 @@ def test_what_is_no_contrast_of_these_levels_is_refused():
         relation_table(alone, "a", "less than", "b")
     with pytest.raises(hmetad.InputError, match="relation"):
         relation_table(decided(0.2), "a", "worse than", "b")
+
+
+def test_estimates_have_relations_as_draws_have():
+    labels = {"left": ("pair", ["a"]), "right": ("pair", ["b"]), "pair": ["a − b"]}
+    apart, error = (xr.DataArray([x], labels, ["pair"], "auroc2") for x in (0.2, 0.01))
+    made = hmetad.decide_normal(apart, error, rope=ROPE)
+    assert shown(made, "a", "greater than", "b") is True
+    assert shown(made, "b", "not less than", "a") is False

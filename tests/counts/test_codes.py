@@ -9,6 +9,7 @@ import pytest
 from command_line import refused, run
 
 import hmetad
+from hmetad import InputError, notices
 
 SIZE = 4000
 
@@ -301,3 +302,50 @@ def test_codes_are_named_and_missing_where_tables_are_imported(folder):
     done = run(folder, "import table coded.csv --missing-codes 999 -o out.csv --json").answer
     assert {row["column"]: row["missing"] for row in done["rows"]}["confidence"] == SIZE // 10
     assert "suspected-codes" not in [notice["code"] for notice in done["notices"]]
+
+
+def test_a_code_of_confidence_leaves_grades_and_labels(tmp_path):
+    trials = pd.DataFrame({"correct": [0, 1] * 60, "confidence": [0, 1, 2, 3, 4, 3] * 20})
+    counts = hmetad.count_correct(trials, missing_codes=[0])
+    # 20 answers have no confidence, and no wrong one is taken for a missing grade.
+    assert int(counts.sum()) == 100
+    assert int(counts.sel(correct="wrong").sum()) == 40
+    trials.to_csv(tmp_path / "zero.csv", index=False)
+    read = hmetad.logs.read_trials(tmp_path / "zero.csv", missing_codes=[0])
+    assert read["correct"].tolist() == trials["correct"].tolist()
+    line = "measures zero.csv --correct correct --missing-codes 0 --json"
+    assert run(tmp_path, line).answer["rows"][0]["trials"] == 100
+    choices = {"stimulus": [-1, 1] * 60, "response": [-1, 1, 1, 1, -1, -1] * 20}
+    signed = pd.DataFrame({**choices, "confidence": [-1, 1, 2, 3, 4, 3] * 20})
+    assert int(hmetad.count_trials(signed, labels=(-1, 1), missing_codes=[-1]).sum()) == 100
+
+
+def test_words_of_confidence_do_not_make_a_copy_of_them_a_difficulty():
+    trials = hmetad.simulate_trials([1.2], m_ratio=0.9, trials=600, seed=2)
+    trials["grade"] = trials["confidence"]
+    words = ["guess", "unsure", "sure", "very"]
+    said = trials.assign(confidence=[words[rating - 1] for rating in trials["confidence"]])
+    for table, options in ((trials, {}), (said, {"levels": words})):
+        counts = hmetad.count_trials(table, **options)
+        assert "mixed-difficulty" not in [notice.code for notice in notices(counts)]
+
+
+def test_codes_are_said_once_and_not_after_they_were_removed(tmp_path):
+    trials = hmetad.simulate_trials([1.2], trials=300, seed=1)
+    trials.loc[::40, "confidence"] = 9
+    trials.to_csv(tmp_path / "nine.csv", index=False)
+    read = hmetad.logs.read_trials(tmp_path / "nine.csv")
+    said = hmetad.count_trials(read, quantiles=3)
+    assert [notice.code for notice in notices(said)].count("suspected-codes") == 1
+    gone = hmetad.count_trials(read, missing_codes=[9])
+    assert "suspected-codes" not in [notice.code for notice in notices(gone)]
+
+
+def test_the_levels_that_an_error_names_can_be_given():
+    trials = hmetad.simulate_trials([1.2], trials=300, seed=1)
+    trials["confidence"] = (trials["confidence"] - 1) / 3
+    with pytest.raises(InputError) as refused_ones:
+        hmetad.count_trials(trials)
+    named = str(refused_ones.value).partition("levels=[")[2].partition("]")[0]
+    levels = [float(one) for one in named.split(",")]
+    assert hmetad.count_trials(trials, levels=levels).sizes["rating"] == 4

@@ -378,3 +378,33 @@ def test_a_model_that_answered_598_of_1500_items_is_told(shared):
     filled = measure_trials(trials, by="model", missing="wrong")
     assert filled["accuracy"].sel(cell="zai/glm-5") < 0.4
     assert set(filled["trials"].values.tolist()) == {1500}
+
+
+def test_the_column_that_is_drawn_names_the_items_of_the_estimates_too():
+    trials = skipped(answers()).rename(columns={"item": "question_id"})
+    trials["item"] = np.arange(len(trials))
+    asked = {"by": "model", "cluster": "question_id", "missing": "wrong", "seed": 1, "n": 200}
+    found = hmetad.measures.resample_trials_interval(trials, **asked)
+    estimate, lower, upper = found["accuracy"].sel(cell="skipper").values
+    assert lower < estimate < upper
+    assert found["trials"].values.tolist() == [N, N]
+    named = skipped(answers()).rename(columns={"item": "probe"})
+    plain = {**asked, "cluster": "probe"}
+    again = hmetad.measures.resample_trials_interval(named, **plain)
+    np.testing.assert_allclose(again["accuracy"].sel(summary="estimate"), found["accuracy"][:, 0])
+
+
+def test_common_items_pass_over_columns_that_levels_determine():
+    trials = skipped(answers())
+    owned = trials.assign(vendor=trials["model"].str[0])
+    kept = common_items(owned, by=["model", "vendor"])
+    assert len(kept) == len(common_items(trials, by="model"))
+    with pytest.raises(InputError, match="over"):
+        measure_trials(trials, by="model", over="modle")
+
+
+def test_a_page_takes_a_model_without_any_confidence():
+    trials = answers()
+    trials.loc[trials["model"] == "skipper", "confidence"] = np.nan
+    report = hmetad.report.measures_report(trials, by="model", missing="wrong", n=50, seed=1)
+    assert "skipper" in report.markdown()
