@@ -24,6 +24,7 @@ from hmetad.bayes.packing import MODULES, pack
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import LINK_FOLDED, Program, free_values
 from hmetad.bayes.program_writer import covers, write_program
+from hmetad.errors import InputError
 from hmetad.lazy import import_without
 
 if TYPE_CHECKING:
@@ -114,19 +115,27 @@ def sample_values(
             print(told, file=sys.stderr)
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
     nutpie = import_without("nutpie", "arviz")
-    trace = nutpie.sample(
-        nutpie_model(problem, program),
-        draws=int(options["draws"]),
-        # nutpie cannot do without.
-        tune=max(int(options["tune"]), 1),
-        chains=int(options["chains"]),
-        cores=int(options["cores"]),
-        seed=int(options["random_seed"]),
-        progress_bar=has_bar,
-        return_raw_trace=True,
-        store_divergences=True,
-        **tuning,
-    )
+    try:
+        trace = nutpie.sample(
+            nutpie_model(problem, program),
+            draws=int(options["draws"]),
+            # nutpie cannot do without.
+            tune=max(int(options["tune"]), 1),
+            chains=int(options["chains"]),
+            cores=int(options["cores"]),
+            seed=int(options["random_seed"]),
+            progress_bar=has_bar,
+            return_raw_trace=True,
+            store_divergences=True,
+            **tuning,
+        )
+    except BaseException as error:
+        # The sampler's own panics are no exceptions of Python.
+        if type(error).__name__ != "PanicException":
+            raise
+        step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
+        got, allowed = "no finite density where chains begin", "a model that can be sampled"
+        raise InputError("formula", got, allowed, step) from error
     return values_of(trace, program.size, int(options["draws"]))
 
 
@@ -166,8 +175,10 @@ def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset, Fl
         for name in STATISTICS
     }
     sizes = {"chain": np.arange(len(x)), "draw": np.arange(draws)}
+    # Of a step that left all that has a density there is no end.
+    nothing = [np.nan] * size
     failed = [
-        [one.column(f"divergence_{end}")[i].as_py() for end in ("start", "end")]
+        [one.column(f"divergence_{end}")[i].as_py() or nothing for end in ("start", "end")]
         for (_, one), k in chains
         for i in np.flatnonzero(k & np.asarray(one.column("diverging"))).tolist()
     ]

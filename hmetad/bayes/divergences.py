@@ -50,7 +50,9 @@ def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr
     groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
     packed, found, nowhere = pack(program), np.zeros(len(cells), dtype=np.int64), 0
     shared = np.zeros(len(cells))
-    for start, end in steps:
+    is_whole = np.isfinite(steps).all(axis=(1, 2))
+    nowhere += int((~is_whole).sum())
+    for start, end in steps[is_whole]:
         errors = step_errors(start, end, packed)
         for group in groupings:
             of_groups = np.bincount(group, errors[:-1])

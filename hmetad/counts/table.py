@@ -36,7 +36,7 @@ from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_of, with_notices
+from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
 from hmetad.rows.rows import Rows, Tally, plain_value
@@ -281,7 +281,13 @@ def complete_rows(
         got = f"a missing value in each of the {total} rows, in {columns}"
         raise InputError("trials", got, "at least one complete row", "Check how they were read.")
     kept = groups.loc[~incomplete].reset_index(drop=True)
-    said = notice_of("rows-dropped.trials", dropped=dropped, total=total, columns=columns)
+    lost = {name: {*groups[name][incomplete].dropna()} - {*kept[name]} for name in groups}
+    gone = [
+        f"{name} {as_text(x)}" for name, values in lost.items() for x in sorted(values, key=str)
+    ]
+    where = f" No row is left of {first_few(gone, ', ')}." if gone else ""
+    named = {"dropped": dropped, "total": total, "columns": columns, "gone": where}
+    said = notice_of("rows-dropped.trials", **named)
     return kept, n[~incomplete], [said]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hmetad.notice import Notice, notice_of
 from hmetad.specs.design import Design
+from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["identification_notices"]
@@ -33,7 +34,7 @@ def identification_notices(
     -------
     list of Notice
         ``"not-identified"``, for each such parameter, and for each factor whose effects on d′ and c
-        cannot be told apart.
+        cannot be told apart; ``"held-equal"`` where conditions differ in M alone.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
     needed = max(p.levels_needed for p in spec.record.parameters)
@@ -56,8 +57,37 @@ def identification_notices(
                     needed=parameter.levels_needed,
                 )
             )
+    said += held_equal_notices(counts, spec, designs)
     factors = one_stimulus_factors(counts, designs)
     return said + [notice_of("not-identified.stimulus", factor=factor) for factor in factors]
+
+
+def held_equal_notices(
+    counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]
+) -> list[Notice]:
+    """Notice of parameters that are held equal over conditions between which M may differ.
+
+    What conditions do to d′ or to criteria then comes out as a difference in M.
+    """
+    focus, cells = spec.record.parameter_of_interest, counts.sizes["cell"]
+    named = formula_columns([spec.formula.get(focus, "1")])
+    columns = [str(name) for name, x in counts.coords.items() if x.dims == ("cell",)]
+    found: dict[str, None] = {}
+    parameters = [name for name in ("dprime", "c", "log_gap") if name in designs]
+    held = []
+    for parameter in parameters if focus in ("log_m", "m") else []:
+        own = groups_of([designs[parameter]], cells)
+        varied = [
+            name
+            for name in columns
+            if name in named
+            and len({*zip(own.tolist(), counts[name].values.tolist(), strict=True)}) > len({*own})
+        ]
+        held += [parameter] if varied else []
+        found |= dict.fromkeys(varied)
+    if not held:
+        return []
+    return [notice_of("held-equal", parameters=", ".join(held), columns=", ".join(found))]
 
 
 def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[str]:

@@ -111,3 +111,14 @@ def test_a_step_of_one_who_has_several_cells_counts_once():
     found["sample_stats"] = xr.DataTree(changed)
     (said,) = divergence_notice(found)
     assert said.cells == ("p0 | 1", "p0 | 2")
+
+
+def test_steps_that_end_nowhere_lose_no_draws():
+    """Numbers that are not standardised make chains diverge where the density is not finite."""
+    who = {"subject": [f"p{i}" for i in range(6) for _ in "12"], "condition": [328, 1000] * 6}
+    counts = simulate_counts([1.5] * 12, m_ratio=0.8, trials=200, coords=who, seed=1)
+    formula = {"log_m": "1 + condition + (1 | subject)"}
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    found = fit(counts, "group", formula=formula, draws=200, **quiet)
+    stats = found["sample_stats"]
+    assert 0 < int(stats["diverging"].sum()) >= int(stats["divergences_nowhere"])

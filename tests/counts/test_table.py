@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hmetad import simulate_trials
 from hmetad.counts.table import count_trials
 from hmetad.counts.table_notices import count_notices
 from hmetad.counts.vectors import from_nr, to_nr
@@ -480,3 +481,12 @@ def test_confidence_after_one_response_alone_is_refused_with_what_to_do():
     # Single missing values are dropped and told.
     some = trials.fillna({"confidence": 1}).mask(np.arange(120)[:, None] < [[0, 0, 7]])
     assert next(x.code for x in notices(count_trials(some, ratings=2))) == "rows-dropped"
+
+
+def test_levels_of_which_no_row_is_left_are_named():
+    parts = {"part": ["training", "test"]}
+    trials = simulate_trials([1.2, 1.2], trials=200, coords=parts, seed=1)
+    trials["confidence"] = trials["confidence"].mask(trials["part"] == "training")
+    found = notices(count_trials(trials, by="part"))
+    (said,) = [one for one in found if one.code == "rows-dropped"]
+    assert "No row is left of part training." in said.message

@@ -8,6 +8,7 @@ import xarray as xr
 from report.made_fit import made_fit
 
 import hmetad
+from hmetad.notice import with_notices
 from hmetad.report import convergence_record, fit_report, results_paragraph
 from hmetad.report.contents.paragraph import number, probability_text
 from hmetad.report.page.blocks import Prose
@@ -69,6 +70,16 @@ def test_where_sampling_failed_it_is_said_first(of_people):
         text = results_paragraph(fit)
         assert text.startswith("These estimates are not to be reported") == has_failed
         assert ("Fewer than 400 effective draws of" in text) == has_failed
+
+
+def test_what_failed_beside_the_estimates_is_said_and_does_not_withdraw_them(of_people):
+    fit = of_people[1000]
+    named = "R̂ above 1.01 for log_gap_1|subject_sigma: the chains disagree."
+    beside = hmetad.Notice("rhat", "error", named)
+    text = results_paragraph(with_notices(fit, [beside]))
+    assert "not to be reported" not in text
+    assert text.startswith("What follows failed in parts of the model that no estimate here rests")
+    assert "log_gap_1|subject_sigma" in text
 
 
 def test_convergence_is_that_of_all_that_was_sampled(of_people):

@@ -228,3 +228,18 @@ def test_a_level_that_a_coding_lacks_is_refused_in_one_line(study):
     folder, _ = study
     line = "fit trials.csv --by subject,task --formula '1 + T(task, ref=9)' -o fit.nc"
     assert "quotation marks" in refused(folder, line)
+
+
+def test_conditions_in_the_formula_of_m_alone_are_said():
+    who = {"subject": [f"p{i}" for i in range(4) for _ in "12"], "task": ["easy", "hard"] * 4}
+    counts = hmetad.simulate_counts([2.2, 1.0] * 4, m_ratio=0.8, trials=300, coords=who, seed=1)
+    quiet = {"draws": 20, "tune": 20, "progressbar": False, "quiet": True, "random_seed": 1}
+    terms = "1 + task + (1 | subject)"
+    alone = hmetad.fit(counts, "group", formula={"log_m": terms}, **quiet)
+    (said,) = [one for one in hmetad.notices(alone) if one.code == "held-equal"]
+    assert "dprime, c, log_gap" in said.message
+    assert "task" in said.message
+    every = dict.fromkeys(["log_m", "dprime", "c", "log_gap"], terms)
+    for model, options in (("group", {"formula": every}), ("multitask", {}), ("group", {})):
+        fit = hmetad.fit(counts, model, **options, **quiet)
+        assert "held-equal" not in [one.code for one in hmetad.notices(fit)]

@@ -14,7 +14,7 @@ from hmetad.bayes.kept_cells import factors_of
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.table_notices import items_together
 from hmetad.mle.meta_d import fit_mle
-from hmetad.notice import first_few, notices
+from hmetad.notice import Notice, first_few, notices
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record
 from hmetad.report.contents.fitted import method_text
 from hmetad.report.contents.population import population_table
@@ -33,7 +33,7 @@ PEOPLE = dict.fromkeys(
     ("subject", "participant", "person", "observer", "subject_id", "participant_id"), "people"
 )
 OF_SAMPLING = ("divergences", "rhat", "ess", "one-chain", "pareto-k")
-LEFT_OUT = ("rows-dropped", "pairs-dropped", "confidence-missing", "abstained-left-out")
+LEFT_OUT = ("rows-dropped", "confidence-missing", "abstained-left-out")
 ESS = (("ess_bulk", "bulk"), ("ess_tail", "tails"))
 VERDICTS = {
     "different": "the interval lies outside the region of practical equivalence",
@@ -101,17 +101,29 @@ def results_paragraph(
 
 
 def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
-    """What of the sampling failed, before any estimate."""
+    """What of the sampling failed, before any estimate; and what failed beside these."""
     failed = [one for one in notices(fit) if one.severity == "error" and one.code in OF_SAMPLING]
-    if not failed:
-        return
-    cells = dict.fromkeys(cell for one in failed for cell in one.cells)
-    are_some = all(one.cells for one in failed)
-    whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
-    yield f"{whose} are not to be reported before the following is mended."
-    for one in failed:
-        where = f" ({first_few(one.cells, ', ')})" if one.cells else ""
-        yield f"{one.message.removesuffix('.')}{where}."
+    record, posterior = spec_of(fit).record, fit["posterior"].data_vars
+    told = {*record.tabulated, record.parameter_of_interest}
+    stems = tuple(f"{name}_" for name in told)
+    shown = [x for name, x in posterior.items() if name in told or str(name).startswith(stems)]
+    codes = {n.code for x in shown for n in notices(x) if n.severity == "error"}
+    here, beside = ([x for x in failed if (x.code in codes) == own] for own in (True, False))
+    if here:
+        cells = dict.fromkeys(cell for one in here for cell in one.cells)
+        are_some = all(one.cells for one in here)
+        whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
+        yield f"{whose} are not to be reported before the following is mended."
+        yield from map(with_cells, here)
+    if beside:
+        yield "What follows failed in parts of the model that no estimate here rests on."
+        yield from map(with_cells, beside)
+
+
+def with_cells(notice: Notice) -> str:
+    """Sentence of a notice, with the first of its cells."""
+    where = f" ({first_few(notice.cells, ', ')})" if notice.cells else ""
+    return f"{notice.message.removesuffix('.')}{where}."
 
 
 def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
