@@ -74,7 +74,8 @@ def listed(argument: str, given: Any) -> list[Any]:
     return [given] if np.isscalar(given) else list(given)
 
 
-@check_inputs()
+# Names and labels are looked at where they are counted by.
+@check_inputs(skip=("columns", "labels"))
 def without_codes(
     rows: Rows,
     missing_codes: Codes,
@@ -113,7 +114,7 @@ def without_codes(
     >>> without_codes(rows, 0, {"correct": "ok", "confidence": "sure"}).frame().values.tolist()
     [[0.0, nan], [1.0, 3.0]]
     """
-    named = {*map(plain_value, labels)}
+    named = {*map(plain_value, labels)} if isinstance(labels, list | tuple) else set()
     for role, column in columns.items():
         codes = listed("missing_codes", missing_codes)
         if role == "correct":
