@@ -186,12 +186,25 @@ def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
     dict of str to float
         Empty where trials are not known.
 
+    Raises
+    ------
+    InputError
+        If `draws` are no fits or draws by name.
+
     Examples
     --------
     >>> cells = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
     >>> trials_by_level({"": xr.Dataset({"trials": ("cell", [100, 200])}, cells)}, "model")
     {'a': 100.0, 'b': 200.0}
     """
+    one = xr.Dataset | xr.DataArray | xr.DataTree
+    named = draws if isinstance(draws, Mapping) and not isinstance(draws, one) else {"": None}
+    for source in named.values():
+        if not isinstance(source, one) or (
+            isinstance(source, xr.DataTree) and "posterior" not in source.children
+        ):
+            got = describe_value(draws)
+            raise InputError("draws", got, "fits or draws by name", "Give {'': draws}.")
     totals: dict[str, float] = {}
     for name, source in draws.items():
         counted = counted_trials(source)
