@@ -15,6 +15,6 @@ from hmetad.bayes.resampled import load_draws as load_draws
 from hmetad.bayes.resampled import load_source as load_source
 from hmetad.bayes.resampled import save_draws as save_draws
 from hmetad.bayes.sensitivity import other_choices as other_choices
-from hmetad.specs.cards import card_names as card_names
 from hmetad.specs.difficulty import by_difficulty as by_difficulty
+from hmetad.specs.loading import card_names as card_names
 from hmetad.specs.spec import spec_of as spec_of

@@ -12,7 +12,7 @@ Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the wei
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 
 import numpy as np
@@ -311,33 +311,25 @@ def evaluate_points(points: Floats, places: Integers, packed: Integers) -> Float
 
 
 @dataclass(frozen=True)
-class Profiles:
-    """Posterior of every cell at nodes of its main parameter, in rising order.
+class Profile:
+    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
 
     Parameters
     ----------
-    main : array, shape (cells, nodes)
-        Nodes at one place stand for none.
-    log_mass : array, shape (cells, nodes)
+    main : array, shape (cells,)
+        Profiles at one place stand for none.
+    log_mass : array, shape (cells,)
         Log density of the main parameter there, about, without its constant.
-    centre : array, shape (cells, nodes, others)
+    centre : array, shape (cells, others)
         Mode of the other parameters.
-    axes : array, shape (cells, nodes, others, others)
+    axes : array, shape (cells, others, others)
         Cholesky factor of their covariance at the mode.
-    scales : array, shape (cells, nodes, others, 2)
+    scales : array, shape (cells, others, 2)
         How much wider than a normal they are, below and above along each axis.
+    slope : array, shape (cells, others)
+        Of the centre along the main parameter.
+    covariance : array, shape (cells, others, others)
     """
-
-    main: Floats
-    log_mass: Floats
-    centre: Floats
-    axes: Floats
-    scales: Floats
-
-
-@dataclass(frozen=True)
-class Node:
-    """One node of all cells, as `Profiles`; slope (cells, others) is that of the centre."""
 
     main: Floats
     log_mass: Floats
@@ -348,7 +340,7 @@ class Node:
     covariance: Floats
 
 
-def profile_cells(density: CellDensity, start: Floats) -> Profiles:
+def profile_cells(density: CellDensity, start: Floats) -> Profile:
     """Nodes from one tail of every cell's posterior to the other; the search begins at `start`."""
     # Far out a density may be 0, and differences of its logarithm are not defined.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -360,8 +352,8 @@ def profile_cells(density: CellDensity, start: Floats) -> Profiles:
             found, highest = march(density, middle, direction * FIRST_DISTANCE * sd, highest)
             sides.append(found)
     nodes = [*reversed(sides[0]), middle, *sides[1]]
-    names = ("main", "log_mass", "centre", "axes", "scales")
-    return Profiles(*(np.stack([getattr(n, name) for n in nodes], axis=1) for name in names))
+    names = [field.name for field in fields(Profile)]
+    return Profile(*(np.stack([getattr(n, name) for n in nodes], axis=1) for name in names))
 
 
 def find_modes(density: CellDensity, start: Floats) -> tuple[Floats, Floats]:
@@ -379,10 +371,10 @@ def find_modes(density: CellDensity, start: Floats) -> tuple[Floats, Floats]:
 
 
 def march(
-    density: CellDensity, middle: Node, step: Floats, highest: Floats
-) -> tuple[list[Node], Floats]:
-    """Nodes from the middle outward, and the highest log mass; cells at their end stay there."""
-    found, last, step = list[Node](), middle, step.copy()
+    density: CellDensity, middle: Profile, step: Floats, highest: Floats
+) -> tuple[list[Profile], Floats]:
+    """Profiles from the middle outward, and the highest log mass; cells at their end stay there."""
+    found, last, step = list[Profile](), middle, step.copy()
     for _ in range(NODES):
         is_over = highest - last.log_mass > WHOLE_FALL
         if is_over.all():
@@ -400,7 +392,7 @@ def march(
     return found, highest
 
 
-def node_at(density: CellDensity, points: Floats, near: Node | None) -> Node:
+def node_at(density: CellDensity, points: Floats, near: Profile | None) -> Profile:
     """Node near points (cells, own), whose main parameter stays."""
     if near is not None:
         value, slope = density.gradient(points)
@@ -412,7 +404,7 @@ def node_at(density: CellDensity, points: Floats, near: Node | None) -> Node:
     axes = np.linalg.cholesky(covariance)
     scales, value = scales_of(density, points, axes)
     spread = np.diagonal(axes, axis1=1, axis2=2) * scales.mean(axis=-1)
-    return Node(
+    return Profile(
         main=points[:, 0],
         log_mass=np.maximum(np.nan_to_num(value, nan=-np.inf), NOWHERE)
         + np.log(spread).sum(axis=1),

@@ -15,9 +15,8 @@ from hmetad.bayes.program_arrays import unfold
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import REGISTERED, load_likelihood, register
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.cards import card_names
 from hmetad.specs.layout import LINK_FOLDED
-from hmetad.specs.loading import load_model
+from hmetad.specs.loading import card_names, load_model
 from hmetad.specs.spec import ModelSpec
 
 # PyTensor's own evaluation, without compiling.
