@@ -283,7 +283,11 @@ def fill_deviations(values: Floats, packed: Integers, work: Floats) -> float:
     blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     total = 0.0
     for b in range(len(blocks)):
-        total += fill_block(blocks[b], values, packed, work)
+        start, stop, size, partial = blocks[b]
+        if size == 1:
+            total += fill_independent(start, stop, values, packed, work)
+        else:
+            total += fill_correlated(start, stop, size, partial, values, packed, work)
     return total
 
 
@@ -296,20 +300,76 @@ def add_deviation_slopes(values: Floats, packed: Integers, work: Floats, slopes:
     """
     blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks) - 1, -1, -1):
-        add_block_slopes(blocks[b], values, packed, work, slopes)
+        start, stop, size, partial = blocks[b]
+        if size == 1:
+            add_independent_slopes(start, stop, values, packed, work, slopes)
+        else:
+            add_correlated_slopes(start, stop, size, partial, values, packed, work, slopes)
 
 
 @compiled
-def fill_block(block: Integers, values: Floats, packed: Integers, work: Floats) -> float:
-    """`fill_deviations` of a block; effects that are not correlated are groups of one."""
-    start, stop, size, partial = block
+def fill_independent(
+    start: int, stop: int, values: Floats, packed: Integers, work: Floats
+) -> float:
+    """`fill_deviations` of effects that are not correlated."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    total, product = 0.0, 1.0
+    for i in range(start, stop):
+        rest = estimates[i]
+        for j in range(first[i], first[i + 1]):
+            rest -= weight[j] * values[column[j]]
+        sd = values[sd_places[i]]
+        pull = information[i] * sd
+        share = 1 / (1 + pull * sd)
+        inverse = math.sqrt(share)
+        score = (values[offset_places[i]] + pull * rest * inverse) * inverse
+        work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
+        values[n + i] = sd * score
+        total -= score * score
+        product *= share
+        if product < SMALLEST_PRODUCT:
+            total += math.log(product)
+            product = 1.0
+    return (total + math.log(product)) / 2
+
+
+@compiled
+def add_independent_slopes(
+    start: int, stop: int, values: Floats, packed: Integers, work: Floats, slopes: Floats
+) -> None:
+    """`add_deviation_slopes` of effects that are not correlated."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    weight = real(packed, MEAN_WEIGHT)
+    for i in range(start, stop):
+        score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
+        sd, known = values[sd_places[i]], information[i]
+        share, pull = inverse * inverse, known * sd
+        by_score = sd * slope - score
+        by_sd = by_score * (known * work[REST, i] * share - score * pull) - pull
+        slopes[offset_places[i]] += by_score * inverse
+        slopes[sd_places[i]] += score * slope + by_sd * share
+        by_rest = by_score * pull * share
+        for j in range(first[i], first[i + 1]):
+            slopes[column[j]] -= weight[j] * by_rest
+
+
+@compiled
+def fill_correlated(
+    start: int, stop: int, size: int, partial: int, values: Floats, packed: Integers, work: Floats
+) -> float:
+    """`fill_deviations` of correlated effects."""
     n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
     sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
     estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
     first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
     lower = np.zeros((size, size))
     fill_factor(partial, values, lower)
-    total, product = 0.0, 1.0
+    total = 0.0
     for group in range(start, stop, size):
         for k in range(size):
             i = group + k
@@ -327,24 +387,22 @@ def fill_block(block: Integers, values: Floats, packed: Integers, work: Floats) 
             score = (values[offset_places[i]] + pull * rest * inverse) * inverse
             work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
             values[n + i] = sd * before + own * score
-            if size > 1:
-                total += math.log(share) - score * score
-                continue
-            # There may be many: a logarithm takes longer than all the rest.
-            total -= score * score
-            product *= share
-            if product < SMALLEST_PRODUCT:
-                total += math.log(product)
-                product = 1.0
-    return (total + math.log(product)) / 2
+            total += (math.log(share) - score * score) / 2
+    return total
 
 
 @compiled
-def add_block_slopes(
-    block: Integers, values: Floats, packed: Integers, work: Floats, slopes: Floats
+def add_correlated_slopes(
+    start: int,
+    stop: int,
+    size: int,
+    partial: int,
+    values: Floats,
+    packed: Integers,
+    work: Floats,
+    slopes: Floats,
 ) -> None:
-    """`add_deviation_slopes` of a block."""
-    start, stop, size, partial = block
+    """`add_deviation_slopes` of correlated effects."""
     n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
     sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
     first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
