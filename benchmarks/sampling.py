@@ -18,11 +18,9 @@ from machine import CpuClock
 from nutpie.sample import CompiledModel
 
 import hmetad
-from hmetad.bayes.compiled_sampling import nutpie_model
-from hmetad.bayes.expand import posterior_of
+from hmetad.bayes.chains import nutpie_model, posterior_of
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.program import build_program
 
 __all__ = ["DENSITIES", "Compiled", "bulk_ess", "compiled_model", "group_counts", "timed_draws"]
 
@@ -38,16 +36,15 @@ class Compiled(NamedTuple):
 
 def compiled_model(counts: xr.DataArray, spec: hmetad.ModelSpec, density: str) -> Compiled:
     """Model of a count table, ready to sample, with one of `DENSITIES`."""
-    problem = build_problem(counts, spec)
+    program = build_program(counts, spec)
     if density == "pymc":
-        model = pymc_model(problem)
-        initial = initial_values(problem, model)
+        model = pymc_model(program)
+        initial = initial_values(program, model)
         compiled = nutpie.compile_pymc_model(model, initial_points=initial)
         return Compiled(compiled, lambda tree: tree["posterior"].to_dataset())
-    program = write_program(problem)
     return Compiled(
-        nutpie_model(problem, program),
-        lambda tree: posterior_of(problem, program, tree["posterior"]["x"].to_numpy()),
+        nutpie_model(program),
+        lambda tree: posterior_of(program, tree["posterior"]["x"].to_numpy()),
     )
 
 

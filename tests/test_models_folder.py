@@ -8,7 +8,7 @@ import xarray as xr
 
 import hmetad
 from hmetad.specs import cards
-from hmetad.specs.cards import card_names, models_folder
+from hmetad.specs.loading import card_names, models_folder
 from hmetad.specs.spec import ModelSpec
 
 

@@ -18,7 +18,7 @@ from hmetad.compare.columns import COLUMNS
 from hmetad.lazy import homes_in
 from hmetad.notice_registry import codes
 from hmetad.results import results
-from hmetad.specs.cards import card_names, card_path
+from hmetad.specs.loading import card_names, card_path
 from hmetad.specs.spec import ModelSpec
 from hmetad.studies.run import STUDIES
 

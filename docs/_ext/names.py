@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 import hmetad
-from hmetad.specs.cards import card_names
+from hmetad.specs.loading import card_names
 
 __all__ = ["setup"]
 

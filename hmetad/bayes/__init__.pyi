@@ -4,6 +4,7 @@ from hmetad.bayes.estimates import fit_estimates as fit_estimates
 from hmetad.bayes.group_correlations import group_correlation as group_correlation
 from hmetad.bayes.groups_of_arviz import add_groups as add_groups
 from hmetad.bayes.influences import influence as influence
+from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predict import predict_levels as predict_levels
 from hmetad.bayes.predicted_estimates import predict_estimates as predict_estimates
@@ -14,7 +15,6 @@ from hmetad.bayes.resampled import load_draws as load_draws
 from hmetad.bayes.resampled import load_source as load_source
 from hmetad.bayes.resampled import save_draws as save_draws
 from hmetad.bayes.sensitivity import other_choices as other_choices
-from hmetad.bayes.size import posterior_bytes as posterior_bytes
-from hmetad.specs.cards import card_names as card_names
 from hmetad.specs.difficulty import by_difficulty as by_difficulty
+from hmetad.specs.loading import card_names as card_names
 from hmetad.specs.spec import spec_of as spec_of

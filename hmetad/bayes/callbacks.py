@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numba import carray, cfunc, types
 
-from hmetad.bayes.density import evaluate, expand
-from hmetad.bayes.packing import HEAD, LENGTH
+from hmetad.bayes.density import HEAD, LENGTH, evaluate, expand
 
 __all__ = ["copy_deviations", "copy_draw", "evaluate_at"]
 

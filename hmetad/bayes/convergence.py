@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.notice_registry import about_alone, limit
+from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 

@@ -1,45 +1,20 @@
 """The log posterior of a program and its gradient, compiled once for all models.
 
 Program and free values → log posterior density and its gradient, with respect to the free values.
-`hmetad.bayes.model` defines the same density in PyMC.
+`hmetad.bayes.model` defines the same density in PyMC. Compiled code reads a program as one row of
+integers, which is handed to it faster than thirty arrays: its length, place of the likelihood in
+`MODULES`, cells, ratings, where each array begins and where the last ends, and the arrays, those of
+numbers as their bits.
 """
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.bayes.effects_density import WORK, add_deviation_slopes, fill_deviations
-from hmetad.bayes.packing import (
-    AROUND_COLUMN,
-    AROUND_FIRST,
-    AROUND_MEAN,
-    AROUND_PLACES,
-    AROUND_SD,
-    AROUND_WEIGHT,
-    CELLS,
-    CHOICES,
-    COLUMN,
-    CONSTANT,
-    COUNTS,
-    FIRST,
-    LIKELIHOOD,
-    LINKS,
-    OFFSET_PLACES,
-    OFFSETS,
-    OWNERS,
-    PRIOR_KINDS,
-    PRIOR_PARAMETERS,
-    PRIOR_PLACES,
-    RATINGS,
-    WEIGHT,
-    pack,
-    real,
-    whole,
-)
-from hmetad.bayes.prior_density import log_prior
-from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
+from hmetad.bayes.program_arrays import PRIOR_CODES, ProgramArrays
 from hmetad.likelihood.linear_gaussian_density import (
     add_value_and_gradient as add_linear_gaussian,
 )
@@ -51,33 +26,101 @@ from hmetad.likelihood.signal_detection_density import (
     add_value_and_gradient as add_signal_detection,
 )
 from hmetad.likelihood.tails import compiled
+from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
-__all__ = ["Density", "evaluate", "evaluate_parts", "expand", "log_density"]
+__all__ = [
+    "CELLS",
+    "HEAD",
+    "LENGTH",
+    "MODULES",
+    "Density",
+    "evaluate",
+    "evaluate_parts",
+    "expand",
+    "log_density",
+    "log_exponential_integral",
+    "pack",
+]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Density = Callable[[Floats], tuple[float, Floats]]
 
+# Where likelihoods are compiled; `evaluate_parts` calls each.
+MODULES = (
+    "hmetad.likelihood.meta_d_density",
+    "hmetad.likelihood.signal_detection_density",
+    "hmetad.likelihood.linear_gaussian_density",
+    "hmetad.likelihood.scaled_criteria_density",
+)
+LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
+# Arrays of integers, then, from `WEIGHT` on, of numbers.
+(
+    LINKS, OWNERS, PRIOR_PLACES, PRIOR_KINDS, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
+    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, CHOICES, WEIGHT,
+    PRIOR_PARAMETERS, AROUND_SD, AROUND_MEAN, AROUND_WEIGHT, ESTIMATES, INFORMATION, MEAN_WEIGHT,
+    OFFSETS, COUNTS, CONSTANT, ARRAYS,
+) = range(27)  # fmt: skip
+BLOCK_FIELDS = 4
+# Rows of what is kept of each deviation for its slopes: score, m - μ, and 1/root.
+SCORE, REST, INVERSE, WORK = range(4)
+# A product of numbers below 1 is this small at most before its logarithm is taken.
+SMALLEST_PRODUCT = 1e-200
+(
+    NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, BETA,
+) = PRIOR_CODES.values()  # fmt: skip
+EULER = 0.5772156649015329
+LENTZ_STEPS = 200
+SERIES_BELOW = 1.5
 
-def log_density(program: Program) -> Density:
-    """Log posterior density of a program and its gradient.
 
-    Parameters
-    ----------
-    program : Program
+class Packed(Protocol):
+    """What has a program in one row."""
 
-    Returns
-    -------
-    callable
-        Free values, shape (free,) → log density, and its gradient, shape (free,).
-    """
-    packed = pack(program)
+    @property
+    def packed(self) -> Integers:
+        """The row."""
+
+
+def log_density(program: Packed) -> Density:
+    """Log posterior density of a program: free values (free,) → its value and gradient (free,)."""
+    packed = program.packed
 
     def density(x: Floats) -> tuple[float, Floats]:
         gradient = np.empty(len(x))
         return evaluate(x, packed, gradient), gradient
 
     return density
+
+
+def pack(p: ProgramArrays) -> Integers:
+    """Arrays of a program in one row of integers."""
+    arrays = [
+        p.links, p.owners, p.prior_places, p.prior_codes, p.around_places, p.around_rows.first,
+        p.around_rows.column, p.blocks, p.offset_places, p.sd_places, p.mean_rows.first,
+        p.mean_rows.column, p.rows.first, p.rows.column, p.choices, p.rows.weight,
+        p.prior_parameters, p.around_sd, p.around_mean, p.around_rows.weight, p.estimates,
+        p.information, p.mean_rows.weight, p.offsets, p.counts, np.array([p.constant]),
+    ]  # fmt: skip
+    rows = [
+        (row.astype(float).view(np.int64) if k >= WEIGHT else row.astype(np.int64))
+        for k, row in enumerate(np.ascontiguousarray(array).ravel() for array in arrays)
+    ]
+    first = np.cumsum([HEAD + ARRAYS + 1, *(len(row) for row in rows)])
+    head = [first[-1], MODULES.index(p.density), len(p.counts), p.counts.shape[-1]]
+    return np.concatenate([np.array(head), first, *rows]).astype(np.int64)
+
+
+@compiled
+def whole(packed: Integers, k: int) -> Integers:
+    """The k-th array, of integers."""
+    return packed[packed[HEAD + k] : packed[HEAD + k + 1]]
+
+
+@compiled
+def real(packed: Integers, k: int) -> Floats:
+    """The k-th array, of numbers."""
+    return packed[packed[HEAD + k] : packed[HEAD + k + 1]].view(np.float64)
 
 
 @compiled
@@ -232,3 +275,252 @@ def add_priors_around(values: Floats, packed: Integers, by_cell: Floats, slopes:
         slopes[places[i]] -= score / sd[i]
         means[i] = score / sd[i]
     add_transposed(first, column, weight, means, slopes)
+
+
+@compiled
+def fill_deviations(values: Floats, packed: Integers, work: Floats) -> float:
+    """Fill in deviations, and `work` (`WORK`, deviations); log density of their offsets."""
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    total = 0.0
+    for b in range(len(blocks)):
+        start, stop, size, partial = blocks[b]
+        if size == 1:
+            total += fill_independent(start, stop, values, packed, work)
+        else:
+            total += fill_correlated(start, stop, size, partial, values, packed, work)
+    return total
+
+
+@compiled
+def add_deviation_slopes(values: Floats, packed: Integers, work: Floats, slopes: Floats) -> None:
+    """Add slopes of offsets, standard deviations, correlations and what is in the means.
+
+    `slopes` has those of the deviations. Later blocks have deviations of earlier ones in their
+    means, so the last comes first.
+    """
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    for b in range(len(blocks) - 1, -1, -1):
+        start, stop, size, partial = blocks[b]
+        if size == 1:
+            add_independent_slopes(start, stop, values, packed, work, slopes)
+        else:
+            add_correlated_slopes(start, stop, size, partial, values, packed, work, slopes)
+
+
+@compiled
+def fill_independent(
+    start: int, stop: int, values: Floats, packed: Integers, work: Floats
+) -> float:
+    """`fill_deviations` of effects that are not correlated."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    total, product = 0.0, 1.0
+    for i in range(start, stop):
+        rest = estimates[i]
+        for j in range(first[i], first[i + 1]):
+            rest -= weight[j] * values[column[j]]
+        sd = values[sd_places[i]]
+        pull = information[i] * sd
+        share = 1 / (1 + pull * sd)
+        inverse = math.sqrt(share)
+        score = (values[offset_places[i]] + pull * rest * inverse) * inverse
+        work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
+        values[n + i] = sd * score
+        total -= score * score
+        product *= share
+        if product < SMALLEST_PRODUCT:
+            total += math.log(product)
+            product = 1.0
+    return (total + math.log(product)) / 2
+
+
+@compiled
+def add_independent_slopes(
+    start: int, stop: int, values: Floats, packed: Integers, work: Floats, slopes: Floats
+) -> None:
+    """`add_deviation_slopes` of effects that are not correlated."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    weight = real(packed, MEAN_WEIGHT)
+    for i in range(start, stop):
+        score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
+        sd, known = values[sd_places[i]], information[i]
+        share, pull = inverse * inverse, known * sd
+        by_score = sd * slope - score
+        by_sd = by_score * (known * work[REST, i] * share - score * pull) - pull
+        slopes[offset_places[i]] += by_score * inverse
+        slopes[sd_places[i]] += score * slope + by_sd * share
+        by_rest = by_score * pull * share
+        for j in range(first[i], first[i + 1]):
+            slopes[column[j]] -= weight[j] * by_rest
+
+
+@compiled
+def fill_correlated(
+    start: int, stop: int, size: int, partial: int, values: Floats, packed: Integers, work: Floats
+) -> float:
+    """`fill_deviations` of correlated effects."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    lower = np.zeros((size, size))
+    fill_factor(partial, values, lower)
+    total = 0.0
+    for group in range(start, stop, size):
+        for k in range(size):
+            i = group + k
+            before = 0.0
+            for j in range(k):
+                before += lower[k, j] * work[SCORE, group + j]
+            sd = values[sd_places[i]]
+            own = sd * lower[k, k]
+            rest = estimates[i] - sd * before
+            for j in range(first[i], first[i + 1]):
+                rest -= weight[j] * values[column[j]]
+            pull = information[i] * own
+            share = 1 / (1 + pull * own)
+            inverse = math.sqrt(share)
+            score = (values[offset_places[i]] + pull * rest * inverse) * inverse
+            work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
+            values[n + i] = sd * before + own * score
+            total += (math.log(share) - score * score) / 2
+    return total
+
+
+@compiled
+def add_correlated_slopes(
+    start: int,
+    stop: int,
+    size: int,
+    partial: int,
+    values: Floats,
+    packed: Integers,
+    work: Floats,
+    slopes: Floats,
+) -> None:
+    """`add_deviation_slopes` of correlated effects."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    weight = real(packed, MEAN_WEIGHT)
+    lower, by_lower = np.zeros((size, size)), np.zeros((size, size))
+    fill_factor(partial, values, lower)
+    by_score = np.zeros(size)
+    for group in range(start, stop, size):
+        by_score[:] = 0
+        for k in range(size - 1, -1, -1):
+            i = group + k
+            before = 0.0
+            for j in range(k):
+                before += lower[k, j] * work[SCORE, group + j]
+            score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
+            sd, known = values[sd_places[i]], information[i]
+            own = sd * lower[k, k]
+            share, pull = inverse * inverse, known * own
+            by_score[k] += own * slope - score
+            by_own = by_score[k] * (known * work[REST, i] * share - score * pull) - pull
+            by_own = score * slope + by_own * share
+            slopes[offset_places[i]] += by_score[k] * inverse
+            by_rest = by_score[k] * pull * share
+            for j in range(first[i], first[i + 1]):
+                slopes[column[j]] -= weight[j] * by_rest
+            slopes[sd_places[i]] += before * (slope - by_rest) + lower[k, k] * by_own
+            by_lower[k, k] += sd * by_own
+            for j in range(k):
+                by_lower[k, j] += work[SCORE, group + j] * sd * (slope - by_rest)
+                by_score[j] += lower[k, j] * sd * (slope - by_rest)
+    add_factor_slopes(partial, values, lower, by_lower, slopes)
+
+
+@compiled
+def fill_factor(place: int, values: Floats, lower: Floats) -> None:
+    """Cholesky factor of correlations, from their partial correlations at a place.
+
+    Source: Lewandowski, Kurowicka & Joe (2009).
+    """
+    for i in range(len(lower)):
+        left = 1.0
+        for j in range(i):
+            partial = 2 * values[place] - 1
+            place += 1
+            lower[i, j] = partial * math.sqrt(left)
+            left *= 1 - partial * partial
+        lower[i, i] = math.sqrt(left)
+
+
+@compiled
+def add_factor_slopes(
+    place: int, values: Floats, lower: Floats, by_lower: Floats, slopes: Floats
+) -> None:
+    """Slopes of the partial correlations, from those of the Cholesky factor."""
+    for i in range(1, len(lower)):
+        first = place + i * (i - 1) // 2
+        for j in range(i):
+            partial = 2 * values[first + j] - 1
+            # Later entries of the row have the factor sqrt(1 - partial²).
+            later = 0.0
+            for k in range(j + 1, i + 1):
+                later += by_lower[i, k] * lower[i, k]
+            rest = 1 - partial * partial
+            left = 1.0
+            for k in range(j):
+                left *= 1 - (2 * values[first + k] - 1) ** 2
+            slopes[first + j] += 2 * (by_lower[i, j] * math.sqrt(left) - later * partial / rest)
+
+
+@compiled
+def log_prior(code: int, v: float, a: float, b: float, nu: float) -> tuple[float, float]:
+    """Log density of a prior without its constant, and its slope."""
+    if code == NORMAL:
+        score = (v - a) / b
+        return -score * score / 2, -score / b
+    if code == STUDENT_T:
+        score = (v - a) / b
+        return -(nu + 1) / 2 * math.log1p(score * score / nu), -(nu + 1) * score / b / (
+            nu + score * score
+        )
+    if code == HALF_NORMAL:
+        score = v / a
+        return -score * score / 2, -score / a
+    if code == EXPONENTIAL:
+        return -a * v, -a
+    if code == GAMMA:
+        return (a - 1) * math.log(v) - b * v, (a - 1) / v - b
+    if code == LOG_NORMAL:
+        score = (math.log(v) - a) / b
+        return -math.log(v) - score * score / 2, -(1 + score / b) / v
+    if code == UNIFORM_TIMES:
+        half = (v / a) ** 2 / 2
+        value, slope = log_exponential_integral(half)
+        return value, slope * v / (a * a)
+    return (a - 1) * (math.log(v) + math.log1p(-v)), (a - 1) * (1 / v - 1 / (1 - v))
+
+
+@compiled
+def log_exponential_integral(x: float) -> tuple[float, float]:
+    """log E₁(x) for x > 0 and its derivative: power series near 0, continued fraction beyond.
+
+    Source: Abramowitz & Stegun (1964), 5.1.11 and 5.1.22; the fraction by Lentz's method.
+    """
+    if x < SERIES_BELOW:
+        total, power = -EULER - math.log(x), 1.0
+        for k in range(1, 40):
+            power *= -x / k
+            total -= power / k
+        return math.log(total), -math.exp(-x) / (x * total)
+    b = x + 1
+    c, d = 1e300, 1 / b
+    fraction = d
+    for k in range(1, LENTZ_STEPS):
+        a = -k * k
+        b += 2
+        d = 1 / (a * d + b)
+        c = b + a / c
+        fraction *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return math.log(fraction) - x, -1 / (x * fraction)

@@ -10,9 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.density import evaluate_parts
-from hmetad.bayes.packing import CELLS, pack
-from hmetad.bayes.problem import Problem
+from hmetad.bayes.density import CELLS, evaluate_parts
 from hmetad.bayes.program import Program
 
 __all__ = ["OF_DIVERGENCES", "divergences_by_cell"]
@@ -26,14 +24,12 @@ NUDGE = 1e-4
 HUGE = 1e300
 
 
-def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr.Dataset:
+def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:
     """How many divergent steps failed in what the posterior has of each cell.
 
     Parameters
     ----------
-    problem : Problem
     program : Program
-        Of that problem.
     steps : array, shape (divergences, 2, free)
         Free values at the start and at the end of each.
 
@@ -44,11 +40,11 @@ def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr
         cells of it, where its part of the error is larger than all others together; else it is one
         of ``divergences_nowhere``, a number.
     """
-    blocks = [block for design in problem.designs.values() for block in design.blocks]
-    cells = np.arange(problem.counts.sizes["cell"])
+    blocks = [block for design in program.designs.values() for block in design.blocks]
+    cells = np.arange(program.counts.sizes["cell"])
     # Each factor once; cells that no factor groups are groups of their own.
     groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
-    packed, found, nowhere = pack(program), np.zeros(len(cells), dtype=np.int64), 0
+    packed, found, nowhere = program.packed, np.zeros(len(cells), dtype=np.int64), 0
     shared = np.zeros(len(cells))
     is_whole = np.isfinite(steps).all(axis=(1, 2))
     nowhere += int((~is_whole).sum())
@@ -63,7 +59,7 @@ def divergences_by_cell(problem: Problem, program: Program, steps: Floats) -> xr
         else:
             nowhere += 1
     counted = dict(zip(OF_DIVERGENCES, (("cell", found), nowhere, ("cell", shared)), strict=True))
-    return xr.Dataset(counted, {"cell": problem.counts["cell"].values})
+    return xr.Dataset(counted, {"cell": program.counts["cell"].values})
 
 
 def step_errors(start: Floats, end: Floats, packed: Integers) -> Floats:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.dims import FACTOR_DIM, choose_dim, effect_labels
 from hmetad.bayes.estimates_data import LINKS, Estimates
 from hmetad.bayes.normal_model import NormalModel
 from hmetad.bayes.normal_sampling import NormalDraws
@@ -23,6 +22,7 @@ from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.specs.design import Block
+from hmetad.specs.layout import FACTOR_DIM, effect_labels, label_dim
 
 __all__ = ["estimates_tree"]
 
@@ -140,18 +140,6 @@ def block_variables(
         both = [dim for end in ends for dim in label_dim(coords, parameter, end, labels)]
         values[f"{name}_corr"] = tuple(both), covariance / sigma[:, :, None] / sigma[:, None]
     return values
-
-
-def label_dim(
-    coords: dict[str, Any], parameter: str, dim: str, labels: NDArray[np.str_] | None
-) -> tuple[str, ...]:
-    """Dim with these labels, added to the coordinates; none where there are no labels."""
-    if labels is None:
-        return ()
-    own = [str(label) for label in labels]
-    name = choose_dim({k: list(x) for k, x in coords.items()}, parameter, dim, own)
-    coords[name] = np.array(own)
-    return (name,)
 
 
 def observed(data: Estimates, coords: Mapping[str, Any]) -> xr.Dataset:

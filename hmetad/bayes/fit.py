@@ -4,32 +4,43 @@ Count table and model card → DataTree with labelled cells, checked.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, whole
-from hmetad.bayes.cell_results import following_names
-from hmetad.bayes.cell_sampling import sample_cells, sample_cells_by_chains
-from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
+from hmetad.bayes.chains import (
+    OPTIONS,
+    Request,
+    nutpie_model,
+    sample_cells_by_chains,
+    sample_together,
+)
 from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
-from hmetad.bayes.even_ratings import even_ratings_notices
-from hmetad.bayes.importance import are_separate, has_separate_cells, most_ratings
+from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
-from hmetad.bayes.kept_cells import has_cells, keeps_cells, not_kept_notice
-from hmetad.bayes.pooling import pooled_over
-from hmetad.bayes.problem import Problem, build_problem
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.kept_cells import (
+    CHAINS,
+    DRAWS,
+    TUNE,
+    TUNE_OF_PYMC,
+    following_names,
+    has_cells,
+    keeps_cells,
+    not_kept_notice,
+    refuse_draws,
+)
+from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.reliance import notices_of_variables
 from hmetad.bayes.signs import high_notices, sign_notices
-from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
+from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
 from hmetad.notice import (
@@ -43,15 +54,17 @@ from hmetad.notice import (
 from hmetad.notice_registry import limit
 from hmetad.specs.designs import designs_of, reference_levels
 from hmetad.specs.formula import level_columns
-from hmetad.specs.identification import identification_notices
+from hmetad.specs.identification import even_ratings_notices, identification_notices
+from hmetad.specs.layout import pooled_over
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
 from hmetad.threads import at_most, usable_cpus
 
 __all__ = ["finish_fit", "fit", "with_posterior_notices"]
 
+type Sampler = Callable[[Program, Request], xr.DataTree]
+
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
-METHODS = ("auto", "nuts", "importance")
 RECORDED_CHOICES = ("meta_criterion",)
 # `sampling_flags` checks more than PyMC does, and once is enough.
 DEFAULTS = {
@@ -70,7 +83,7 @@ def fit(
     formula: str | Mapping[str, str] | None = None,
     priors: Mapping[str, Prior] | None = None,
     store: str | Path | None = None,
-    method: str = "auto",
+    method: Literal["auto", "nuts", "importance"] = "auto",
     keep_cells: bool | None = None,
     **sample_kwargs: Any,
 ) -> xr.DataTree:
@@ -149,43 +162,80 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    spec = as_model(model)
-    spec = with_changes(spec, formula=formula, priors=priors)
-    options = checked_options(sample_kwargs)
-    # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
-    options = prepare_jax(options) if store is None else options
-    problem = build_problem(counts, spec)
-    kept = chosen_keeping(problem, options, keep_cells, is_stored=store is not None)
+    spec = with_changes(as_model(model), formula=formula, priors=priors)
+    options = checked_options(sample_kwargs, is_stored=store is not None)
+    program = build_program(counts, spec)
+    kept = chosen_keeping(program, options, keep_cells, is_stored=store is not None)
+    sample = chosen_sampler(program, options, method, is_stored=store is not None)
     packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
-    attrs = fit_attributes(problem.spec, options["random_seed"], packages)
-    is_compiled = can_sample(problem, options)
-    attrs["density"] = "compiled" if is_compiled else "pymc"
-    attrs["method"] = chosen_method(method, problem, options, is_compiled and store is None)
+    attrs = fit_attributes(program.spec, options["random_seed"], packages) | SAMPLERS[sample]
+    request = Request(options, kept, may_use_chains=method == "auto", store=store, attrs=attrs)
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
-        if attrs["method"] == "importance":
-            tree = sample_cells(problem, options, may_use_chains=method == "auto")
-        elif is_compiled and store is not None:
-            program = write_program(problem)
-            sampled = nutpie_model(problem, program, with_deviations=True)
-            tree = sample_to_folder(sampled, counts, store, attrs, options)
-        elif is_compiled and are_separate(problem) and counts.sizes["cell"] > 1:
-            tree = sample_cells_by_chains(problem, options)
-        elif is_compiled:
-            tree = sample_compiled(problem, options, keep_cells=kept)
-        else:
-            # PyMC takes seconds to import.
-            sampling = import_module("hmetad.bayes.pymc_sampling")
-            tree = sampling.sample_pymc(problem, options, counts, store, attrs)
+        tree = sample(program, request)
         if not kept:
-            cells = following_names(problem.spec)
+            cells = following_names(program.spec)
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
         refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
         return finish_fit(tree, counts, attrs)
 
 
-def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def sample_to_store(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of a compiled density, into a folder."""
+    model = nutpie_model(program, with_deviations=True)
+    assert request.store is not None
+    return sample_to_folder(model, program.counts, request.store, request.attrs, request.options)
+
+
+def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of PyMC's own model, by any of its samplers or into a folder."""
+    # PyMC takes seconds to import.
+    module = import_module("hmetad.bayes.model")
+    if request.store is None:
+        return module.sample_pymc(program, request.options)
+    nutpie, model = import_without("nutpie", "arviz"), module.pymc_model(program)
+    refuse_same_names(program.counts.coords, model.named_vars)
+    start = module.initial_values(program, model)
+    compiled = nutpie.compile_pymc_model(model, initial_points=start)
+    return sample_to_folder(compiled, program.counts, request.store, request.attrs, request.options)
+
+
+# The samplers, and what fits say of each: the density that it takes, and its method.
+SAMPLERS: dict[Sampler, dict[str, str]] = {
+    sample_together: {"density": "compiled", "method": "nuts"},
+    sample_cells_by_chains: {"density": "compiled", "method": "nuts"},
+    sample_by_importance: {"density": "compiled", "method": "importance"},
+    sample_to_store: {"density": "compiled", "method": "nuts"},
+    sample_by_pymc: {"density": "pymc", "method": "nuts"},
+}
+
+
+def chosen_sampler(
+    program: Program, options: Mapping[str, Any], method: str, *, is_stored: bool
+) -> Sampler:
+    """How to sample: the compiled density where there is one, and cells apart where they can be."""
+    is_compiled = program.is_compiled and set(options) <= OPTIONS
+    can_weigh = (
+        is_compiled and not is_stored and can_be_weighed(program) and "target_accept" not in options
+    )
+    if method == "importance" and not can_weigh:
+        allowed = (
+            f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
+            "of it, and no store, target_accept or nuts_sampler"
+        )
+        raise InputError("method", "'importance'", allowed, "Leave method out.")
+    if can_weigh and method != "nuts":
+        return sample_by_importance
+    if not is_compiled:
+        return sample_by_pymc
+    if is_stored:
+        return sample_to_store
+    is_apart = program.has_separate_cells and program.counts.sizes["cell"] > 1
+    return sample_cells_by_chains if is_apart else sample_together
+
+
+def checked_options(given: Mapping[str, Any], *, is_stored: bool) -> dict[str, Any]:
     """Options of sampling, with defaults and one seed; numbers are checked."""
     tune = TUNE_OF_PYMC if "nuts_sampler" in given else TUNE
     options = {**DEFAULTS, "tune": tune, "cores": usable_cpus(), **given}
@@ -193,14 +243,16 @@ def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
         whole(least)(name, options[name])
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = given.get("cores", min(options["chains"], usable_cpus()))
-    return options | {"cores": cores, "random_seed": recorded_seed(given.get("random_seed"))}
+    options |= {"cores": cores, "random_seed": recorded_seed(given.get("random_seed"))}
+    # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
+    return options if is_stored else prepare_jax(options)
 
 
 def chosen_keeping(
-    problem: Problem, options: Mapping[str, Any], keep_cells: bool | None, *, is_stored: bool
+    program: Program, options: Mapping[str, Any], keep_cells: bool | None, *, is_stored: bool
 ) -> bool:
     """Whether the fit keeps the quantities of its cells; an error where they do not fit."""
-    counts, spec = problem.counts, problem.spec
+    counts, spec = program.counts, program.spec
     if is_stored and keep_cells is False:
         step = "A store keeps what is sampled; give load_fit more bytes for the rest."
         raise InputError("keep_cells", "False, with a store", "True", step)
@@ -209,22 +261,6 @@ def chosen_keeping(
     if kept:
         refuse_draws(counts, spec.record, options)
     return kept
-
-
-def chosen_method(
-    method: str, problem: Problem, options: Mapping[str, Any], is_compiled: bool
-) -> str:
-    """How to sample: "nuts" or "importance"."""
-    if method not in METHODS:
-        raise InputError("method", repr(method), ", ".join(map(repr, METHODS)))
-    can = is_compiled and has_separate_cells(problem) and "target_accept" not in options
-    if method == "importance" and not can:
-        allowed = (
-            f"a card whose cells share nothing, at most {most_ratings(problem.likelihood)} ratings "
-            "of it, and no store, target_accept or nuts_sampler"
-        )
-        raise InputError("method", "'importance'", allowed, "Leave method out.")
-    return "importance" if can and method != "nuts" else "nuts"
 
 
 def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:

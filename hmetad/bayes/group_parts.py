@@ -11,13 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_results import linear_predictor
-from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Parameter
 from hmetad.mle.units import Unit, column_shapes
 from hmetad.specs.design import Block, Design, cell_table
 from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import ModelSpec, free_priors, spec_of
 
 __all__ = ["Model", "Part", "groups_of", "unit_of"]

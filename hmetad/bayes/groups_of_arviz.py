@@ -10,7 +10,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
-from hmetad.bayes.observe import drawn_counts
+from hmetad.bayes.model import drawn_counts
 from hmetad.errors import InputError, nearest
 from hmetad.memory import refuse_memory
 

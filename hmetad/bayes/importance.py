@@ -1,30 +1,43 @@
 """Draws of independent cells without a chain, by importance sampling.
 
-Problem whose cells share nothing → free values of every cell, and how good they are. Points come
-from a proposal made of the posterior's own profile along M: a density of M with a logarithm linear
-between nodes, and around the mode that the other parameters have there a t distribution with widths
-of its own on both sides of each axis. They are weighed by the posterior, and drawn by weight.
+Program whose cells share nothing → DataTree as a sampler of chains gives it, and how good the draws
+of every cell are. Points come from a proposal made of the posterior's own profile along M, on the
+scale of the model: nodes along that parameter, and at each the mode of the others, axes of their
+covariance and how fast the density falls along each axis. The proposal is a density of M with a
+logarithm linear between nodes, and around the mode that the others have there a t distribution with
+widths of its own on both sides of each axis. Points are weighed by the posterior, and drawn by
+weight. All cells are evaluated side by side.
 Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the weights.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib.metadata import version
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_profiles import CellDensity, profile_cells
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.chains import (
+    OF_CELLS,
+    Request,
+    chains_of_cell,
+    posterior_of,
+    seeds_of_cells,
+    statistics_of,
+    tree_of,
+)
+from hmetad.bayes.density import evaluate_parts
 from hmetad.bayes.pareto import smooth_weights
-from hmetad.bayes.problem import Problem
-from hmetad.bayes.program import free_values
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.program import Program
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
 
-__all__ = ["CellWeights", "are_separate", "fill_cells", "has_separate_cells", "most_ratings"]
+__all__ = ["can_be_weighed", "most_ratings", "sample_by_importance"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -36,18 +49,56 @@ POINTS_PER_DRAW, FEWEST_POINTS, MORE = 1.5, 4096, 8
 NUMBERS_AT_ONCE, CELLS_AT_ONCE = 2**23, 48
 # Values of a cell beyond which a proposal is too far from the posterior: 12 ratings of meta-d′.
 MOST_VALUES = 25
+# Of the differences of gradients that give curvatures.
+DIFFERENCE = 1e-4
+SMALLEST_CURVATURE, LARGEST_CURVATURE = 1e-2, 1e8
+CLIMBS, SMALL_STEP, LONGEST_STEP, SHORTER = 60, 1e-4, 2.0, 0.25
+# Nodes on each side of the mode, their first distance in standard deviations, and how distances
+# change, by how much the log density fell from the last one.
+NODES, FIRST_DISTANCE = 26, 0.35
+LITTLE_FALL, LARGE_FALL, WIDER, NARROWER = 0.45, 1.1, 1.5, 0.7
+# Beyond a fall of so much there are no nodes.
+WHOLE_FALL = 12.0
+# Log density where there is none.
+NOWHERE = -1e9
+# Where the fall along an axis is measured, in its standard deviations, and what is made of it.
+REACH, LEAST_SCALE, MOST_SCALE = 1.5, 0.5, 2.5
+# Cells that need chains have long tails, in which larger steps diverge.
+OF_CHAINS = {"target_accept": 0.99, "progressbar": False}
+
+
+def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of every cell by importance sampling.
+
+    sample_stats has, by cell, ``pareto_k``, ``effective_draws``, ``by_chains`` and ``divergences``.
+    """
+    refuse_same_names(program.counts.coords, OF_CELLS)
+    own, seeds = program.arrays.places_by_cell, seeds_of_cells(program, request)
+    cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
+    x = np.empty((*shape, program.arrays.size))
+    found = fill_cells(program, x.reshape(math.prod(shape), -1), own, seeds)
+    is_again = found.are_bad & request.may_use_chains
+    diverging = np.zeros((cells, *shape), dtype=bool)
+    for cell in np.flatnonzero(is_again).tolist():
+        options = {**request.options, **OF_CHAINS}
+        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], options)
+        diverging[cell] = drawn["diverging"]
+    statistics = statistics_of(
+        program,
+        diverging,
+        pareto_k=found.pareto_k,
+        effective_draws=np.minimum(found.effective, math.prod(shape)),
+        by_chains=is_again,
+    )
+    said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
+    return tree_of(program, posterior_of(program, x), statistics, said)
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """How good the draws of every cell are.
+    """How good the draws of every cell are: (cells,) each.
 
-    Parameters
-    ----------
-    pareto_k : array, shape (cells,)
-        Shape of the largest weights.
-    effective : array, shape (cells,)
-        Independent draws that the weighted points are worth.
+    Shape of the largest weights, and independent draws that the weighted points are worth.
     """
 
     pareto_k: Floats
@@ -64,17 +115,12 @@ class CellWeights:
         return self.are_uneven | ~(self.effective >= limit("ess"))
 
 
-def are_separate(problem: Problem) -> bool:
-    """Whether cells share nothing: neither formulas nor hyperpriors."""
-    return not problem.designs and not any(p.hyperpriors for p in problem.likelihood.parameters)
-
-
-def has_separate_cells(problem: Problem) -> bool:
+def can_be_weighed(program: Program) -> bool:
     """Whether cells share nothing, and each has one M that is sampled and not too many ratings."""
-    likelihood = problem.likelihood
+    likelihood = program.likelihood
     return (
-        are_separate(problem)
-        and problem.counts.sizes["rating"] <= most_ratings(likelihood)
+        program.has_separate_cells
+        and program.counts.sizes["rating"] <= most_ratings(likelihood)
         and not likelihood.parameter(likelihood.parameter_of_interest).dims
     )
 
@@ -96,25 +142,9 @@ def most_ratings(likelihood: Likelihood) -> int:
 
 
 def fill_cells(
-    problem: Problem, x: Floats, own: Integers, seeds: Sequence[np.random.SeedSequence]
+    program: Program, x: Floats, own: Integers, seeds: Sequence[np.random.SeedSequence]
 ) -> CellWeights:
-    """Draw from the posterior of every cell, by importance sampling.
-
-    Parameters
-    ----------
-    problem : Problem
-        With separate cells.
-    x : array, shape (draws, free)
-        Is filled with free values.
-    own : array of int, shape (cells, own)
-        Places of the free values of each cell, in rising order.
-    seeds : sequence of SeedSequence
-        One for each cell.
-
-    Returns
-    -------
-    CellWeights
-    """
+    """Fill in free values (draws, free) of all cells, whose places are `own`, (cells, own)."""
     number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * len(x)))
 
     def parts_of(places: Integers, number: int) -> list[Integers]:
@@ -122,7 +152,7 @@ def fill_cells(
         return [places[i : i + step] for i in range(0, len(places), step)]
 
     def fill_part(places: Integers, number: int) -> CellWeights:
-        part = problem.of_cells(places)
+        part = program.of_cells(places)
         values, found = draw_part(part, len(x), number, [seeds[i] for i in places])
         x[:, own[places]] = values.transpose(1, 0, 2)
         return found
@@ -143,13 +173,11 @@ def fill_cells(
 
 
 def draw_part(
-    problem: Problem, draws: int, number: int, seeds: Sequence[np.random.SeedSequence]
+    program: Program, draws: int, number: int, seeds: Sequence[np.random.SeedSequence]
 ) -> tuple[Floats, CellWeights]:
     """Draws (cells, draws, own) of cells that are worked on side by side, from so many points."""
-    program = write_program(problem)
-    name = problem.spec.named(problem.likelihood.parameter_of_interest)
-    density = CellDensity(program, name)
-    start = free_values(program, problem.start.values)[density.places]
+    density = CellDensity(program)
+    start = program.first_point[density.places]
     profiles = profile_cells(density, start)
     cells, own = density.places.shape
     points, log_proposal = np.empty((cells, number, own)), np.empty((cells, number))
@@ -240,3 +268,207 @@ def propose(
         log_t = -(DEGREES_OF_FREEDOM + others) / 2 * math.log1p(square / DEGREES_OF_FREEDOM)
         log_main = (1 - share) * log_mass[j - 1] + share * log_mass[j]
         log_proposal[i] = log_main + log_t - math.log(size)
+
+
+class CellDensity:
+    """Log posterior of every cell of a program, by the values of that cell, M's first."""
+
+    def __init__(self, program: Program) -> None:
+        self.packed, self.size = program.packed, program.arrays.size
+        own = program.arrays.places_by_cell
+        self.cells = len(own)
+        main, *_ = program.layout.own[program.likelihood.parameter_of_interest]
+        first = main.elements.reshape(-1, 1)
+        others = own[own != first].reshape(self.cells, -1)
+        self.places = np.hstack([first, others])
+
+    def gradient(self, points: Floats) -> tuple[Floats, Floats]:
+        """Values (cells,) and slopes (cells, own), at points (cells, own)."""
+        x, slopes, values = np.empty(self.size), np.empty(self.size), np.zeros(self.cells)
+        x[self.places] = points
+        evaluate_parts(x, self.packed, values, slopes)
+        return values, np.nan_to_num(slopes[self.places], posinf=0, neginf=0)
+
+    def value(self, points: Floats) -> Floats:
+        """Values (cells, n), at points (cells, n, own)."""
+        return evaluate_points(points, self.places, self.packed)
+
+
+@compiled
+def evaluate_points(points: Floats, places: Integers, packed: Integers) -> Floats:
+    """Values (cells, n) of points (cells, n, own): the n-th of all cells at once."""
+    cells, number, own = points.shape
+    x, nothing = np.empty(cells * own), np.empty(0)
+    values, by_cell = np.empty((cells, number)), np.empty(cells)
+    for j in range(number):
+        for i in range(cells):
+            by_cell[i] = 0.0
+            for k in range(own):
+                x[places[i, k]] = points[i, j, k]
+        evaluate_parts(x, packed, by_cell, nothing)
+        values[:, j] = by_cell
+    return values
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
+
+    Parameters
+    ----------
+    main : array, shape (cells,)
+        Profiles at one place stand for none.
+    log_mass : array, shape (cells,)
+        Log density of the main parameter there, about, without its constant.
+    centre : array, shape (cells, others)
+        Mode of the other parameters.
+    axes : array, shape (cells, others, others)
+        Cholesky factor of their covariance at the mode.
+    scales : array, shape (cells, others, 2)
+        How much wider than a normal they are, below and above along each axis.
+    slope : array, shape (cells, others)
+        Of the centre along the main parameter.
+    covariance : array, shape (cells, others, others)
+    """
+
+    main: Floats
+    log_mass: Floats
+    centre: Floats
+    axes: Floats
+    scales: Floats
+    slope: Floats
+    covariance: Floats
+
+
+def profile_cells(density: CellDensity, start: Floats) -> Profile:
+    """Nodes from one tail of every cell's posterior to the other; the search begins at `start`."""
+    # Far out a density may be 0, and differences of its logarithm are not defined.
+    with np.errstate(invalid="ignore", over="ignore"):
+        mode, sd = find_modes(density, start)
+        middle = node_at(density, mode, None)
+        sides = []
+        highest = middle.log_mass
+        for direction in (-1.0, 1.0):
+            found, highest = march(density, middle, direction * FIRST_DISTANCE * sd, highest)
+            sides.append(found)
+    nodes = [*reversed(sides[0]), middle, *sides[1]]
+    names = [field.name for field in fields(Profile)]
+    return Profile(*(np.stack([getattr(n, name) for n in nodes], axis=1) for name in names))
+
+
+def find_modes(density: CellDensity, start: Floats) -> tuple[Floats, Floats]:
+    """Modes (cells, own), and standard deviations of the main parameter by the curvature there."""
+    points = start.copy()
+    for _ in range(CLIMBS):
+        value, slope = density.gradient(points)
+        covariance = covariances(curvatures(density, points))
+        moved = climb(density, points, value, slope, covariance)
+        done = abs(moved - points).max() < SMALL_STEP
+        points = moved
+        if done:
+            break
+    return points, np.sqrt(covariances(curvatures(density, points))[:, 0, 0])
+
+
+def march(
+    density: CellDensity, middle: Profile, step: Floats, highest: Floats
+) -> tuple[list[Profile], Floats]:
+    """Profiles from the middle outward, and the highest log mass; cells at their end stay there."""
+    found, last, step = list[Profile](), middle, step.copy()
+    for _ in range(NODES):
+        is_over = highest - last.log_mass > WHOLE_FALL
+        if is_over.all():
+            break
+        step[is_over] = 0
+        main = last.main + step
+        centre = last.centre + last.slope * step[:, None]
+        node = node_at(density, np.hstack([main[:, None], centre]), last)
+        fall = abs(last.log_mass - node.log_mass)
+        step = np.where(fall < LITTLE_FALL, WIDER * step, step)
+        step = np.where(fall > LARGE_FALL, NARROWER * step, step)
+        highest = np.maximum(highest, node.log_mass)
+        found.append(node)
+        last = node
+    return found, highest
+
+
+def node_at(density: CellDensity, points: Floats, near: Profile | None) -> Profile:
+    """Node near points (cells, own), whose main parameter stays."""
+    if near is not None:
+        value, slope = density.gradient(points)
+        points = climb(density, points, value, slope, near.covariance, first=1)
+    value, slope = density.gradient(points)
+    curvature = curvatures(density, points)
+    covariance = covariances(curvature[:, 1:, 1:])
+    points = climb(density, points, value, slope, covariance, first=1)
+    axes = np.linalg.cholesky(covariance)
+    scales, value = scales_of(density, points, axes)
+    spread = np.diagonal(axes, axis1=1, axis2=2) * scales.mean(axis=-1)
+    return Profile(
+        main=points[:, 0],
+        log_mass=np.maximum(np.nan_to_num(value, nan=-np.inf), NOWHERE)
+        + np.log(spread).sum(axis=1),
+        centre=points[:, 1:],
+        axes=axes,
+        scales=scales,
+        slope=-np.einsum("nij,nj->ni", covariance, curvature[:, 1:, 0]),
+        covariance=covariance,
+    )
+
+
+def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Floats, Floats]:
+    """Widths (cells, others, 2) along the axes, as shares of a normal's; values at the points."""
+    cells, others = axes.shape[:2]
+    tried = np.repeat(points[:, None], 2 * others + 1, axis=1)
+    for k in range(others):
+        tried[:, 2 * k, 1:] -= REACH * axes[:, :, k]
+        tried[:, 2 * k + 1, 1:] += REACH * axes[:, :, k]
+    values = density.value(tried)
+    fall = (values[:, -1:] - values[:, :-1]).reshape(cells, others, 2)
+    least = REACH**2 / (2 * MOST_SCALE**2)
+    scales = REACH / np.sqrt(2 * np.maximum(np.nan_to_num(fall, nan=np.inf), least))
+    return np.clip(scales, LEAST_SCALE, MOST_SCALE), values[:, -1]
+
+
+def curvatures(density: CellDensity, points: Floats) -> Floats:
+    """Second derivatives of the negative log density, (cells, own, own)."""
+    own = points.shape[1]
+    found = np.empty((*points.shape, own))
+    for k in range(own):
+        ends = []
+        for sign in (-1, 1):
+            moved = points.copy()
+            moved[:, k] += sign * DIFFERENCE
+            ends.append(density.gradient(moved)[1])
+        found[:, k] = (ends[0] - ends[1]) / (2 * DIFFERENCE)
+    return (found + found.transpose(0, 2, 1)) / 2
+
+
+def covariances(curvature: Floats) -> Floats:
+    """Inverses of curvatures, which are made positive."""
+    known = np.where(np.isfinite(curvature), curvature, 0.0)
+    size, vectors = np.linalg.eigh(known)
+    size = np.clip(size, SMALLEST_CURVATURE, LARGEST_CURVATURE)
+    vectors = vectors / np.sqrt(size)[:, None]
+    return vectors @ vectors.transpose(0, 2, 1)
+
+
+def climb(
+    density: CellDensity,
+    points: Floats,
+    value: Floats,
+    slope: Floats,
+    covariance: Floats,
+    first: int = 0,
+) -> Floats:
+    """Points after a Newton step of all but the first parameters, shorter where that is lower."""
+    step = np.zeros(points.shape)
+    step[:, first:] = np.einsum("nij,nj->ni", covariance, slope[:, first:])
+    length = abs(step).max(axis=1, keepdims=True)
+    step *= np.minimum(1, LONGEST_STEP / np.maximum(length, LONGEST_STEP))
+    sizes = SHORTER ** np.arange(4.0)
+    tried = points[:, None] + sizes[:, None] * step[:, None]
+    # The first that is no lower, else none.
+    better = density.value(tried) >= value[:, None] - 1e-9
+    share = np.where(better.any(axis=1), sizes[better.argmax(axis=1)], 0.0)
+    return points + share[:, None] * step

@@ -1,34 +1,108 @@
-"""Whether a posterior has the quantities of its cells, which follow from coefficients and effects.
+"""Quantities of the cells in a posterior: how large they are, whether they are kept, what they are.
 
-Model, sizes and what was asked for → bool; fit → posterior with the quantities of all cells.
+Where every parameter has a formula they follow from its coefficients and effects. Draws of what is
+sampled → Dataset (chain, draw, cell) of what follows from them.
 """
 
-import xarray as xr
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from hmetad.bayes.cell_results import cell_results, following_names
-from hmetad.bayes.size import posterior_bytes
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
+from hmetad.likelihood.records import Likelihood, dim_sizes
 from hmetad.memory import in_words, refuse_memory
 from hmetad.notice import Notice, notice_of
 from hmetad.notice_registry import limit
-from hmetad.specs.design import cell_table
+from hmetad.specs.design import Design, cell_table
 from hmetad.specs.designs import designs_of, given_of
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.grammar import parse_formula
+from hmetad.specs.layout import FACTOR_DIM, coefficient_name, effect_name
 from hmetad.specs.spec import ModelSpec, spec_of
 
 __all__ = [
+    "CHAINS",
+    "DRAWS",
+    "TUNE",
+    "TUNE_OF_PYMC",
+    "cell_results",
     "columns_of_levels",
+    "derived_results",
     "factors_of",
     "follow_from_effects",
+    "following_names",
     "has_cells",
     "keeps_cells",
+    "linear_predictor",
     "not_kept_notice",
+    "posterior_bytes",
+    "refuse_draws",
+    "weighted_sum",
     "whole_posterior",
 ]
 
+type Floats = NDArray[np.float64]
+
+BYTES = 8
+# Defaults of a fit. nutpie has found step sizes and scales after some 300 draws of tuning.
+DRAWS, CHAINS, TUNE, TUNE_OF_PYMC = 1000, 4, 500, 1000
 # Tables in the place of those of cells have so many rows at most.
 MOST_LEVELS = 200
+
+
+@check_inputs(skip=("counts",))
+def posterior_bytes(
+    counts: xr.DataArray, likelihood: Likelihood, draws: int = DRAWS, chains: int = CHAINS
+) -> int:
+    """Bytes of the draws of the quantities that a fit has for each cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table.
+    likelihood : Likelihood
+        ``spec.record`` of a model.
+    draws, chains : int
+        Draws of each chain, and chains.
+
+    Returns
+    -------
+    int
+        A fit is larger: it also has coefficients and statistics of the sampler.
+
+    Examples
+    --------
+    >>> from hmetad.likelihood.registry import load_likelihood
+    >>> dims = ("cell", "stimulus", "response", "rating")
+    >>> counts = xr.DataArray(np.ones((10, 2, 2, 4)), dims=dims)
+    >>> posterior_bytes(counts, load_likelihood("meta-d"), draws=1000, chains=4)
+    3840000
+    """
+    sizes = dim_sizes(counts.sizes["rating"])
+    numbers = sum(
+        int(np.prod([sizes[dim] for dim in quantity.dims]))
+        for quantity in likelihood.results.values()
+    )
+    return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * numbers
+
+
+def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[str, Any]) -> None:
+    """Raise where draws cannot be held in memory: samplers then end the whole process."""
+    numbers = {name: options[name] for name in ("draws", "tune", "chains")}
+    drawn = numbers["draws"] + numbers["tune"]
+    # They are held twice: as the sampler keeps them, and as they are labelled.
+    needed = 2 * posterior_bytes(counts, likelihood, drawn, numbers["chains"])
+    largest = max(numbers, key=lambda name: int(numbers[name]))
+    cells = counts.sizes["cell"]
+    got = (
+        f"{numbers['draws']} draws and {numbers['tune']} of tuning of {numbers['chains']} chains "
+        f"for {cells} cell{'' if cells == 1 else 's'}"
+    )
+    refuse_memory(largest, got, needed)
 
 
 def follow_from_effects(spec: ModelSpec) -> bool:
@@ -46,26 +120,7 @@ def follow_from_effects(spec: ModelSpec) -> bool:
 def keeps_cells(
     asked: bool | None, counts: xr.DataArray, spec: ModelSpec, draws: int, chains: int
 ) -> bool:
-    """Whether a fit keeps the quantities of its cells.
-
-    Parameters
-    ----------
-    asked : bool or None
-        What the user wants; None leaves it to the size.
-    counts : DataArray
-        Count table.
-    spec : ModelSpec
-    draws, chains : int
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    InputError
-        If they are not wanted, and do not follow from the rest.
-    """
+    """Whether a fit keeps the quantities of its cells; None leaves it to the size."""
     can_go = follow_from_effects(spec)
     if asked is False and not can_go:
         without = [p.name for p in spec.record.parameters if p.name not in spec.formula]
@@ -124,21 +179,7 @@ def columns_of_levels(fit: xr.DataTree) -> list[str]:
 
 
 def whole_posterior(fit: xr.DataTree) -> xr.Dataset:
-    """Posterior of a fit with the quantities of all cells, computed where they are not kept.
-
-    Parameters
-    ----------
-    fit : DataTree
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If they do not fit into memory.
-    """
+    """Posterior of a fit with the quantities of all cells, computed where they are not kept."""
     posterior = fit["posterior"].to_dataset()
     if has_cells(fit):
         return posterior
@@ -147,3 +188,95 @@ def whole_posterior(fit: xr.DataTree) -> xr.Dataset:
     refuse_memory("fit", cells, 2 * bytes_of_cells(fit))
     found = cell_results(posterior, spec, designs_of(counts, spec), given_of(counts, spec))
     return posterior.assign({name: found[name] for name in following_names(spec)})
+
+
+def following_names(spec: ModelSpec) -> dict[str, str]:
+    """Variables of a fit that follow from others: name in the posterior → name in the likelihood.
+
+    Examples
+    --------
+    >>> from hmetad.specs.loading import load_model
+    >>> [*following_names(load_model("individual"))]
+    ['m_ratio', 'meta_d', 'meta_c', 'criteria']
+    """
+    record = spec.record
+    own = [p.name for p in record.parameters if p.name in spec.formula and p.in_posterior]
+    sampled = {p.variable for p in record.parameters if p.name not in spec.formula}
+    results = {name: name for name in record.results if name not in sampled}
+    return {name: name for name in record.from_counts} | {spec.named(n): n for n in own} | results
+
+
+def cell_results(
+    posterior: xr.Dataset,
+    spec: ModelSpec,
+    designs: Mapping[str, Design],
+    given: Mapping[str, Floats],
+) -> dict[str, xr.DataArray]:
+    """Variables of a fit that follow from others, those of `following_names`."""
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    values = {
+        name: xr.DataArray(np.tile(own, (*sizes, 1)), dims=("chain", "draw", "cell"))
+        for name, own in given.items()
+    }
+    for p in spec.record.parameters:
+        values[p.variable] = (
+            linear_predictor(posterior, spec, designs[p.name], group_terms=True)
+            if p.name in designs
+            else posterior[spec.named(p.variable)]
+        )
+    names = following_names(spec)
+    found = derived_results(values, spec.record, names.values())
+    return {name: found[plain] for name, plain in names.items()}
+
+
+def linear_predictor(
+    posterior: xr.Dataset, spec: ModelSpec, design: Design, *, group_terms: bool
+) -> xr.DataArray:
+    """Linear predictor of a parameter, dims (chain, draw, cell, *extra)."""
+    known = {"chain", "draw", *spec.extra_dims(design.parameter)}
+    total = xr.DataArray(0.0)
+    for term in design.common:
+        beta = posterior[spec.named(coefficient_name(design.parameter, term.name))]
+        total = total + weighted_sum(term.columns, beta, known)
+    if group_terms:
+        for block in design.blocks:
+            if (block.index < 0).any():
+                raise InputError(
+                    "cells",
+                    f"a {block.factor} that the fit does not have",
+                    f"one of its {len(block.groups)}",
+                    "Leave out group_terms=True for the population's value.",
+                )
+            for term in block.terms:
+                name = effect_name(design.parameter, term.name, block.factor)
+                effects = posterior[spec.named(name)]
+                # The name alone is ambiguous: "lab:subject" ends like "subject".
+                dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
+                own = effects.isel({dim: xr.DataArray(block.index, dims="cell")})
+                total = total + weighted_sum(
+                    term.columns, own.drop_vars(dim, errors="ignore"), known | {"cell"}
+                )
+    return total.transpose("chain", "draw", "cell", *spec.extra_dims(design.parameter))
+
+
+def weighted_sum(columns: Floats, coefficients: xr.DataArray, known: set[str]) -> xr.DataArray:
+    """Σ columns (cells, k) times coefficients, over the one dim of theirs that is not known."""
+    over = [dim for dim in coefficients.dims if dim not in known]
+    if not over:
+        return xr.DataArray(columns[:, 0], dims="cell") * coefficients
+    return xr.dot(xr.DataArray(columns, dims=("cell", *over)), coefficients, dim=over)
+
+
+def derived_results(
+    values: Mapping[str, xr.DataArray], likelihood: Likelihood, names: Iterable[str]
+) -> dict[str, xr.DataArray]:
+    """Those of the named parameters and quantities that follow from values, or are among them."""
+    found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
+    coords = {name: own for value in values.values() for name, own in value.coords.items()}
+    result = {}
+    for name in names:
+        if name in found:
+            dims = ("chain", "draw", "cell", *likelihood.dims(name))
+            own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
+            result[name] = xr.DataArray(np.ascontiguousarray(found[name]), own, dims)
+    return result

@@ -1,10 +1,16 @@
-"""The PyMC model of a model card.
+"""The PyMC model of a model card, which defines what the compiled density computes.
 
-Problem → pm.Model. Every parameter of the likelihood is written per cell, free or as a linear
-predictor; what follows from parameters is what the likelihood's record says, in PyTensor.
+Program → pm.Model. Every parameter of the likelihood is written per cell, free or as a linear
+predictor, Σ X β + Σ Z u, with the variables of the program's layout; what follows from parameters
+is what the likelihood's record says, in PyTensor. To be sampled, effects of groups are made of
+offsets, as `hmetad.bayes.parametrisation` says; else they are normal variables.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -13,20 +19,33 @@ import xarray as xr
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.arguments import check_inputs, with_posterior
-from hmetad.bayes.distributions import add_variable, sorted_normal
-from hmetad.bayes.observe import observe
-from hmetad.bayes.predictors import linear_predictor
-from hmetad.bayes.problem import Problem, build_problem
-from hmetad.likelihood.arrays import Arrays, tensor_arrays
+from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
+from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
+from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
+from hmetad.bayes.program import Program, build_program
+from hmetad.likelihood.arrays import NUMPY, Arrays, tensor_arrays
+from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Parameter, dim_labels
+from hmetad.likelihood.records import Likelihood, Parameter, dim_labels
+from hmetad.likelihood.registry import load_likelihood
+from hmetad.specs.design import Block, places_of
+from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
 
-__all__ = ["build_model", "initial_values", "pymc_model", "rebuild_model"]
+__all__ = [
+    "build_model",
+    "drawn_counts",
+    "initial_values",
+    "linear_predictor",
+    "pymc_model",
+    "rebuild_model",
+    "sample_pymc",
+]
 
+type Floats = NDArray[np.float64]
 type Known = dict[str, TensorVariable]
+type Coords = Mapping[str, Sequence[object]]
 
 
 @check_inputs(skip=("counts",))
@@ -70,7 +89,7 @@ def build_model(
     ['c', 'dprime', 'log_gap', 'log_m']
     """
     spec = with_changes(as_model(model), formula=formula, priors=priors)
-    return pymc_model(build_problem(counts, spec))
+    return pymc_model(build_program(counts, spec))
 
 
 @check_inputs(fit=with_posterior)
@@ -103,36 +122,66 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
     ['c', 'dprime', 'log_gap', 'log_m']
     """
     observed = fit["observed_data"].to_dataset()["counts"]
-    return pymc_model(build_problem(observed, spec_of(fit)), by_offsets=False)
+    return pymc_model(build_program(observed, spec_of(fit)), by_offsets=False)
 
 
-def pymc_model(problem: Problem, *, by_offsets: bool = True) -> pm.Model:
-    """PyMC model of a problem, as `build_model` returns it, or with effects as its variables."""
-    counts, likelihood = problem.counts, problem.likelihood
+def sample_pymc(program: Program, options: Mapping[str, Any]) -> xr.DataTree:
+    """Draw from the posterior of a program with PyMC, by options of `pymc.sample`."""
+    model = pymc_model(program)
+    refuse_same_names(program.counts.coords, model.named_vars)
+    with model, without_remarks(options.get("progressbar") is False):
+        tree: xr.DataTree = pm.sample(**{"initvals": initial_values(program, model), **options})
+    posterior = tree["posterior"].to_dataset()
+    return tree.assign(posterior=xr.DataTree(program.without_offsets(posterior)))
+
+
+@contextmanager
+def without_remarks(is_quiet: bool) -> Iterator[None]:
+    """Only warnings of PyMC: without a progress bar, no list of variables is shown either."""
+    log = logging.getLogger("pymc")
+    level = log.level
+    if is_quiet:
+        log.setLevel(max(level, logging.WARNING))
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def initial_values(program: Program, model: pm.Model) -> dict[str, Floats]:
+    """Where the chains of a program's PyMC model begin, by free variable."""
+    return {v.name: program.start.values[v.name] for v in model.free_RVs}
+
+
+def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
+    """PyMC model of a program, as `build_model` returns it, or with effects as its variables."""
+    counts, likelihood, layout = program.counts, program.likelihood, program.layout
     coords = {name: counts[name].values for name in counts.dims}
     coords |= {dim: np.array(own) for dim, own in dim_labels(counts.sizes["rating"]).items()}
     xp = tensor_arrays()
     with pm.Model(coords=coords) as model:
         known: Known = {
             name: pm.Deterministic(name, pt.as_tensor(values), dims="cell")
-            for name, values in problem.given.items()
+            for name, values in program.given.items()
         }
         for parameter in likelihood.parameters:
-            value = cell_parameter(parameter, problem, known, by_offsets)
-            known = with_derived({**known, parameter.variable: value}, problem, xp)
+            name, dims = parameter.name, ("cell", *parameter.dims)
+            if name in layout.formulas:
+                known_effects = program.start.parametrisations[name] if by_offsets else None
+                value = linear_predictor(layout.formulas[name], layout.coords, known_effects)
+                value = pt.broadcast_to(value, [len(layout.coords[dim]) for dim in dims])
+                if parameter.in_posterior:
+                    value = pm.Deterministic(program.spec.named(name), value, dims=dims)
+            else:
+                value = own_values(parameter, *layout.own[name], known=known)
+            known = with_derived({**known, parameter.variable: value}, likelihood, xp)
         observe(counts, likelihood, [known[name] for name in likelihood.arguments])
     return model
 
 
-def initial_values(problem: Problem, model: pm.Model) -> dict[str, NDArray[np.float64]]:
-    """Where the chains of a problem's PyMC model begin, by free variable."""
-    values = problem.start.values
-    return {v.name: values[v.name] for v in model.free_RVs}
-
-
-def with_derived(known: Known, problem: Problem, xp: Arrays) -> Known:
+def with_derived(known: Known, likelihood: Likelihood, xp: Arrays) -> Known:
     """Values known so far, and what follows from them, which the model keeps."""
-    likelihood, found = problem.likelihood, {}
+    found = {}
     for name, value in likelihood.derived(known, xp).items():
         is_new = name not in known and name in likelihood.results
         dims = ("cell", *likelihood.dims(name)) if is_new else ()
@@ -140,31 +189,249 @@ def with_derived(known: Known, problem: Problem, xp: Arrays) -> Known:
     return found
 
 
-def cell_parameter(
-    parameter: Parameter, problem: Problem, known: Known, by_offsets: bool
+def own_values(
+    parameter: Parameter, values: Variable, *hyper: Variable, known: Known
 ) -> TensorVariable:
-    """A parameter of every cell: free in each, or by its formula."""
-    spec, dims = problem.spec, ("cell", *parameter.dims)
-    if parameter.name in problem.designs:
-        parametrisation = problem.start.parametrisations[parameter.name]
-        value = linear_predictor(
-            parametrisation, parameter.dims, problem.prior, spec.named, by_offsets=by_offsets
-        )
-        if not parameter.in_posterior:
-            return value
-        return pm.Deterministic(spec.named(parameter.name), value, dims=dims)
+    """A parameter that every cell has of its own."""
     if parameter.truncated_at:
         edge = known[parameter.truncated_at]
-        if parameter.hyperpriors:
-            mu, sigma = (
-                add_variable(spec.named(name), problem.prior(name), ())
-                for name in parameter.hyperpriors
-            )
-            return sorted_normal(parameter.variable, edge, mu, sigma, dims)
-        own = problem.prior(parameter.name).parameters
-        return sorted_normal(parameter.variable, edge, own["mu"], own["sigma"], dims)
+        if values.prior is not None:
+            mu, sigma = (values.prior.parameters[name] for name in ("mu", "sigma"))
+        else:
+            mu, sigma = (add_free(one, {}) for one in hyper)
+        return sorted_normal(values.name, edge, mu, sigma, values.dims)
     centre: TensorVariable | float = 0.0
     if parameter.prior_centre:
         centre = known[parameter.prior_centre]
-        centre = pt.shape_padright(centre, len(dims) - centre.ndim)
-    return add_variable(spec.named(parameter.name), problem.prior(parameter.name), dims, centre)
+        centre = pt.shape_padright(centre, len(values.dims) - centre.ndim)
+    return add_free(values, {}, centre)
+
+
+def linear_predictor(
+    formula: FormulaLayout, coords: Coords, parametrisation: Parametrisation | None
+) -> TensorVariable:
+    """X β + Σ Z u of every cell, (cells or 1, *extra), with its variables in the current model.
+
+    With a parametrisation effects are made of offsets, to be sampled; else they are the variables.
+    """
+    design, terms = formula.design, []
+    for term, variable in zip(design.common, formula.coefficients, strict=True):
+        values = add_free(variable, coords)
+        terms.append(values if term.labels is not None else values[None])
+    common = pt.concatenate(terms, axis=0) if terms else None
+    deviations: list[TensorVariable] = []
+    for place, own in enumerate(formula.blocks):
+        sigma = standard_deviations(own, coords)
+        unit = correlation_factor(own, coords) if own.block.is_correlated else None
+        if parametrisation is None:
+            deviations.append(plain_effects(own, coords, sigma, unit))
+            continue
+        part = parametrisation.blocks[place]
+        deviations.append(sampled_effects(own, part, coords, sigma, unit, common, deviations))
+        for variable, pick in zip(own.effects, picks(own.block), strict=True):
+            values = deviations[-1][:, pick]
+            pm.Deterministic(variable.name, values, dims=dims_of(variable, coords))
+    total: TensorVariable | float = 0.0
+    for own, deviation in zip(formula.blocks, deviations, strict=True):
+        total = total + gather_effects(own.block, deviation)
+    if common is None:
+        return total
+    columns = design.columns
+    is_one = columns.shape[1] == 1 and (columns == 1).all()
+    return total + (common if is_one else pt.tensordot(pt.as_tensor(columns), common, axes=1))
+
+
+def add_free(
+    variable: Variable, coords: Coords, centre: TensorVariable | float = 0.0
+) -> TensorVariable:
+    """A variable with a prior, in the current model."""
+    assert variable.prior is not None
+    return add_variable(variable.name, variable.prior, dims_of(variable, coords), centre)
+
+
+def dims_of(variable: Variable, coords: Coords) -> tuple[str, ...]:
+    """Dims of a variable, which the current model has from then on."""
+    model = pm.modelcontext(None)
+    for dim in variable.dims:
+        if dim not in model.coords:
+            model.add_coord(dim, coords[dim])
+    return variable.dims
+
+
+def picks(block: Block) -> list[slice | int]:
+    """Places of the effects of each term of a block; a number where the term has one effect."""
+    places = zip(block.terms, places_of(block.terms), strict=True)
+    return [place.start if term.labels is None else place for term, place in places]
+
+
+def standard_deviations(own: BlockLayout, coords: Coords) -> TensorVariable:
+    """Standard deviations of a block's effects between groups, (effects, *extra)."""
+    sigmas = []
+    for term, variable in zip(own.block.terms, own.sds, strict=True):
+        sigma = add_free(variable, coords)
+        sigmas.append(sigma if term.labels is not None else sigma[None])
+    return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
+
+
+def correlation_factor(own: BlockLayout, coords: Coords) -> TensorVariable:
+    """Cholesky factor of the correlations of a block's effects, which become a variable."""
+    partial, correlation = own.partial, own.correlation
+    assert partial is not None
+    assert correlation is not None
+    assert correlation.prior is not None
+    eta = correlation.prior.parameters["eta"]
+    unit = lkj_cholesky(partial.name, correlation.shape[0], eta)
+    dims = dims_of(correlation, coords)
+    pm.Deterministic(correlation.name, row_products(unit, unit), dims=dims)
+    return unit
+
+
+def sampled_effects(
+    own: BlockLayout,
+    part: BlockParametrisation,
+    coords: Coords,
+    sigma: TensorVariable,
+    unit: TensorVariable | None,
+    common: TensorVariable | None,
+    others: Sequence[TensorVariable],
+) -> TensorVariable:
+    """Effects (groups, effects, *extra) made of offsets; correlated ones each given those before.
+
+    `others` are the effects of the blocks before; σ · L · score where they are correlated.
+    """
+    block, extra = own.block, part.estimates.ndim - 2
+    mean = absorbed_mean(part.mean_weights, common, extra)
+    for outer in part.outer:
+        # Dims (groups, effects, parents, outer effects, *extra).
+        theirs = others[outer.place][outer.parents][:, None]
+        weights = pt.shape_padright(pt.as_tensor(outer.weights), extra)
+        mean = mean + (weights * theirs).sum(axis=(2, 3))
+    information, rest = part.information, part.estimates - mean
+    name, dims = own.offset.name, dims_of(own.offset, coords)
+    if unit is None:
+        pick: int | slice = 0 if block.is_single else slice(None)
+        root = pt.sqrt(1 + information * sigma**2)
+        pulled = information * rest * sigma / root
+        offset = pm.Normal(name, -pulled[:, pick], root[:, pick], dims=dims)
+        offset = offset[:, None] if block.is_single else offset
+        return sigma * (offset + pulled) / root
+    size = part.estimates.shape[1]
+    alone = sigma * pt.diagonal(unit)
+    root = pt.sqrt(1 + information * alone**2)
+    pull = information * alone / root
+    # offset = factor · score - pull · rest, of which factor is lower triangular.
+    below = pt.tril(unit, -1) * sigma[:, None]
+    factor = pull[:, :, None] * below + root[:, :, None] * np.eye(size)
+    offset = pm.MvNormal(name, -pull * rest, chol=factor, dims=dims)
+    pulled = offset + pull * rest
+    scores: list[TensorVariable] = []
+    for i in range(size):
+        before = sum(factor[:, i, j] * score for j, score in enumerate(scores))
+        scores.append((pulled[:, i] - before) / root[:, i])
+    return row_products(pt.stack(scores, axis=1), unit) * sigma
+
+
+def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) -> TensorVariable:
+    """Mean of the groups' own coefficients, (groups or 1, effects, *extra)."""
+    if common is None or not weights.any():
+        return pt.zeros((1, weights.shape[1], *[1] * extra))
+    used = np.flatnonzero(weights.any(axis=(0, 1)))
+    part = weights[:, :, used]
+    chosen = common if len(used) == weights.shape[2] else common[used]
+    if (part == np.eye(*part.shape[1:])).all():
+        return chosen[None]
+    if (part == part[:1]).all():
+        part = part[:1]
+    return pt.tensordot(pt.as_tensor(part), chosen, axes=1)
+
+
+def plain_effects(
+    own: BlockLayout, coords: Coords, sigma: TensorVariable, unit: TensorVariable | None
+) -> TensorVariable:
+    """Effects as normal variables, a term each; correlated ones given those of the terms before."""
+    terms = list(zip(own.effects, picks(own.block), places_of(own.block.terms), strict=True))
+    parts: list[TensorVariable] = []
+    if unit is None:
+        for variable, pick, _ in terms:
+            effects = pm.Normal(variable.name, 0, sigma[pick], dims=dims_of(variable, coords))
+            parts.append(effects if isinstance(pick, slice) else effects[:, None])
+        return pt.concatenate(parts, axis=1)
+    scores: list[TensorVariable] = []
+    for variable, pick, place in terms:
+        dims, spread, lower = dims_of(variable, coords), sigma[place], unit[place, place]
+        mean = sum((z[:, None] * unit[place, j] for j, z in enumerate(scores)), 0.0)
+        mean = spread * mean + pt.zeros((len(own.block.groups), place.stop - place.start))
+        factor = spread[:, None] * lower
+        if isinstance(pick, slice):
+            effects = pm.MvNormal(variable.name, mean, chol=factor, dims=dims)
+        else:
+            effects = pm.Normal(variable.name, mean[:, 0], factor[0, 0], dims=dims)[:, None]
+        for i in range(place.start, place.stop):
+            column = effects[:, i - place.start]
+            before = sum((unit[i, j] * z for j, z in enumerate(scores)), 0.0)
+            parts.append(column)
+            scores.append((column / sigma[i] - before) / unit[i, i])
+    return pt.stack(parts, axis=1)
+
+
+def row_products(left: TensorVariable, right: TensorVariable) -> TensorVariable:
+    """left @ rightᵀ of small matrices, without the BLAS that PyTensor may lack."""
+    return (left[:, None, :] * right[None, :, :]).sum(axis=-1)
+
+
+def gather_effects(block: Block, effects: TensorVariable) -> TensorVariable:
+    """Σ columns · effects of each cell's group, from effects (groups, effects, *extra)."""
+    cells, columns = len(block.index), block.columns
+    in_order = len(block.groups) == cells and (block.index == np.arange(cells)).all()
+    per_cell = effects if in_order else effects[block.index]
+    if columns.shape[1] == 1 and (columns == 1).all():
+        return per_cell[:, 0]
+    return (pt.shape_padright(pt.as_tensor(columns), effects.ndim - 2) * per_cell).sum(axis=1)
+
+
+def observe(
+    counts: xr.DataArray, likelihood: Likelihood, arguments: Sequence[TensorVariable]
+) -> None:
+    """Tie arguments of a likelihood, each (cells, *its dims), to the counts, as ``counts``."""
+    letters = {"response": "r", "criterion": "g", "criterion_gap": "h"}
+    dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]
+    pm.CustomDist(
+        "counts",
+        *arguments,
+        counts.sum(["response", "rating"]).values,
+        counts["rating"].values,
+        # By name: what is kept of a compiled model must not depend on the process.
+        logp=partial(counts_logp, likelihood.name),
+        random=partial(counts_random, likelihood.name),
+        signature=",".join(f"({own})" for own in [*dims, "s", "k"]) + "->(s,r,k)",
+        dtype="int64",
+        observed=counts.values,
+        dims=counts.dims,
+    )
+
+
+def counts_logp(name: str, value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
+    """ℓ of each cell; the last two parameters only tell how to draw new counts."""
+    return log_likelihood(load_likelihood(name), value, *parameters[:-2])
+
+
+def counts_random(
+    name: str,
+    *parameters: Any,
+    rng: np.random.Generator,
+    size: tuple[int, ...] | None = None,  # noqa: ARG001 (PyMC passes it)
+) -> NDArray[np.int64]:
+    """New counts with the observed numbers of trials of each stimulus."""
+    *arguments, trials, _ = parameters
+    return drawn_counts(rng, trials, load_likelihood(name).log_probabilities(*arguments, xp=NUMPY))
+
+
+def drawn_counts(
+    rng: np.random.Generator, trials: NDArray[np.int64], log_p: Floats
+) -> NDArray[np.int64]:
+    """Count tables (..., 2, 2, K) from trials (..., 2) and log P(response, rating | stimulus)."""
+    p = np.exp(log_p)
+    outcomes = p.reshape(*p.shape[:-2], -1)
+    # Rounding may leave a sum a hair above 1.
+    outcomes /= outcomes.sum(axis=-1, keepdims=True)
+    return rng.multinomial(trials, outcomes).reshape(p.shape)

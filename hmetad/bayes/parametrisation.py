@@ -104,7 +104,7 @@ def parametrise(design: Design, extra: Sequence[int] = ()) -> Parametrisation:
     Parametrisation
     """
     parts: list[BlockParametrisation] = []
-    for block in sorted(design.blocks, key=lambda block: len(block.groups)):
+    for block in design.by_size:
         outer = [outer_block(place, part.block, block) for place, part in enumerate(parts)]
         outer = [one for one in outer if one.parents.shape[1] <= MOST_PARENTS]
         weights = absorbed_columns(design.columns, block)

@@ -12,8 +12,14 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
-from hmetad.bayes.cell_results import derived_results, linear_predictor
-from hmetad.bayes.kept_cells import columns_of_levels, factors_of, has_cells, whole_posterior
+from hmetad.bayes.kept_cells import (
+    columns_of_levels,
+    derived_results,
+    factors_of,
+    has_cells,
+    linear_predictor,
+    whole_posterior,
+)
 from hmetad.bayes.reliance import notices_of_predictions
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
 from hmetad.errors import InputError, nearest

@@ -12,16 +12,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.cell_results import weighted_sum
 from hmetad.bayes.check_estimates import check_estimates
-from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.estimates_data import LINKS
+from hmetad.bayes.kept_cells import weighted_sum
 from hmetad.bayes.predict import cell_coords, joined_labels, new_cells
 from hmetad.counts.draws import seed_entropy
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.specs.design import Block, cell_table, parse_design
 from hmetad.specs.formula import formula_columns
+from hmetad.specs.layout import FACTOR_DIM
 
 __all__ = ["predict_estimates"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.kept_cells import whole_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
-from hmetad.bayes.observe import drawn_counts
+from hmetad.bayes.model import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts

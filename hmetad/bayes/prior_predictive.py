@@ -10,9 +10,8 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.bayes.loo import outcome_draws
-from hmetad.bayes.model import pymc_model
-from hmetad.bayes.observe import drawn_counts
-from hmetad.bayes.problem import build_problem
+from hmetad.bayes.model import drawn_counts, pymc_model
+from hmetad.bayes.program import build_program
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 from hmetad.specs.loading import as_model
@@ -75,7 +74,7 @@ def draw_prior(
     if spec.record.from_counts:
         step = "Set type1='joint'."
         raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
-    bayesian_model = pymc_model(build_problem(design, spec), by_offsets=False)
+    bayesian_model = pymc_model(build_program(design, spec), by_offsets=False)
     refuse_same_names(design.coords, bayesian_model.named_vars)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}

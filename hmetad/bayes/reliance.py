@@ -18,12 +18,12 @@ from hmetad.bayes.convergence import (
     threshold_notices,
     weight_notices,
 )
-from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.kept_cells import factors_of
 from hmetad.counts.labels import as_text
 from hmetad.likelihood.records import Likelihood
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.specs.design import cell_table
+from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import spec_of
 
 __all__ = ["notices_of_predictions", "notices_of_variables"]

@@ -8,7 +8,6 @@ Source: Fleming (2017); Guggenmos (2021).
 import xarray as xr
 
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
-from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import STIMULI
 from hmetad.counts.clusters import counts_together
@@ -19,6 +18,7 @@ from hmetad.notice import Notice, first_few, notice_of, notice_where
 from hmetad.notice_registry import sentence
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
+from hmetad.specs.layout import pooled_over
 from hmetad.specs.spec import spec_of
 
 __all__ = ["high_notices", "sign_notices"]

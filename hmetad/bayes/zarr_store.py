@@ -13,13 +13,12 @@ from urllib.parse import unquote
 import numpy as np
 import xarray as xr
 
+from hmetad.bayes.chains import posterior_of
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.checksums import folder_checksum, refuse_changed_folder
 from hmetad.bayes.containers import MAX_BYTES, files_in, read_text, reading, refuse_unusual_zarr
-from hmetad.bayes.expand import posterior_of
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.program import build_program
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.lazy import import_without
@@ -151,15 +150,14 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
 def posterior_of_run(run: xr.DataTree) -> xr.Dataset:
     """Variables of the posterior, from what was kept of the draws."""
     kept = run["posterior"].to_dataset()
-    problem = build_problem(counts_of(run), check_attrs(run))
+    program = build_program(counts_of(run), check_attrs(run))
     if run.attrs.get("density") != "compiled":
-        return problem.without_offsets(kept)
-    program = write_program(problem)
+        return program.without_offsets(kept)
     draws = kept["x"].transpose("chain", "draw", ...).to_numpy()
-    length = program.size + len(program.offset_places)
+    length = program.arrays.size + len(program.arrays.offset_places)
     if draws.shape[2:] != (length,):
         raise ValueError(f"draws of shape {draws.shape}, not of {length} values")
-    return posterior_of(problem, program, draws).assign_attrs(kept.attrs)
+    return posterior_of(program, draws).assign_attrs(kept.attrs)
 
 
 def fit_record(path: Path) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hmetad.arguments import check_inputs, probability
-from hmetad.bayes.pooling import pooled_over
 from hmetad.errors import InputError, nearest
 from hmetad.notice import undetermined_cells
 from hmetad.plots.frames import draws_of_cells, draws_of_population
@@ -27,6 +26,7 @@ from hmetad.plots.style import (
     reference_line,
 )
 from hmetad.results import about
+from hmetad.specs.layout import pooled_over
 from hmetad.specs.spec import spec_of
 from hmetad.text.names import axis_name
 

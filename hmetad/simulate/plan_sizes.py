@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.size import posterior_bytes
+from hmetad.bayes.kept_cells import posterior_bytes
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import load_likelihood

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +29,11 @@ from hmetad.specs.grammar import GroupTerm, parse_formula
 __all__ = [
     "Block",
     "Design",
+    "Labels",
     "Term",
     "cell_table",
     "parse_design",
+    "places_of",
 ]
 
 type Floats = NDArray[np.float64]
@@ -93,6 +96,11 @@ class Block:
         """Columns of all terms side by side, (cells, effects)."""
         return np.hstack([term.columns for term in self.terms])
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one effect, which has no label."""
+        return len(self.terms) == 1 and self.terms[0].labels is None
+
 
 @dataclass(frozen=True)
 class Design:
@@ -117,6 +125,17 @@ class Design:
         """Columns of all common terms side by side, (cells, coefficients)."""
         cells = len(self.blocks[0].index) if self.blocks else len(self.common[0].columns)
         return np.hstack([np.empty((cells, 0)), *(term.columns for term in self.common)])
+
+    @property
+    def by_size(self) -> list[Block]:
+        """Blocks of the fewest groups first: effects are sampled in this order."""
+        return sorted(self.blocks, key=lambda block: len(block.groups))
+
+
+def places_of(terms: Sequence[Term]) -> list[slice]:
+    """Places of the columns of each term among those of all."""
+    ends = np.cumsum([0, *(term.columns.shape[1] for term in terms)]).tolist()
+    return [slice(first, end) for first, end in pairwise(ends)]
 
 
 class Tables(NamedTuple):

@@ -9,7 +9,7 @@ from tally import tally, tally_for
 
 import hmetad
 from hmetad.errors import InputError
-from hmetad.specs.cards import MAX_BYTES, MAX_LINE, card_names, models_folder
+from hmetad.specs.loading import MAX_BYTES, MAX_LINE, card_names, models_folder
 from hmetad.specs.spec import MAX_TEXT
 
 CARDS = [(models_folder() / f"{name}.toml").read_text(encoding="utf-8") for name in card_names()]

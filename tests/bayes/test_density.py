@@ -7,18 +7,16 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import exp1
 
-from hmetad.bayes.density import log_density
-from hmetad.bayes.expand import posterior_of
+from hmetad.bayes.chains import posterior_of
+from hmetad.bayes.density import log_density, log_exponential_integral
 from hmetad.bayes.model import pymc_model
-from hmetad.bayes.prior_density import log_exponential_integral
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program import LINK_FOLDED, unfold
-from hmetad.bayes.program_writer import covers, write_program
+from hmetad.bayes.program import build_program
+from hmetad.bayes.program_arrays import unfold
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import REGISTERED, load_likelihood, register
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.cards import card_names
-from hmetad.specs.loading import load_model
+from hmetad.specs.layout import LINK_FOLDED
+from hmetad.specs.loading import card_names, load_model
 from hmetad.specs.spec import ModelSpec
 
 # PyTensor's own evaluation, without compiling.
@@ -69,38 +67,37 @@ def people_in_tasks():
     return simulate_counts(d, m_ratio=m, trials=200, coords=coords, covariates=ages, seed=4)
 
 
-def with_information(problem, choose):
-    """The problem with other estimates of its effects, of a known information."""
+def with_information(program, choose):
+    """The program with other estimates of its effects, of a known information."""
     found = {}
-    for name, old in problem.start.parametrisations.items():
+    for name, old in program.start.parametrisations.items():
         parts = []
         for part in old.blocks:
             shape = part.estimates.shape
             estimates = np.random.default_rng(3).normal(0, 0.5, shape)
             parts.append(replace(part, estimates=estimates, information=choose(shape)))
         found[name] = replace(old, blocks=tuple(parts))
-    return replace(problem, start=replace(problem.start, parametrisations=found))
+    return replace(program, known_start=replace(program.start, parametrisations=found))
 
 
-def assert_equal(problem, seed=1):
+def assert_equal(program, seed=1):
     """Differences between two points, and all slopes: PyMC's constants have 7 digits."""
-    program = write_program(problem)
-    density, model = log_density(program), pymc_model(problem)
+    density, model = log_density(program), pymc_model(program)
     mode = MODE if len(model.free_RVs) <= MOST_OPERANDS else None
     value_of, slopes_of = (f(mode=mode) for f in (model.compile_logp, model.compile_dlogp))
     points = points_of(program, seed)
     names = [model.rvs_to_values[v].name for v in model.free_RVs]
-    assert sorted(names) == sorted(v.name + ENDINGS[v.link] for v in program.free)
+    assert sorted(names) == sorted(v.name + ENDINGS[v.link] for v in program.layout.free)
     values, expected = [], []
     for x in points:
-        named, folded = pymc_point(program, x), x[program.links == LINK_FOLDED]
+        named, folded = pymc_point(program, x), x[program.arrays.links == LINK_FOLDED]
         value, gradient = density(x)
         values.append(value)
         # Half of it on either side of 0; PyMC has the logarithm, whose Jacobian is the SD.
         expected.append(float(value_of(named)) - np.log(2 * folded).sum())
         parts = np.split(slopes_of(named), np.cumsum([named[name].size for name in names])[:-1])
         slopes = dict(zip(names, parts, strict=True))
-        for v in program.free:
+        for v in program.layout.free:
             theirs = slopes[v.name + ENDINGS[v.link]].reshape(v.shape)
             if v.link == LINK_FOLDED:
                 theirs = (theirs - 1) / x[v.elements]
@@ -111,8 +108,8 @@ def assert_equal(problem, seed=1):
 
 def points_of(program, seed):
     """Two points, of positive standard deviations."""
-    points = np.random.default_rng(seed).normal(0, 0.3, (2, program.size))
-    folded = program.links == LINK_FOLDED
+    points = np.random.default_rng(seed).normal(0, 0.3, (2, program.arrays.size))
+    folded = program.arrays.links == LINK_FOLDED
     points[:, folded] = np.exp(points[:, folded])
     return points
 
@@ -121,21 +118,21 @@ def pymc_point(program, x):
     """Values of PyMC's variables."""
     return {
         v.name + ENDINGS[v.link]: (np.log if v.link == LINK_FOLDED else np.array)(x[v.elements])
-        for v in program.free
+        for v in program.layout.free
     }
 
 
-def assert_same_variables(problem, seed=2):
+def assert_same_variables(program, seed=2):
     """All variables of the posterior at a point, as PyMC computes them."""
-    program, model = write_program(problem), pymc_model(problem)
+    model = pymc_model(program)
     x = points_of(program, seed)[0]
-    ours = posterior_of(problem, program, x[None, None])
+    ours = posterior_of(program, x[None, None])
     named = pymc_point(program, x)
     variables = model.unobserved_value_vars
     values = model.compile_fn(variables, mode=MODE, on_unused_input="ignore")(named)
     theirs = {v.name: value for v, value in zip(variables, values, strict=True)}
     names = {name for name in theirs if not name.endswith("__")}
-    assert {*ours.data_vars} == names - problem.offset_names
+    assert {*ours.data_vars} == names - program.layout.offset_names
     for name, own in ours.items():
         assert own.dims[2:] == tuple(model.named_vars_to_dims.get(name, ()))
         np.testing.assert_allclose(own.values[0, 0], theirs[name], rtol=1e-9, atol=1e-12)
@@ -148,34 +145,34 @@ def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
     model = load_model(
         "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
     )
-    problem = build_problem(people_in_tasks(), model)
-    program, rng = write_program(problem), np.random.default_rng(6)
-    folded = program.links == LINK_FOLDED
+    program = build_program(people_in_tasks(), model)
+    rng = np.random.default_rng(6)
+    folded = program.arrays.links == LINK_FOLDED
     assert folded.any()
-    for x in rng.normal(0, 0.5, (5, program.size)):
+    for x in rng.normal(0, 0.5, (5, program.arrays.size)):
         x[np.flatnonzero(folded)[0]] = -0.3
-        positive = unfold(program, x)
+        positive = unfold(program.arrays, x)
         assert (positive[folded] > 0).all()
         density = log_density(program)
         assert density(positive)[0] == pytest.approx(density(x)[0], rel=1e-12)
-        one, other = (posterior_of(problem, program, point[None, None]) for point in (x, positive))
+        one, other = (posterior_of(program, point[None, None]) for point in (x, positive))
         assert one.identical(other)
 
 
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
-    assert_equal(build_problem(table(name), load_model(name)))
+    assert_equal(build_program(table(name), load_model(name)))
 
 
 @pytest.mark.parametrize("name", [*CARDS[:-1], "within_subject"])
 def test_draws_have_the_variables_of_the_pymc_model(name):
-    assert_same_variables(build_problem(table(name), load_model(name)))
+    assert_same_variables(build_program(table(name), load_model(name)))
 
 
 @pytest.mark.parametrize("priors", PRIORS)
 def test_it_is_pymcs_density_with_every_prior(priors):
     model = load_model("group", priors=PRIORS[priors])
-    assert_equal(build_problem(table("group"), model))
+    assert_equal(build_program(table("group"), model))
 
 
 @pytest.mark.parametrize("known", ["nothing", "little", "much", "differs"])
@@ -190,9 +187,9 @@ def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, known
     model = load_model(
         "individual", formula={"log_m": FORMULAS[formula], "log_gap": "1 + (1|subject)"}
     )
-    problem = with_information(build_problem(people_in_tasks(), model), choose)
-    assert_equal(problem)
-    assert_same_variables(problem)
+    program = with_information(build_program(people_in_tasks(), model), choose)
+    assert_equal(program)
+    assert_same_variables(program)
 
 
 @pytest.mark.parametrize("scale", ["m", "meta_d", "log_m"])
@@ -200,26 +197,26 @@ def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, known
 def test_it_is_pymcs_density_on_every_scale(scale, rule):
     for type1 in ("joint", "plug_in"):
         model = load_model("individual", formula={}, scale=scale, meta_criterion=rule, type1=type1)
-        problem = build_problem(table("individual"), model)
-        assert_equal(problem)
-        assert_same_variables(problem)
+        program = build_program(table("individual"), model)
+        assert_equal(program)
+        assert_same_variables(program)
 
 
 @pytest.mark.parametrize("name", ["hmetad_single", "hmetad_group"])
 def test_it_is_pymcs_density_where_dprime_and_c_are_plugged_in(name):
-    problem = build_problem(table(name), load_model(name, type1="plug_in"))
-    assert_equal(problem)
-    assert_same_variables(problem)
+    program = build_program(table(name), load_model(name, type1="plug_in"))
+    assert_equal(program)
+    assert_same_variables(program)
 
 
 def test_responses_may_have_a_meta_d_each_around_dprime():
     model = ModelSpec("mine", likelihood="response-conditional", scale="meta_d")
-    assert_equal(build_problem(table("response_conditional"), model))
+    assert_equal(build_program(table("response_conditional"), model))
 
 
 def test_a_prior_around_a_parameter_with_a_formula_is_left_to_pymc():
     model = load_model("individual", formula={"dprime": "1 + (1|subject)"}, scale="meta_d")
-    assert not covers(build_problem(people_in_tasks(), model))
+    assert not build_program(people_in_tasks(), model).is_compiled
 
 
 def test_the_exponential_integral_is_scipys():
@@ -230,8 +227,9 @@ def test_the_exponential_integral_is_scipys():
 
 
 def test_likelihoods_without_a_compiled_density_are_not_covered():
-    problem = build_problem(table("individual"), load_model("individual"))
-    assert covers(problem)
+    program = build_program(table("individual"), load_model("individual"))
+    assert program.is_compiled
     own = register(replace(load_likelihood("signal-detection"), name="mine", density=""))
-    assert not covers(build_problem(table("individual"), ModelSpec("x", likelihood=own.name)))
+    own_model = ModelSpec("x", likelihood=own.name)
+    assert not build_program(table("individual"), own_model).is_compiled
     REGISTERED.pop("mine")

@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 
 from hmetad.bayes.fit import fit, refuse_undefined
+from hmetad.bayes.model import without_remarks
 from hmetad.bayes.predict import predict
 from hmetad.bayes.prior_predictive import draw_prior
-from hmetad.bayes.pymc_sampling import without_remarks
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior

@@ -8,11 +8,14 @@ import pymc as pm
 import pytest
 from scipy.stats import ks_2samp, kstest, norm
 
+from hmetad.bayes.model import linear_predictor
 from hmetad.bayes.parametrisation import parametrise
-from hmetad.bayes.predictors import linear_predictor
 from hmetad.likelihood.priors import Prior
+from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
-from hmetad.specs.spec import CORRELATION
+from hmetad.specs.designs import designs_of
+from hmetad.specs.layout import layout_of
+from hmetad.specs.spec import CORRELATION, ModelSpec
 
 # PyMC's own random multivariate normal is what Numba would like contiguous.
 CONTIGUOUS = "ignore:.*np.dot:numba.core.errors.NumbaPerformanceWarning"
@@ -56,16 +59,28 @@ def with_information(parametrisation, much):
     return replace(parametrisation, blocks=tuple(parts))
 
 
-def prior_draws(formula, much=0.0, draws=4000, prior_of=prior_of, seed=1, extra=()):
+def formula_layout(formula, likelihood):
+    """Variables of a formula of log M with the priors above, and labels of all dims."""
+    coords = {name: CELLS[name].to_numpy() for name in ("subject", "task", "item")}
+    counts = simulate_counts(
+        [1.5] * len(CELLS), coords=coords, covariates={"age": CELLS["age"].to_numpy()}, seed=1
+    )
+    spec = ModelSpec("own", likelihood=likelihood, formula={"log_m": formula})
+    designs = designs_of(counts, spec)
+    names = [name for name in layout_of(counts, spec, designs).priors if name.startswith("log_m_")]
+    spec = replace(spec, priors={name: prior_of(name) for name in names})
+    layout = layout_of(counts, spec, designs)
+    return layout.formulas["log_m"], layout.coords
+
+
+def prior_draws(formula, much=0.0, draws=4000, seed=1, extra=()):
     """Draws from the prior of a linear predictor's variables, by name, (draws, ...)."""
-    design = parse_design("log_m", formula, CELLS)
-    parametrisation = parametrise(design, [2] * len(extra))
+    own, coords = formula_layout(formula, "response-conditional" if extra else "meta-d")
+    parametrisation = parametrise(own.design, [2] * len(extra))
     if much:
         parametrisation = with_information(parametrisation, much)
     with pm.Model(coords={"cell": range(len(CELLS)), "response": ["S1", "S2"]}) as model:
-        value = linear_predictor(
-            parametrisation, extra, prior_of, lambda name: name, by_offsets=True
-        )
+        value = linear_predictor(own, coords, parametrisation)
         pm.Deterministic("value", value, dims=("cell", *extra))
     prior = pm.sample_prior_predictive(draws, model=model, random_seed=seed)["prior"]
     return {str(name): prior[name].values[0] for name in prior.data_vars}

@@ -7,16 +7,13 @@ from command_line import run
 
 import hmetad
 from hmetad.bayes import kept_cells
-from hmetad.bayes.compiled_sampling import expected_seconds
+from hmetad.bayes.chains import duration_sentence, expected_seconds
 from hmetad.bayes.density import log_density
-from hmetad.bayes.duration import duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import columns_of_levels, keeps_cells
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program import free_values
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.decisions import decide
 from hmetad.errors import InputError
@@ -155,14 +152,12 @@ def test_cells_are_left_out_by_default_beyond_two_gigabytes(counts):
 
 
 def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypatch):
-    problem = build_problem(counts, load_model("crossed_items"))
-    program = write_program(problem)
+    program = build_program(counts, load_model("crossed_items"))
     clock = iter(np.arange(0, 100, 0.25))
-    monkeypatch.setattr("hmetad.bayes.duration.time.perf_counter", lambda: next(clock))
-    place = free_values(program, problem.start.values)
-    assert np.isfinite(log_density(program)(place)[0])
+    monkeypatch.setattr("hmetad.bayes.chains.time.perf_counter", lambda: next(clock))
+    assert np.isfinite(log_density(program)(program.first_point)[0])
     options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
-    least, most = expected_seconds(program, place, options)
+    least, most = expected_seconds(program, options)
     assert (least, most) == (200 * 15 * 0.25, 200 * 31 * 0.25)
     assert "some 12 to 26 minutes" in duration_sentence((least, most), 28, options)
 

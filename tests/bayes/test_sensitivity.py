@@ -19,11 +19,11 @@ from hmetad import (
     sensitivity,
     simulate_counts,
 )
-from hmetad.bayes.problem import priors_of
 from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
 from hmetad.specs.designs import designs_of
+from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec
 
 pytestmark = pytest.mark.integration
@@ -55,7 +55,7 @@ def spec_of(tree):
 def stated(name, counts):
     """A fit as far as its record goes, without sampling."""
     spec = load_model(name)
-    spec = replace(spec, priors=priors_of(spec, designs_of(counts, spec)))
+    spec = replace(spec, priors=layout_of(counts, spec, designs_of(counts, spec)).priors)
     return xr.DataTree(xr.Dataset(attrs={"spec": spec.to_json()}))
 
 

@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
 
-from hmetad.bayes.compiled_sampling import initial_points
+from hmetad.bayes.chains import initial_points
 from hmetad.bayes.density import log_density
-from hmetad.bayes.mixed import fit_mixed
 from hmetad.bayes.model import initial_values, pymc_model
 from hmetad.bayes.parametrisation import parametrise
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.program import build_program
+from hmetad.bayes.start import fit_mixed
 from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
@@ -25,9 +24,9 @@ def test_the_start_lies_far_closer_to_the_data_than_the_priors_centre(card):
     counts = simulate_counts(
         [3.2, 1.2], [0.3, 0.5], 0.8, trials=20_000, coords={"subject": ["a", "b"]}, seed=1
     )
-    problem = build_problem(counts, load_model(card))
-    model = pymc_model(problem)
-    start = initial_values(problem, model)
+    program = build_program(counts, load_model(card))
+    model = pymc_model(program)
+    start = initial_values(program, model)
     log_p = model.compile_logp()
     centre = {name: np.zeros_like(value) for name, value in model.initial_point().items()}
     (begin,) = make_initial_point_fns_per_chain(
@@ -78,7 +77,7 @@ def test_ratings_that_say_nothing_are_no_information():
     counts = subjects_and_tasks(10, 0.3, 400)
     counts[0] = 0
     counts[0, :, 0, 0] = 1
-    (part,) = build_problem(counts, spec).start.parametrisations["log_m"].blocks
+    (part,) = build_program(counts, spec).start.parametrisations["log_m"].blocks
     empty = part.information[part.block.index[0], 0]
     assert empty < 0.8 * np.median(part.information)
 
@@ -86,19 +85,19 @@ def test_ratings_that_say_nothing_are_no_information():
 def test_the_start_of_a_formula_is_near_its_truth():
     counts = subjects_and_tasks(100, 0.4, 2000)
     spec = load_model("individual", formula={"log_m": "1 + task + (1|subject)"})
-    problem = build_problem(counts, spec)
-    values = problem.start.values
+    program = build_program(counts, spec)
+    values = program.start.values
     assert float(values["log_m_Intercept"]) == pytest.approx(-0.3, abs=0.1)
     assert float(values["log_m_task"][0]) == pytest.approx(0, abs=0.1)
     assert float(values["log_m_1|subject_sigma"]) == pytest.approx(0.4, abs=0.1)
     assert (values["log_m_1|subject_offset"] == np.zeros(100)).all()
-    assert set(values) >= {v.name for v in pymc_model(problem).free_RVs}
+    assert set(values) >= {v.name for v in pymc_model(program).free_RVs}
 
 
 def test_ratings_that_nobody_used_have_a_start():
     counts = simulate_counts([2.0], trials=500, ratings=5, seed=1)
     counts[..., 2] = 0
-    values = build_problem(counts, load_model("individual")).start.values
+    values = build_program(counts, load_model("individual")).start.values
     assert all(np.isfinite(v).all() for v in values.values())
     assert values["log_gap"].shape == (1, 2, 4)
 
@@ -115,12 +114,11 @@ def test_people_whose_ratings_say_nothing_do_not_carry_the_population_away():
     ]
     counts = simulate_counts([1.0] * 6, coords={"subject": [*"123456"]}, seed=1)
     counts = counts.copy(data=np.array(rows).reshape(6, 2, 2, 4))
-    problem = build_problem(counts, load_model("group"))
-    values = problem.start.values
+    program = build_program(counts, load_model("group"))
+    values = program.start.values
     assert abs(values["log_m_Intercept"]) < 3
     assert values["log_m_1|subject_sigma"] < 3
-    program = write_program(problem)
-    begin, density = initial_points(problem, program), log_density(program)
+    begin, density = initial_points(program), log_density(program)
     for seed in range(20):
         value, gradient = density(begin(seed))
         assert value > -1e6
@@ -137,7 +135,7 @@ def test_cells_of_one_trial_start_at_the_estimates_of_their_groups():
     }
     counts = simulate_counts(d, m_ratio=0.8, trials=2, coords=coords, seed=2)
     spec = with_changes(load_model("crossed_items"), formula={"c": "1 + (1|subject)"})
-    start = build_problem(counts, spec).start
+    start = build_program(counts, spec).start
     (block,) = [b for b in start.parametrisations["dprime"].blocks if b.block.factor == "subject"]
     pooled = counts.groupby("subject").sum()
     alone = sdt(pooled.rename(subject="cell"), correction="loglinear")

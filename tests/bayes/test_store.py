@@ -11,7 +11,7 @@ import xarray as xr
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.netcdf import netcdf_bytes, read_netcdf
-from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.errors import InputError
 from hmetad.notice import notices
@@ -56,7 +56,7 @@ def test_draws_that_were_kept_on_disk_are_those_of_the_fit(tmp_path):
 
 
 def test_what_is_kept_of_pymcs_density_is_a_fit_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("hmetad.bayes.fit.can_sample", lambda *_: False)
+    monkeypatch.setattr(Program, "is_compiled", False)
     options = {"draws": 100, "tune": 100, "chains": 2, **QUIET}
     coords = {"subject": ["x", "y", "z"]}
     counts = simulate_counts([1.2, 1.6, 2.0], trials=400, coords=coords, seed=1)
@@ -73,14 +73,14 @@ def test_draws_on_disk_keep_their_effects_whatever_offsets_are_relative_to(tmp_p
     kept = fit(COUNTS, formula=FORMULA, store=tmp_path / "run", **options)
 
     def build_other(*arguments):
-        problem = build_problem(*arguments)
-        parametrisations = problem.start.parametrisations
+        program = build_program(*arguments)
+        parametrisations = program.start.parametrisations
         part = parametrisations["log_m"].blocks[0]
         moved = replace(part, estimates=part.estimates + 1, information=3 * part.information)
         other = {"log_m": replace(parametrisations["log_m"], blocks=(moved,))}
-        return replace(problem, start=replace(problem.start, parametrisations=other))
+        return replace(program, known_start=replace(program.start, parametrisations=other))
 
-    monkeypatch.setattr("hmetad.bayes.zarr_store.build_problem", build_other)
+    monkeypatch.setattr("hmetad.bayes.zarr_store.build_program", build_other)
     loaded = load_fit(tmp_path / "run")
     xr.testing.assert_equal(loaded["posterior"].to_dataset(), kept["posterior"].to_dataset())
 

@@ -3,7 +3,7 @@
 import pytest
 from command_line import refused, run
 
-from hmetad.specs.cards import card_names
+from hmetad.specs.loading import card_names
 
 
 def test_every_card_is_listed(tmp_path):

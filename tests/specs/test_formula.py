@@ -3,15 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from formulae import design_matrices
 
-from hmetad.bayes.problem import default_priors
 from hmetad.errors import InputError
-from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.design import parse_design
+from hmetad.specs.designs import designs_of
 from hmetad.specs.formula import prior_names
+from hmetad.specs.layout import layout_of
+from hmetad.specs.spec import ModelSpec
 
-META_D = load_likelihood("meta-d")
 CELLS = pd.DataFrame(
     {
         "subject": np.repeat([f"s{i}" for i in range(6)], 4),
@@ -21,6 +22,17 @@ CELLS = pd.DataFrame(
         "字": np.tile([1.0, 2, 4, 8], 6),
     }
 )
+
+
+def variables_with_prior(parameter, formula):
+    """Those of a formula on the cells, as the layout of its model has them."""
+    coords = {name: ("cell", values.to_numpy()) for name, values in CELLS.items()}
+    table = np.ones((len(CELLS), 2, 2, 4), dtype=int)
+    counts = xr.DataArray(table, coords, ("cell", "stimulus", "response", "rating"))
+    counts = counts.assign_coords({dim: np.arange(n) for dim, n in counts.sizes.items()})
+    spec = ModelSpec("own", formula={parameter: formula})
+    layout = layout_of(counts, spec, designs_of(counts, spec))
+    return [name for name in layout.priors if name.startswith(f"{parameter}_")]
 
 
 @pytest.mark.parametrize(
@@ -38,15 +50,12 @@ CELLS = pd.DataFrame(
     ],
 )
 def test_variables_that_take_a_prior_are_known_without_the_cells(formula):
-    design = parse_design("log_m", formula, CELLS)
-    assert prior_names("log_m", formula) == list(default_priors(design, META_D.parameter("log_m")))
+    assert prior_names("log_m", formula) == variables_with_prior("log_m", formula)
 
 
 def test_only_the_cells_say_whether_a_term_has_several_columns_to_correlate():
     formula = "1 + (0 + I(age) | subject)"
-    extra = {*prior_names("dprime", formula)} - {
-        *default_priors(parse_design("dprime", formula, CELLS), META_D.parameter("dprime"))
-    }
+    extra = {*prior_names("dprime", formula)} - {*variables_with_prior("dprime", formula)}
     assert extra == {"dprime_I(age)|subject_corr"}
     assert "dprime_I(age)|subject_corr" not in prior_names("dprime", formula, may_correlate=False)
 

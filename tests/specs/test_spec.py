@@ -12,8 +12,7 @@ import pytest
 from hmetad.bayes.fit import fit
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
-from hmetad.specs.cards import card_names
-from hmetad.specs.loading import load_model, names_with_prior
+from hmetad.specs.loading import card_names, load_model, names_with_prior
 from hmetad.specs.spec import (
     ModelSpec,
     Prior,

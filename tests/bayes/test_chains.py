@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from hmetad.bayes.compiled_sampling import can_sample, initial_points
-from hmetad.bayes.fit import fit
-from hmetad.bayes.problem import build_problem
-from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.chains import initial_points, sample_cells_by_chains, sample_together
+from hmetad.bayes.fit import chosen_sampler, fit, sample_by_pymc
+from hmetad.bayes.importance import sample_by_importance
+from hmetad.bayes.program import build_program
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
 
@@ -26,27 +26,26 @@ def counts():
 @pytest.mark.parametrize(
     ("card", "given", "expected"),
     [
-        ("group", {}, True),
-        ("group", {"target_accept": 0.9, "progressbar": False, "tune": 0}, True),
-        ("group", {"nuts_sampler": "nutpie"}, False),
-        ("group", {"initvals": {}}, False),
-        ("group", {"random_seed": [1, 2]}, True),
-        ("sdt", {}, True),
+        ("group", {}, sample_together),
+        ("group", {"target_accept": 0.9, "progressbar": False, "tune": 0}, sample_together),
+        ("group", {"nuts_sampler": "nutpie"}, sample_by_pymc),
+        ("group", {"initvals": {}}, sample_by_pymc),
+        ("sdt", {}, sample_by_importance),
+        ("sdt", {"target_accept": 0.9}, sample_cells_by_chains),
     ],
 )
 def test_pymc_samples_what_it_alone_can(counts, card, given, expected):
-    problem = build_problem(counts, load_model(card))
-    assert can_sample(problem, OPTIONS | given) is expected
+    program = build_program(counts, load_model(card))
+    assert chosen_sampler(program, OPTIONS | given, "auto", is_stored=False) is expected
 
 
 def test_chains_begin_around_the_starting_point(counts):
-    problem = build_problem(counts, load_model("group"))
-    program = write_program(problem)
-    begin = initial_points(problem, program)
+    program = build_program(counts, load_model("group"))
+    begin = initial_points(program)
     np.testing.assert_array_equal(begin(3), begin(3))
     points = np.stack([begin(seed) for seed in range(400)])
-    (sd,) = (v for v in program.free if v.name == "log_m_1|subject_sigma")
-    start = np.log(problem.start.values[sd.name])
+    (sd,) = (v for v in program.layout.free if v.name == "log_m_1|subject_sigma")
+    start = np.log(program.start.values[sd.name])
     own = np.log(points[:, sd.first])
     assert np.ptp(own) > 1.9
     assert abs(own - start).max() <= 1

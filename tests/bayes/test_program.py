@@ -7,7 +7,7 @@ import pytest
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.problem import build_problem
+from hmetad.bayes.program import build_program
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
@@ -27,16 +27,16 @@ def test_a_standard_deviation_has_no_prior_of_either_sign(counts, dist):
     parameters = {"mu": 0, "sigma": 1} | ({"nu": 4} if dist == "StudentT" else {})
     model = load_model("group", priors={SD: Prior(dist, **parameters)})
     with pytest.raises(InputError, match="a standard deviation is positive"):
-        build_problem(counts, model)
+        build_program(counts, model)
     renamed = load_model("hmetad_group", priors={"sigma_c2": Prior(dist, **parameters)})
     with pytest.raises(InputError, match="a standard deviation is positive"):
-        build_problem(counts, renamed)
+        build_program(counts, renamed)
 
 
 def test_other_priors_may_be_of_positive_numbers(counts):
     prior = Prior("HalfNormal", sigma=1)
-    problem = build_problem(counts, load_model("group", priors={"log_m_Intercept": prior}))
-    assert problem.prior("log_m_Intercept") == prior
+    program = build_program(counts, load_model("group", priors={"log_m_Intercept": prior}))
+    assert program.layout.priors["log_m_Intercept"] == prior
 
 
 def test_results_keep_their_names():
@@ -48,10 +48,10 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
     card = load_model("hmetad_group")
     priors = {name: prior for name, prior in card.priors.items() if name != "mu_c2"}
     names = {**card.names, "mu_c2": "middle"}
-    problem = build_problem(counts, replace(card, names=names, priors=priors))
-    model = pymc_model(problem)
+    program = build_program(counts, replace(card, names=names, priors=priors))
+    model = pymc_model(program)
     assert "middle" in model.named_vars
-    assert "middle" in initial_values(problem, model)
+    assert "middle" in initial_values(program, model)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_hyperparameters_of_criteria_take_a_name(counts):
 )
 def test_every_variable_has_a_start_of_its_shape(counts, name, formula):
     counts = counts.assign_coords(age=("cell", np.arange(6.0)))
-    problem = build_problem(counts, load_model(name, formula=formula))
-    model = pymc_model(problem)
+    program = build_program(counts, load_model(name, formula=formula))
+    model = pymc_model(program)
     own = model.eval_rv_shapes()
     shapes = {v.name: own[v.name] for v in model.free_RVs}
-    start = initial_values(problem, model)
+    start = initial_values(program, model)
     assert {n: np.broadcast_shapes(v.shape, shapes[n]) for n, v in start.items()} == shapes
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import hmetad
 from hmetad import load_model
-from hmetad.bayes.even_ratings import even_ratings_notices
 from hmetad.specs.designs import designs_of
+from hmetad.specs.identification import even_ratings_notices
 
 
 def sliders(people=20, trials=200, seed=3):

@@ -1,0 +1,436 @@
+"""Sampling a posterior whose density is compiled, by nutpie's chains.
+
+Program and Request → DataTree as PyMC's sampler gives it. nutpie draws the free values, of all
+cells together or of each cell by itself; all other variables are computed from the draws.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from pyarrow import record_batch
+
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.density import expand, log_density
+from hmetad.bayes.divergences import OF_DIVERGENCES, divergences_by_cell
+from hmetad.bayes.kept_cells import cell_results
+from hmetad.bayes.program import Program
+from hmetad.bayes.program_arrays import unfold
+from hmetad.errors import InputError
+from hmetad.lazy import import_without
+from hmetad.specs.design import places_of
+from hmetad.specs.layout import LINK_FOLDED
+from hmetad.threads import in_threads
+
+if TYPE_CHECKING:
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+__all__ = [
+    "OPTIONS",
+    "Request",
+    "chains_of_cell",
+    "nutpie_model",
+    "posterior_of",
+    "sample_cells_by_chains",
+    "sample_together",
+    "seeds_of_cells",
+    "statistics_of",
+    "tree_of",
+]
+
+type Floats = NDArray[np.float64]
+type Flags = NDArray[np.bool_]
+
+# Options of `pymc.sample` that nutpie takes too; the others are PyMC's.
+OPTIONS = {
+    "draws",
+    "tune",
+    "chains",
+    "cores",
+    "random_seed",
+    "progressbar",
+    "quiet",
+    "target_accept",
+    "compute_convergence_checks",
+}
+# Of nutpie's statistics of a draw those that say how it came about.
+STATISTICS = (
+    "depth",
+    "maxdepth_reached",
+    "step_size",
+    "step_size_bar",
+    "mean_tree_accept",
+    "n_steps",
+    "index_in_trajectory",
+    "logp",
+    "energy",
+    "energy_error",
+    "max_energy_error",
+    "diverging",
+)
+# Statistics of cells, and those of chains that are kept for every cell.
+OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
+KEPT = ("step_size", "n_steps", "energy")
+# Chains begin at the starting point moved by a uniform number from -1 to 1, as PyMC's do.
+JITTER = 1.0
+# Gradients of a draw: trees of these depths are what groups and crossed items need.
+GRADIENTS = (2**4 - 1, 2**5 - 1)
+# The median of so many evaluations; the first one may compile, or read a cache.
+EVALUATIONS = 3
+# What takes less is not announced.
+SHORT = 120.0
+MINUTE, HOUR = 60.0, 3600.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a sampler.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        draws, tune, chains, cores, random_seed; progressbar, quiet, target_accept; of `pymc.sample`
+        any other.
+    keep_cells : bool, optional
+        Whether the posterior has the quantities of every cell.
+    may_use_chains : bool, optional
+        Whether cells with bad weights are sampled again, by chains.
+    store : str, Path or None, optional
+        Folder that keeps the draws while they come, with the `attrs` of the fit.
+    attrs : mapping of str to str, optional
+    """
+
+    options: Mapping[str, Any]
+    keep_cells: bool = True
+    may_use_chains: bool = True
+    store: str | Path | None = None
+    attrs: Mapping[str, str] = field(default_factory=dict)
+
+
+def sample_together(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of all cells in one run."""
+    refuse_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
+    x, statistics, steps = sample_values(program, request.options)
+    statistics = statistics.merge(divergences_by_cell(program, steps))
+    said = said_of_nutpie(request.options)
+    posterior = posterior_of(program, x, keep_cells=request.keep_cells)
+    return tree_of(program, posterior, statistics, said)
+
+
+def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of every cell by chains of its own, where cells share nothing.
+
+    A cell that is hard to sample, as one whose d′ is near 0, then has its own divergences, and
+    leaves the others alone. sample_stats has ``diverging`` (any cell) and, by cell, ``divergences``
+    and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
+    """
+    refuse_same_names(program.counts.coords, [*KEPT, *OF_CELLS])
+    own, seeds = program.arrays.places_by_cell, seeds_of_cells(program, request)
+    cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
+    x, diverging = np.empty((*shape, program.arrays.size)), np.zeros((cells, *shape), dtype=bool)
+    kept = {name: np.zeros((*shape, cells)) for name in KEPT}
+    # Each takes a moment: a bar would only flicker.
+    options = {**request.options, "progressbar": False}
+    for cell in range(cells):
+        x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], options)
+        diverging[cell] = drawn["diverging"]
+        for name, values in kept.items():
+            values[..., cell] = drawn[name]
+    statistics = statistics_of(program, diverging).assign(
+        {name: (("chain", "draw", "cell"), values) for name, values in kept.items()}
+    )
+    said = said_of_nutpie(request.options)
+    return tree_of(program, posterior_of(program, x), statistics, said)
+
+
+def seeds_of_cells(program: Program, request: Request) -> list[np.random.SeedSequence]:
+    """A seed of its own for every cell."""
+    cells = program.counts.sizes["cell"]
+    return np.random.SeedSequence(int(request.options["random_seed"])).spawn(cells)
+
+
+def chains_of_cell(
+    program: Program, cell: int, seed: np.random.SeedSequence, options: Mapping[str, Any]
+) -> tuple[Floats, xr.Dataset]:
+    """Free values of a cell (chains, draws, own), in rising order, and the sampler's statistics.
+
+    By itself: its step size is its own, and so are its divergences.
+    """
+    part = program.of_cells(np.array([cell]))
+    number = seed.spawn(1)[0].generate_state(1)[0] >> 1
+    values, drawn, _ = sample_values(part, {**options, "random_seed": number})
+    return values[..., part.arrays.places_by_cell[0]], drawn
+
+
+def statistics_of(program: Program, diverging: Flags, **by_cell: Any) -> xr.Dataset:
+    """Divergences (cells, chains, draws), of all cells and of each, and other numbers of cells."""
+    numbers = {"divergences": diverging.sum(axis=(1, 2)), **by_cell}
+    _, chains, draws = diverging.shape
+    return xr.Dataset(
+        {
+            "diverging": (("chain", "draw"), diverging.any(axis=0)),
+            **{name: ("cell", values) for name, values in numbers.items()},
+        },
+        {
+            "chain": np.arange(chains),
+            "draw": np.arange(draws),
+            "cell": program.counts["cell"].values,
+        },
+    )
+
+
+def said_of_nutpie(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What draws of nutpie say of themselves."""
+    name = "nutpie"
+    return {
+        "inference_library": name,
+        "inference_library_version": version(name),
+        "tuning_steps": options["tune"],
+    }
+
+
+def tree_of(
+    program: Program, posterior: xr.Dataset, statistics: xr.Dataset, said: Mapping[str, Any]
+) -> xr.DataTree:
+    """Posterior, statistics of the sampler and counts, with what is said of the sampler."""
+    said = {"created_at": datetime.now(UTC).isoformat(), **said}
+    counts = program.counts
+    index = {str(dim): counts[dim] for dim in counts.dims}
+    return xr.DataTree.from_dict(
+        {
+            "posterior": posterior.assign_attrs(said),
+            "sample_stats": statistics.assign_attrs(said),
+            "observed_data": xr.Dataset({"counts": (counts.dims, counts.values)}, index),
+        }
+    )
+
+
+def sample_values(
+    program: Program, options: Mapping[str, Any]
+) -> tuple[Floats, xr.Dataset, Floats]:
+    """Free values (chain, draw, size) by nutpie, its statistics and the steps that diverged."""
+    tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
+    has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
+    if has_bar:
+        seconds, cells = expected_seconds(program, options), program.counts.sizes["cell"]
+        if told := duration_sentence(seconds, cells, options):
+            print(told, file=sys.stderr)
+    # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
+    nutpie = import_without("nutpie", "arviz")
+    try:
+        trace = nutpie.sample(
+            nutpie_model(program),
+            draws=int(options["draws"]),
+            # nutpie cannot do without.
+            tune=max(int(options["tune"]), 1),
+            chains=int(options["chains"]),
+            cores=int(options["cores"]),
+            seed=int(options["random_seed"]),
+            progress_bar=has_bar,
+            return_raw_trace=True,
+            store_divergences=True,
+            **tuning,
+        )
+    except BaseException as error:
+        # The sampler's own panics are no exceptions of Python.
+        if type(error).__name__ != "PanicException":
+            raise
+        step = "Standardise what is a number in formulas: scale(x); or say that it is levels: C(x)."
+        got, allowed = "no finite density where chains begin", "a model that can be sampled"
+        raise InputError("formula", got, allowed, step) from error
+    return values_of(trace, program.arrays.size, int(options["draws"]))
+
+
+def values_of(trace: Any, size: int, draws: int) -> tuple[Floats, xr.Dataset, Floats]:
+    """Free values (chain, draw, size) and the sampler's statistics, after tuning.
+
+    And the free values at the start and the end of every step that diverged.
+    """
+    # Arrow's batches, a pair for each chain.
+    pairs = [tuple(map(record_batch, pair)) for pair in zip(*trace.get_arrow_trace(), strict=True)]
+    kept = [~np.asarray(statistics.column("tuning")) for _, statistics in pairs]
+    if not kept or min(chain.sum() for chain in kept) < draws:
+        raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
+    chains = list(zip(pairs, kept, strict=True))
+    x = [np.asarray(one.column("x").flatten()).reshape(-1, size)[k] for (one, _), k in chains]
+    statistics = {
+        name: (
+            ("chain", "draw"),
+            np.stack([np.asarray(one.column(name))[k] for (_, one), k in chains]),
+        )
+        for name in STATISTICS
+    }
+    sizes = {"chain": np.arange(len(x)), "draw": np.arange(draws)}
+    # Of a step that left all that has a density there is no end.
+    nothing = [np.nan] * size
+    failed = [
+        [one.column(f"divergence_{end}")[i].as_py() or nothing for end in ("start", "end")]
+        for (_, one), k in chains
+        for i in np.flatnonzero(k & np.asarray(one.column("diverging"))).tolist()
+    ]
+    steps = np.array(failed, dtype=float).reshape(-1, 2, size)
+    return np.stack(x), xr.Dataset(statistics, sizes), steps
+
+
+def nutpie_model(program: Program, *, with_deviations: bool = False) -> "CompiledPyMCModel":
+    """Model that nutpie samples: its one variable is x, the free values of the program.
+
+    With deviations, they follow the free values in what is kept.
+    """
+    import_without("nutpie", "arviz")
+    model = import_module("nutpie.compile_pymc").CompiledPyMCModel
+    size = program.arrays.size
+    length = size + len(program.arrays.offset_places) if with_deviations else size
+    # They are compiled when they are imported.
+    callbacks = import_module("hmetad.bayes.callbacks")
+    return model(
+        dims={},
+        reparameterized_names=(),
+        compiled_logp_func=callbacks.evaluate_at,
+        compiled_expand_func=callbacks.copy_deviations if with_deviations else callbacks.copy_draw,
+        initial_point_func=initial_points(program),
+        shared_data={},
+        shared_var_keys={},
+        # Its memory is read while chains run: the model holds it.
+        user_data=program.packed,
+        n_expanded=length,
+        shape_info=(["x"], [slice(0, length)], [(length,)]),
+        logp_func=None,
+        expand_func=None,
+        _n_dim=size,
+        _shapes={"x": (length,)},
+        _coords={},
+    )
+
+
+def initial_points(program: Program) -> Callable[[int], Floats]:
+    """Free values that a chain begins at, from a seed."""
+    start, is_folded = program.first_point, program.arrays.links == LINK_FOLDED
+
+    def begin(seed: int) -> Floats:
+        moved = start + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(start))
+        moved[is_folded] = np.exp(moved[is_folded])
+        return moved
+
+    return begin
+
+
+def expected_seconds(program: Program, options: Mapping[str, Any]) -> tuple[float, float]:
+    """Seconds of sampling, at least and at most, by the time of a gradient and trees of a draw.
+
+    Chains that are hard to sample may take longer.
+    """
+    density, place = log_density(program), program.first_point
+    density(place)
+    taken = []
+    for _ in range(EVALUATIONS):
+        begun = time.perf_counter()
+        density(place)
+        taken.append(time.perf_counter() - begun)
+    rounds = math.ceil(int(options["chains"]) / max(1, int(options["cores"])))
+    draws = (int(options["draws"]) + int(options["tune"])) * rounds
+    least, most = (draws * number * float(np.median(taken)) for number in GRADIENTS)
+    return least, most
+
+
+def duration_sentence(seconds: tuple[float, float], cells: int, options: Mapping[str, Any]) -> str:
+    """Sentence on how long it will take; empty where that is short.
+
+    Examples
+    --------
+    >>> options = {"draws": 1000, "tune": 500, "chains": 4, "cores": 2}
+    >>> duration_sentence((3, 6), 40, options)
+    ''
+    >>> duration_sentence((600, 1250), 9_000, options)
+    'Sampling 9,000 cells, 4 chains of 1,500 draws: some 10 to 21 minutes where cores are free.'
+    """
+    least, most = seconds
+    if most < SHORT:
+        return ""
+    unit, word = (HOUR, "hours") if least > HOUR else (MINUTE, "minutes")
+    draws = int(options["draws"]) + int(options["tune"])
+    size = f"Sampling {cells:,} cells, {options['chains']} chains of {draws:,} draws"
+    least, most = max(1, round(least / unit)), max(2, round(most / unit))
+    return f"{size}: some {least} to {most} {word} where cores are free."
+
+
+def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) -> xr.Dataset:
+    """Variables of the posterior, but for offsets, from draws of free values.
+
+    Parameters
+    ----------
+    program : Program
+    draws : array, shape (chains, draws, free)
+        Free values; the deviations that were made of them may follow, for draws that were kept
+        on disk: the estimates that offsets are relative to could be others by now.
+    keep_cells : bool, optional
+        Whether what the likelihood says of every cell is among them.
+
+    Returns
+    -------
+    Dataset
+        Dims chain, draw and those of each variable.
+    """
+    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), list(draws))
+    found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
+    return found.assign_coords(chain=np.arange(len(chains)))
+
+
+def chain_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
+    """Variables of the posterior of one chain."""
+    size = program.arrays.size
+    values = expand(unfold(program.arrays, draws[:, :size]), program.packed)
+    values[:, values.shape[1] - draws.shape[1] + size :] = draws[:, size:]
+    found = {
+        name: (("chain", "draw", *dims), own[None])
+        for name, dims, own in variables(program, values)
+    }
+    whole = sampled = xr.Dataset(found, {"draw": np.arange(len(draws))})
+    if keep_cells:
+        whole = whole.assign(cell_results(sampled, program.spec, program.designs, program.given))
+    coords = {d: np.asarray(own) for d, own in program.layout.coords.items() if d in whole.dims}
+    return whole.assign_coords(coords)
+
+
+def variables(program: Program, values: Floats) -> Iterator[tuple[str, tuple[str, ...], Floats]]:
+    """Name, dims and draws of what is sampled, of effects and of correlations."""
+    number, layout = len(values), program.layout
+    for free in layout.free:
+        if free.role != "offset":
+            own = values[:, free.first : free.first + free.size]
+            yield free.name, free.dims, own.reshape(number, *free.shape)
+    blocks = [block for formula in layout.formulas.values() for block in formula.blocks]
+    first = layout.size
+    for one in blocks:
+        groups, effects = len(one.block.groups), one.block.columns.shape[1]
+        deviations = values[:, first : first + one.offset.size]
+        deviations = deviations.reshape(number, groups, effects, -1)
+        for variable, place in zip(one.effects, places_of(one.block.terms), strict=True):
+            own = deviations[:, :, place].reshape(number, *variable.shape)
+            yield variable.name, variable.dims, own
+        first += one.offset.size
+    for one in blocks:
+        if one.partial is not None and one.correlation is not None:
+            own = values[:, one.partial.first : one.partial.first + one.partial.size]
+            factors = correlation_factors(own, one.correlation.shape[0])
+            yield one.correlation.name, one.correlation.dims, factors @ factors.transpose(0, 2, 1)
+
+
+def correlation_factors(partial: Floats, size: int) -> Floats:
+    """Cholesky factors of correlations, (draws, size, size), from (partial correlation + 1)/2."""
+    lower = np.zeros((len(partial), size, size))
+    row, column = np.tril_indices(size, -1)
+    lower[:, row, column] = 2 * partial - 1
+    left = np.sqrt(np.cumprod(1 - lower**2, axis=2))
+    left = np.concatenate([np.ones((len(partial), size, 1)), left[:, :, :-1]], axis=2)
+    return (lower + np.eye(size)) * left

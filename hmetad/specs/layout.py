@@ -1,0 +1,383 @@
+"""The variables of a model on a table of cells: names, roles, dims, priors, places.
+
+ModelSpec and its formulas on the cells → Layout. Here, and nowhere else, is a name such as
+``log_m_task|subject_sigma`` made, and a dim such as ``subject__factor_dim``; names are Bambi's.
+PyMC's model, the compiled density and the places where chains begin are made of the same Layout.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError
+from hmetad.likelihood.priors import POSITIVE, Prior
+from hmetad.likelihood.records import Parameter, dim_labels
+from hmetad.specs.design import Block, Design, Labels
+from hmetad.specs.grammar import GroupTerm, parse_formula
+from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
+
+__all__ = [
+    "FACTOR_DIM",
+    "LINK_EXP",
+    "LINK_FOLDED",
+    "LINK_IDENTITY",
+    "LINK_LOGISTIC",
+    "BlockLayout",
+    "FormulaLayout",
+    "Layout",
+    "Variable",
+    "coefficient_name",
+    "correlation_name",
+    "effect_labels",
+    "effect_name",
+    "label_dim",
+    "layout_of",
+    "pooled_over",
+    "sd_name",
+]
+
+type Integers = NDArray[np.int64]
+type Coords = dict[str, list[object]]
+type Role = Literal[
+    "cell", "hyperparameter", "coefficient", "sd", "partial", "offset", "effect", "correlation"
+]
+
+# End of the name of the dim of the groups of a factor.
+FACTOR_DIM = "__factor_dim"
+# From a free value to the variable: itself, its exponential or logistic function, or its absolute
+# value.
+LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC, LINK_FOLDED = range(4)
+FOLLOWING = ("effect", "correlation")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a model.
+
+    Parameters
+    ----------
+    name : str
+        In the posterior.
+    role : str
+        A value of every ``"cell"`` or a ``"hyperparameter"`` of them; of a formula a
+        ``"coefficient"``, or of a pair of brackets a ``"sd"``, the ``"partial"`` correlations as
+        (partial correlation + 1)/2 and the ``"offset"`` that effects are made of; ``"effect"`` and
+        ``"correlation"`` follow from these.
+    dims : tuple of str
+    shape : tuple of int
+    prior : Prior or None
+        Where it has one of its own.
+    first : int
+        Place of its first element in the vector of free values; -1 where it follows from others.
+    """
+
+    name: str
+    role: Role
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    prior: Prior | None
+    first: int
+
+    @property
+    def size(self) -> int:
+        """Number of its elements."""
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def elements(self) -> Integers:
+        """Places of its elements in the vector of free values, of its shape."""
+        return self.first + np.arange(self.size).reshape(self.shape)
+
+    @property
+    def link(self) -> int:
+        """From the free values to the variable."""
+        if self.role == "partial":
+            return LINK_LOGISTIC
+        if self.prior is None or not self.prior.is_positive:
+            return LINK_IDENTITY
+        # A normal density is smooth at 0; others have an edge there.
+        is_smooth = self.role == "sd" and self.prior.dist == "HalfNormal"
+        return LINK_FOLDED if is_smooth else LINK_EXP
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """Variables of a pair of brackets: of each term a standard deviation and the effects."""
+
+    block: Block
+    sds: tuple[Variable, ...]
+    effects: tuple[Variable, ...]
+    offset: Variable
+    partial: Variable | None
+    correlation: Variable | None
+
+
+@dataclass(frozen=True)
+class FormulaLayout:
+    """Variables of a formula: of each common term the coefficients; blocks of few groups first."""
+
+    design: Design
+    coefficients: tuple[Variable, ...]
+    blocks: tuple[BlockLayout, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All variables of a model on a table of cells.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        In the order in which they are drawn, parameter by parameter.
+    formulas : mapping of str to FormulaLayout
+        By parameter.
+    own : mapping of str to tuple of Variable
+        Of a parameter without a formula the values of the cells, and their hyperparameters.
+    priors : mapping of str to Prior
+        Of every variable that takes one, by its name in the posterior.
+    coords : mapping of str to list
+        Labels of all dims.
+    """
+
+    variables: tuple[Variable, ...]
+    formulas: Mapping[str, FormulaLayout]
+    own: Mapping[str, tuple[Variable, ...]]
+    priors: Mapping[str, Prior]
+    coords: Mapping[str, list[object]]
+
+    @property
+    def free(self) -> tuple[Variable, ...]:
+        """Variables that are sampled, in the order of the vector of free values."""
+        return tuple(v for v in self.variables if v.role not in FOLLOWING)
+
+    @property
+    def size(self) -> int:
+        """Number of free values."""
+        return sum(variable.size for variable in self.free)
+
+    @property
+    def offset_names(self) -> set[str]:
+        """Names of the variables that effects are made of while they are sampled."""
+        return {variable.name for variable in self.variables if variable.role == "offset"}
+
+
+def coefficient_name(parameter: str, term: str) -> str:
+    """Plain name of the coefficients of a common term: ``log_m_task``."""
+    return f"{parameter}_{term}"
+
+
+def effect_name(parameter: str, term: str, factor: str) -> str:
+    """Plain name of the effects of a term in the groups of a factor: ``log_m_task|subject``."""
+    return f"{parameter}_{term}|{factor}"
+
+
+def sd_name(parameter: str, term: str, factor: str) -> str:
+    """Plain name of the standard deviations of such effects: ``log_m_task|subject_sigma``."""
+    return f"{effect_name(parameter, term, factor)}_sigma"
+
+
+def correlation_name(parameter: str, block: Block) -> str:
+    """Plain name of the correlations of a block's effects: ``log_m_task|subject_corr``."""
+    return f"{parameter}_{block.name}_corr"
+
+
+def effect_labels(block: Block) -> NDArray[np.str_]:
+    """Names of the effects of a block, one for each column."""
+    if len(block.terms) == 1 and block.terms[0].labels is not None:
+        return block.terms[0].labels
+    found: list[str] = []
+    for term in block.terms:
+        labels = term.labels
+        found += [term.name] if labels is None else [f"{term.name}[{x}]" for x in labels]
+    return np.array(found)
+
+
+def label_dim(coords: Coords, parameter: str, dim: str, labels: Labels) -> tuple[str, ...]:
+    """Dim of these labels, which `coords` has from then on; none where there are no labels.
+
+    Parameters share a dim where its labels are the same; else its name begins with the parameter.
+    """
+    if labels is None:
+        return ()
+    own: list[object] = [str(label) for label in labels]
+    for name in (dim, f"{parameter}_{dim}"):
+        if coords.setdefault(name, own) == own:
+            return (name,)
+    raise AssertionError(f"{parameter}_{dim} stands for two sets of labels")
+
+
+def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Design]) -> Layout:
+    """Variables of a model on the cells of a count table.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table, dims (cell, stimulus, response, rating).
+    spec : ModelSpec
+    designs : mapping of str to Design
+        Its formulas, evaluated on the cells.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    InputError
+        If the model has a prior for a variable that is not among them, a correlation has one of
+        a number or a number one of a correlation, or a standard deviation one of any sign.
+    """
+    coords: Coords = {str(dim): [*counts[dim].values] for dim in counts.dims}
+    coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
+    draft = Draft(spec, coords, {}, [])
+    formulas, own = dict[str, FormulaLayout](), dict[str, tuple[Variable, ...]]()
+    for parameter in spec.record.parameters:
+        if parameter.name in designs:
+            formulas[parameter.name] = add_formula(draft, parameter, designs[parameter.name])
+        else:
+            own[parameter.name] = add_own(draft, parameter)
+    refuse_unfit_priors(spec, draft)
+    priors = {**draft.defaults, **spec.priors}
+    return Layout(tuple(draft.variables), formulas, own, priors, coords)
+
+
+class Draft(NamedTuple):
+    """A layout while it is written; default priors by name in the posterior."""
+
+    spec: ModelSpec
+    coords: Coords
+    defaults: dict[str, Prior]
+    variables: list[Variable]
+
+    def add(
+        self,
+        plain: str,
+        role: Role,
+        dims: tuple[str, ...],
+        prior: Prior | None = None,
+        prior_of: str = "",
+    ) -> Variable:
+        """Add a variable by its plain name; the model's own prior goes before the default."""
+        name = self.spec.named(plain)
+        if prior is not None:
+            key = self.spec.named(prior_of or plain)
+            self.defaults[key] = prior
+            prior = self.spec.priors.get(key, prior)
+        shape = tuple(len(self.coords[dim]) for dim in dims)
+        taken = sum(one.size for one in self.variables if one.first >= 0)
+        first = -1 if role in FOLLOWING else taken
+        self.variables.append(Variable(name, role, dims, shape, prior, first))
+        return self.variables[-1]
+
+
+def add_own(draft: Draft, parameter: Parameter) -> tuple[Variable, ...]:
+    """Variables of a parameter that each cell has of its own."""
+    dims, priors = ("cell", *parameter.dims), free_priors(draft.spec, parameter.name)
+    if not parameter.truncated_at:
+        return (draft.add(parameter.name, "cell", dims, priors[parameter.name]),)
+    if parameter.hyperpriors:
+        values = draft.add(parameter.variable, "cell", dims)
+        hyper = [draft.add(name, "hyperparameter", (), own) for name, own in priors.items()]
+        return (values, *hyper)
+    # The prior says mean and SD of criteria; the values are gaps between them.
+    own = priors[parameter.name]
+    return (draft.add(parameter.variable, "cell", dims, own, prior_of=parameter.name),)
+
+
+def add_formula(draft: Draft, parameter: Parameter, design: Design) -> FormulaLayout:
+    """Variables of a parameter with a formula."""
+    name, coefficients = parameter.name, []
+    for term in design.common:
+        own = label_dim(draft.coords, name, f"{term.name}_dim", term.labels)
+        prior = parameter.prior if term.is_level else parameter.slope
+        plain = coefficient_name(name, term.name)
+        coefficients.append(draft.add(plain, "coefficient", (*own, *parameter.dims), prior))
+    blocks = [add_block(draft, parameter, block) for block in design.by_size]
+    return FormulaLayout(design, tuple(coefficients), tuple(blocks))
+
+
+def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
+    """Variables of a pair of brackets."""
+    name, extra, written = parameter.name, parameter.dims, f"{parameter.name}_{block.name}"
+
+    def dim_of(end: str, labels: Labels) -> tuple[str, ...]:
+        return label_dim(draft.coords, name, end, labels)
+
+    inner = [dim_of(f"{term.name}__expr_dim", term.labels) for term in block.terms]
+    sds = [
+        draft.add(sd_name(name, t.name, block.factor), "sd", (*own, *extra), parameter.sigma)
+        for t, own in zip(block.terms, inner, strict=True)
+    ]
+    partial = correlation = None
+    labels = None if block.is_single else effect_labels(block)
+    end = "effect" if block.is_correlated else "offset"
+    if labels is not None and block.is_correlated:
+        pairs = [f"{i + 1},{j + 1}" for i in range(len(labels)) for j in range(i)]
+        draft.coords[f"{written}_partial_dim"] = [*pairs]
+        partial = draft.add(f"{written}_partial", "partial", (f"{written}_partial_dim",))
+        both = tuple(
+            dim
+            for end in ("effect", "effect_bis")
+            for dim in dim_of(f"{block.name}__{end}", labels)
+        )
+        plain = correlation_name(name, block)
+        correlation = draft.add(plain, "correlation", both, CORRELATION)
+    groups = dim_of(f"{block.factor}{FACTOR_DIM}", block.groups)
+    dims = (*groups, *dim_of(f"{block.name}__{end}", labels), *extra)
+    offset = draft.add(f"{written}_offset", "offset", dims)
+    effects = [
+        draft.add(effect_name(name, term.name, block.factor), "effect", (*groups, *own, *extra))
+        for term, own in zip(block.terms, inner, strict=True)
+    ]
+    return BlockLayout(block, tuple(sds), tuple(effects), offset, partial, correlation)
+
+
+def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
+    """Raise where a model has a prior that its variable cannot have."""
+    defaults = draft.defaults
+    refuse_unknown_priors(spec, defaults)
+    sds = {one.name for one in draft.variables if one.role == "sd"}
+    # HMeta-d's SD of criteria is a hyperparameter.
+    hyper = [own for p in spec.record.parameters for own in p.hyperpriors.items()]
+    sds |= {spec.named(name) for name, prior in hyper if prior.is_positive and "sigma" in name}
+    for name, prior in spec.priors.items():
+        if (prior.dist == "LKJ") != (defaults[name].dist == "LKJ"):
+            raise InputError(f"prior of {name}", prior.dist, f"as {defaults[name].dist}")
+        if name in sds and not prior.is_positive:
+            allowed = f"{', '.join(POSITIVE)}: a standard deviation is positive"
+            raise InputError(f"prior of {name}", prior.dist, allowed)
+
+
+def pooled_over(spec: ModelSpec) -> dict[str, str]:
+    """Grouping factors of each quantity of a cell, joined by " and "; of pooled quantities alone.
+
+    Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
+
+    Examples
+    --------
+    >>> from hmetad.specs.loading import load_model
+    >>> pooled_over(load_model("group"))["m_ratio"]
+    'subject'
+    >>> pooled_over(load_model("individual"))
+    {}
+    """
+    named = {
+        parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).group_terms)))
+        for parameter, formula in spec.formula.items()
+    }
+    return {
+        name: " and ".join(named[quantity.parameter])
+        for name, quantity in spec.record.results.items()
+        if named.get(quantity.parameter)
+    }
+
+
+def factor_text(group: GroupTerm) -> str:
+    """Factors of a pair of brackets as they are written: ``lab/subject``."""
+    inner = [columns[len(outer) :] for outer, columns in pairwise([(), *group.factors])]
+    return "/".join(":".join(columns) for columns in inner)
