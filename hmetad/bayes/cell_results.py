@@ -10,14 +10,28 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.bayes.dims import FACTOR_DIM
+from hmetad.bayes.size import posterior_bytes
+from hmetad.counts.checks import STIMULI
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood
+from hmetad.notice_registry import limit
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["cell_results", "derived_results", "following_names", "linear_predictor"]
+__all__ = [
+    "OUTCOME",
+    "cell_results",
+    "derived_results",
+    "follow_from_effects",
+    "following_names",
+    "keeps_cells",
+    "linear_predictor",
+    "outcome_draws",
+]
 
 type Floats = NDArray[np.float64]
+
+OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
 def following_names(spec: ModelSpec) -> dict[str, str]:
@@ -125,3 +139,44 @@ def derived_results(
             own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
             result[name] = xr.DataArray(np.ascontiguousarray(found[name]), own, dims)
     return result
+
+
+def outcome_draws(draws: xr.Dataset, likelihood: Likelihood) -> xr.DataArray:
+    """log P(response, rating | stimulus), dims (chain, draw, *OUTCOME), of cells' quantities."""
+    values = {
+        name: draws[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
+        for name, quantity in likelihood.results.items()
+        if name in draws
+    }
+    log_p = likelihood.outcomes(values)
+    ratings = np.arange(1, log_p.shape[-1] + 1)
+    labels = (draws["cell"].values, [*STIMULI], [*STIMULI], ratings)
+    coords = dict(zip(OUTCOME, labels, strict=True))
+    return xr.DataArray(log_p, coords, ("chain", "draw", *OUTCOME))
+
+
+def follow_from_effects(spec: ModelSpec) -> bool:
+    """Whether all quantities of cells follow from others: where every parameter has a formula.
+
+    Examples
+    --------
+    >>> from hmetad.specs.loading import load_model
+    >>> follow_from_effects(load_model("group")), follow_from_effects(load_model("individual"))
+    (True, False)
+    """
+    return all(parameter.name in spec.formula for parameter in spec.record.parameters)
+
+
+def keeps_cells(
+    asked: bool | None, counts: xr.DataArray, spec: ModelSpec, draws: int, chains: int
+) -> bool:
+    """Whether a fit keeps the quantities of its cells; by default it is left to their size."""
+    can_go = follow_from_effects(spec)
+    if asked is False and not can_go:
+        without = [p.name for p in spec.record.parameters if p.name not in spec.formula]
+        got = f"False, for a card without a formula of {', '.join(without)}"
+        raise InputError("keep_cells", got, "a card whose cells follow from effects, or True")
+    if asked is not None or not can_go:
+        return asked is not False
+    size = posterior_bytes(counts, spec.record, draws, chains)
+    return size <= limit("cells-not-kept") * 10**9

@@ -9,7 +9,9 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
-from hmetad.bayes.loo import OUTCOME, trial_log_likelihood
+from hmetad.bayes.cell_results import OUTCOME
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.loo import trial_log_likelihood
 from hmetad.bayes.observe import drawn_counts
 from hmetad.errors import InputError, nearest
 from hmetad.memory import refuse_memory
@@ -74,7 +76,7 @@ def add_groups(
     trials = int(observed.sum())
     if "log_likelihood" in wanted:
         refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
-    made, log_p = fit.copy(), trial_log_likelihood(fit)
+    made, log_p = fit.copy(), trial_log_likelihood(Fitted.of(fit))
     if "log_likelihood" in wanted:
         made["log_likelihood"] = xr.DataTree(by_trial(log_p, observed))
     if "posterior_predictive" in wanted:

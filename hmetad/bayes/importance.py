@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.bayes.cell_profiles import CellDensity, profile_cells
-from hmetad.bayes.pareto import smooth_weights
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import free_values
 from hmetad.bayes.program_writer import write_program
+from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
@@ -175,16 +175,9 @@ def draw_part(
         log_weights, k[i] = smooth_weights(log_ratios[i])
         weights = np.exp(log_weights)
         effective[i] = 1 / (weights**2).sum()
-        values[i] = points[i][resample(weights, draws, rng)][:, order[i]]
+        places = places_by_weight(weights, draws, rng)
+        values[i] = points[i][rng.permutation(places)][:, order[i]]
     return values, CellWeights(k, effective)
-
-
-def resample(weights: Floats, draws: int, rng: np.random.Generator) -> Integers:
-    """Places of points drawn by weight, each as often as its weight says, within one, shuffled."""
-    reached = np.cumsum(weights)
-    steps = (np.arange(draws) + rng.random()) / draws * reached[-1]
-    places = np.minimum(np.searchsorted(reached, steps, side="right"), len(weights) - 1)
-    return rng.permutation(places)
 
 
 @compiled

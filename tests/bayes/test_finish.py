@@ -1,8 +1,13 @@
-"""What is said of signs that M cannot have depends on the scale and on who is pooled."""
+"""What a fit says of itself: of signs that M cannot have, and of ratings made by quantiles.
+
+What is said of signs depends on the scale and on who is pooled.
+"""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import hmetad
 from hmetad import (
     contrast,
     decide,
@@ -14,8 +19,8 @@ from hmetad import (
     report,
     simulate_counts,
 )
-
-pytestmark = pytest.mark.integration
+from hmetad.bayes.finish import even_ratings_notices
+from hmetad.specs.designs import designs_of
 
 OPTIONS = {"draws": 100, "tune": 300, "chains": 2, "random_seed": 1}
 QUIET = {"progressbar": False, "quiet": True}
@@ -39,6 +44,7 @@ def on_log(counts):
     return fit(counts, "group_comparison", **OPTIONS, **QUIET)
 
 
+@pytest.mark.integration
 def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     counts = simulate_counts(1.5, m_ratio=-0.5, trials=4000, seed=1)
     draws = fit(counts, **{**OPTIONS, "draws": 200}, **QUIET)
@@ -50,6 +56,7 @@ def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     assert verdict.tolist() == ["unreliable"]
 
 
+@pytest.mark.integration
 def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_log):
     (notice,) = said(on_log, "meta-d-sign", "error")
     assert notice.cells == ("f | y",)
@@ -57,12 +64,14 @@ def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_l
     assert "Leave" not in notice.next_step
 
 
+@pytest.mark.integration
 def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_log):
     (notice,) = said(on_log, "negative-in-population", "warning")
     assert "in 1 of 6 cells" in notice.message
     assert notice.cells == ()
 
 
+@pytest.mark.integration
 def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_log):
     draws = contrast(on_log, var="log_m_group", over="group")
     assert said(draws, "negative-in-population", "warning")
@@ -71,6 +80,7 @@ def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_lo
     assert "sign" not in judged.table()["withheld"].item()
 
 
+@pytest.mark.integration
 def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
     draws = fit(counts, ON_M, **OPTIONS, **QUIET)
     assert float(draws["posterior"]["m"].sel(cell="f | y").mean()) < 0
@@ -95,6 +105,7 @@ def with_one_who_never_errs():
     return fit(counts.copy(data=values), "multitask", **OPTIONS, **QUIET)
 
 
+@pytest.mark.integration
 def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_never_errs):
     draws, none = with_one_who_never_errs, ["e | y", "f | x", "f | y"]
     (notice,) = said(draws, "no-errors", "error")
@@ -112,6 +123,7 @@ def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_ne
         assert rows[rows].index.tolist() == ([] if is_judged else ["e", "f"])
 
 
+@pytest.mark.integration
 def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do_not(
     with_one_who_never_errs,
 ):
@@ -125,3 +137,63 @@ def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do
     assert "no-errors" not in judged.table()["withheld"].item()
     judged = decide(contrast(draws, var="log_m_task", over="task"), rope=(-0.1, 0.1))
     assert "no-errors" not in judged.table()["withheld"].item()
+
+
+def sliders(people=20, trials=200, seed=3):
+    """Trials with a slider of people in two tasks, who use it differently."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for person in range(people):
+        for task in ("memory", "vision"):
+            width = rng.lognormal(np.log(0.022), 0.25)
+            own = hmetad.simulate_trials(
+                rng.normal(1.5, 0.3),
+                m_ratio=np.exp(rng.normal(-0.2, 0.3)),
+                gaps=np.full((2, 100), width),
+                ratings=101,
+                trials=trials,
+                seed=int(rng.integers(2**31)),
+            )
+            parts.append(own.assign(subject=f"s{person}", task=task))
+    return pd.concat(parts, ignore_index=True)
+
+
+def notices_on(trials, ratings, within, card="multitask"):
+    binned = hmetad.bin_confidence(trials["confidence"], ratings, within=within)
+    by = ["subject", "task"]
+    counts = hmetad.count_trials(trials.assign(confidence=binned), by=by, ratings=ratings)
+    return even_ratings_notices(counts, designs_of(counts, load_model(card)))
+
+
+@pytest.mark.filterwarnings("ignore:Equal or too few values")
+@pytest.mark.parametrize("ratings", [4, 6])
+def test_quantiles_of_each_cell_and_of_each_person_are_noticed(ratings):
+    trials = sliders()
+    (of_cells,) = notices_on(trials, ratings, trials["subject"] + trials["task"])
+    assert "Every cell" in of_cells.message
+    (of_people,) = notices_on(trials, ratings, trials["subject"])
+    assert "Every subject" in of_people.message
+
+
+@pytest.mark.parametrize("ratings", [4, 6])
+def test_the_same_cuts_for_all_are_not(ratings):
+    assert notices_on(sliders(), ratings, None) == []
+
+
+def test_models_whose_cells_share_nothing_are_not_concerned():
+    trials = sliders(4)
+    assert notices_on(trials, 4, trials["subject"], "individual") == []
+
+
+def test_people_who_are_alike_by_chance_are_not_noticed():
+    counts = hmetad.simulate_counts([1.5] * 30, coords={"subject": range(30)}, seed=1)
+    assert even_ratings_notices(counts, designs_of(counts, load_model("group"))) == []
+
+
+def test_fits_carry_the_notice():
+    trials = sliders(8, 100)
+    binned = hmetad.bin_confidence(trials["confidence"], 4, within=trials["subject"])
+    counts = hmetad.count_trials(trials.assign(confidence=binned), by=["subject", "task"])
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 50, "tune": 50}
+    fit = hmetad.fit(counts, "multitask", chains=2, **quiet)
+    assert "even-ratings" in {notice.code for notice in hmetad.notices(fit)}

@@ -1,0 +1,240 @@
+"""What a fit says of itself, once it is sampled: labels, attrs, and what is to be known of it.
+
+Sampled tree, its count table and attrs → fit (DataTree) with notices, on itself and on each
+variable. What to do about a cell whose d′ or meta-d′ may be zero or negative depends on whether the
+model pools it with others: leaving out cells with a low M raises a population's mean.
+Source: Fleming (2017); Guggenmos (2021).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.stats import binom, chi2
+
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.convergence import (
+    Flags,
+    convergence_notices,
+    sampling_flags,
+    variable_notices,
+)
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.predict import level_draws, predicted_cells
+from hmetad.counts.checks import STIMULI
+from hmetad.counts.clusters import counts_together
+from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio, items_together
+from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
+from hmetad.measures.sdt import sdt
+from hmetad.memory import in_words
+from hmetad.notice import (
+    CARRIED_ATTRS,
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+)
+from hmetad.notice_registry import limit, sentence
+from hmetad.specs.design import Design
+from hmetad.specs.designs import designs_of, reference_level
+from hmetad.specs.formula import level_columns
+from hmetad.specs.identification import identification_notices
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["even_ratings_notices", "finish", "with_variable_notices"]
+
+NEGLIGIBLE_SHARE = 0.01
+# Values of predictors at which M of the population is looked at.
+MOST_POPULATIONS = 40
+# Members of a factor whose shares of ratings are this close to the average by chance: one in
+# twenty; the probability that chance alone has so many of them; members with fewer trials for each
+# rating say nothing.
+CLOSE, CHANCE, FEWEST = 0.05, 1e-6, 5
+
+
+def finish(
+    tree: xr.DataTree,
+    counts: xr.DataArray,
+    attrs: Mapping[str, str],
+    spec: ModelSpec,
+    designs: Mapping[str, Design] | None = None,
+) -> xr.DataTree:
+    """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
+    sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
+    tree = label_cells(tree, counts, spec)
+    tree.attrs = {**attrs, "sampler": str(sampler)}
+    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
+    fitted = Fitted(tree, spec, designs_of(counts, spec) if designs is None else designs)
+    flags = sampling_flags(fitted)
+    # What cells are suspected of says whose divergences may be.
+    fitted = fitted.saying(fit_notices(fitted))
+    fitted = fitted.saying(convergence_notices(fitted, flags))
+    return with_variable_notices(fitted, flags)
+
+
+def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.DataTree:
+    """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
+    # A number of which a formula makes levels is no covariate.
+    levels = level_columns(spec.formula, spec.factors)
+    per_cell = {
+        str(name): values.drop_attrs() if str(name) in levels else values
+        for name, values in counts.coords.items()
+        if values.dims == ("cell",)
+    }
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    for name, group in groups.items():
+        if "cell" in group.dims or name == "posterior":
+            refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
+            groups[name] = group.assign_coords(per_cell)
+    # Who fits the counts again has to be told what was said of them.
+    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
+    observed = groups["observed_data"]
+    groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
+    return xr.DataTree.from_dict(groups)
+
+
+def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.DataTree:
+    """Fit whose posterior carries the notices too, and its variables each their own."""
+    said = {name: fitted.tree.attrs[name] for name in CARRIED_ATTRS if name in fitted.tree.attrs}
+    designs = fitted.designs if "observed_data" in fitted.tree else {}
+    references = {
+        fitted.spec.named(f"{parameter}_{term.name}"): level
+        for parameter, design in designs.items()
+        for term in design.common
+        if (level := reference_level(term, fitted.cells))
+    }
+    # What was drawn to each other, and what is a difference, has to say so where it is tested by
+    # itself; of draws of resampling their attrs say that they are independent.
+    texts = {"pooled_over": fitted.shrunk_over, "reference": references}
+    shared = said | {"sampling": fitted.tree.attrs.get("method", "nuts")}
+    concerning = variable_notices(fitted, flags)
+    named = {}
+    for name, values in fitted.posterior.items():
+        own = {key: by_name[name] for key, by_name in texts.items() if name in by_name}
+        named[name] = values.assign_attrs(shared | own | notice_attrs(concerning[str(name)]))
+    posterior = fitted.posterior.assign_attrs(said).assign(named)
+    return fitted.tree.assign(posterior=xr.DataTree(posterior))
+
+
+def fit_notices(fitted: Fitted) -> list[Notice]:
+    """What is to be known of a fit beside how well it was sampled."""
+    counts, ratings = fitted.counts, fitted.counts.sizes["rating"]
+    cells = {*map(str, counts["cell"].values)}
+    # Of cells that were taken out of the table there is nothing to say.
+    found = [one for one in notices(counts) if not one.cells or cells & {*one.cells}]
+    has_levels = fitted.has_cells or bool(fitted.columns_of_levels)
+    if has_levels:
+        drawn = fitted.posterior if fitted.has_cells else level_draws(fitted)
+        found += sign_notices(fitted, drawn) if "meta_d" in fitted.record.results else []
+    if "m_ratio" in fitted.record.results:
+        found += high_populations(fitted)
+        found += high_ratio_notices(is_high_ratio(drawn["m_ratio"]), counts) if has_levels else []
+    if not fitted.has_cells:
+        size = in_words(fitted.bytes_of_cells(fitted.posterior))
+        found.append(notice_of("cells-not-kept", number=f"{len(cells):,}", size=size))
+    found += identification_notices(counts, fitted.spec, fitted.designs)
+    if ratings > limit("many-ratings"):
+        # Priors of criteria weigh on M, since there are many.
+        found.append(notice_of("many-ratings", number=ratings))
+    return [*found, *even_ratings_notices(counts, fitted.designs)]
+
+
+def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
+    """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
+
+    ``"no-errors"`` (error: meta-d′ and M are left to priors); ``"meta-d-sign"`` (where confidence
+    is no higher for right answers an error, or a warning where the scale of the model allows for
+    it; else warning); ``"confidence-sign"`` (warning where it is not clearly higher);
+    ``"negative-in-population"`` (how many cells of a population log M cannot represent);
+    ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning). Responses alone may say
+    what the posterior cannot, for on the scale of log M meta-d′ takes the sign of d′, and the
+    ratings then bend d′.
+    """
+    on_log = fitted.record.parameter_of_interest == "log_m"
+    is_pooled = "meta_d" in fitted.shrunk_over
+    step = sentence("more-trials")
+    if is_pooled:
+        step = sentence("keep-on-log" if on_log else "keep-or-judge-m")
+    # One observer has too few trials of one item to show a sign.
+    counts = fitted.counts
+    if fitted.has_cells:
+        counts = items_together(counts)
+    else:
+        counts = counts_together(counts, fitted.columns_of_levels)[0]
+    # Grouping columns are dropped, since one may have the name of an estimate.
+    counts = counts.reset_coords(drop=True)
+    right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
+    total = counts.sum(["stimulus", "response", "rating"])
+    found = notice_where((right == total) & (total > 0), "no-errors.fitted")
+    backward = confidence_z(counts) <= 0
+    code = "meta-d-sign.backward-on-log" if on_log else "meta-d-sign.backward"
+    alone_step = sentence("by-itself") if on_log and not is_pooled else step
+    found += notice_where(backward, code, step=alone_step)
+    found += faint_confidence(counts, backward, step)
+    if on_log and is_pooled and backward.any():
+        number = int(backward.sum())
+        found.append(notice_of("negative-in-population", number=number, cells=backward.size))
+    alone = sdt(counts, correction="cell")
+    negative = alone["dprime"] <= 0
+    may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+    unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be["dprime"]
+    of_dprime = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
+    found += notice_where(negative, "dprime-sign.fitted", step=of_dprime)
+    found += notice_where(unclear & ~negative, "dprime-sign.near", step=of_dprime)
+    return [*found, *notice_where(may_be["meta_d"], "meta-d-sign.possible", step=step)]
+
+
+def high_populations(fitted: Fitted) -> list[Notice]:
+    """Notice of the values of predictors at which the population's M is clearly above 1.5."""
+    columns = fitted.predictors
+    number = len(fitted.cells.groupby(columns)) if columns else 1
+    if "m_ratio" not in fitted.shrunk_over or number > MOST_POPULATIONS:
+        return []
+    population = predicted_cells(fitted, None, group_terms=False)["m_ratio"]
+    is_high = is_high_ratio(population)
+    middle = population.median(["chain", "draw"])
+    high = middle[{"cell": is_high.any([dim for dim in is_high.dims if dim != "cell"]).to_numpy()}]
+    where = [f"{one['cell'].item()}: {one.mean():.2f}" for one in high]
+    return high_ratio_notices(is_high, fitted.counts, first_few(where))
+
+
+def even_ratings_notices(counts: xr.DataArray, designs: Mapping[str, Design]) -> list[Notice]:
+    """Notice where the cells, or the members of a factor with effects, use ratings too much alike.
+
+    A model in which people differ expects shares of ratings to differ between them. Quantiles of
+    each person leave the shares alike, and the model takes that for people who are alike.
+    """
+    blocks = [block for design in designs.values() for block in design.blocks]
+    if not blocks:
+        return []
+    used = counts.sum(["stimulus", "response"]).transpose("cell", "rating").to_numpy()
+    rows = {"cell": np.arange(len(used)), **{block.factor: block.index for block in blocks}}
+    for name, index in rows.items():
+        table = np.zeros((index.max() + 1, used.shape[1]), dtype=np.int64)
+        np.add.at(table, index, used)
+        if are_too_even(table):
+            return [notice_of("even-ratings", name=name)]
+    return []
+
+
+def are_too_even(table: NDArray[np.int64]) -> bool:
+    """Whether more rows are close to the average shares than chance brings about.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> drawn = rng.multinomial(400, np.full(6, 1 / 6), size=30)
+    >>> are_too_even(drawn), are_too_even(np.full((30, 6), 67) + rng.integers(-1, 2, (30, 6)))
+    (False, True)
+    """
+    ratings = table.shape[1]
+    known = table[table.sum(axis=1) >= FEWEST * ratings]
+    if ratings < 3 or len(known) < 3:
+        return False
+    expected = known.sum(axis=1, keepdims=True) * known.sum(axis=0) / known.sum()
+    distance = ((known - expected) ** 2 / np.where(expected > 0, expected, 1)).sum(axis=1)
+    close = distance < chi2.ppf(CLOSE, ratings - 1)
+    return bool(binom.sf(close.sum() - 1, len(known), CLOSE) < CHANCE)
