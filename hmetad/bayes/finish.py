@@ -123,68 +123,66 @@ def fit_notices(fitted: Fitted) -> list[Notice]:
     """What is to be known of a fit beside how well it was sampled."""
     counts, ratings = fitted.counts, fitted.counts.sizes["rating"]
     cells = {*map(str, counts["cell"].values)}
-    # Of cells that were taken out of the table there is nothing to say.
-    found = [one for one in notices(counts) if not one.cells or cells & {*one.cells}]
-    has_levels = fitted.has_cells or bool(fitted.columns_of_levels)
-    if has_levels:
+    drawn = xr.Dataset()
+    if fitted.has_cells or fitted.columns_of_levels:
         drawn = fitted.posterior if fitted.has_cells else level_draws(fitted)
-        found += sign_notices(fitted, drawn) if "meta_d" in fitted.record.results else []
-    if "m_ratio" in fitted.record.results:
-        found += high_populations(fitted)
-        found += high_ratio_notices(is_high_ratio(drawn["m_ratio"]), counts) if has_levels else []
-    if not fitted.has_cells:
-        size = in_words(fitted.bytes_of_cells(fitted.posterior))
-        found.append(notice_of("cells-not-kept", number=f"{len(cells):,}", size=size))
-    found += identification_notices(counts, fitted.spec, fitted.designs)
-    if ratings > limit("many-ratings"):
-        # Priors of criteria weigh on M, since there are many.
-        found.append(notice_of("many-ratings", number=ratings))
-    return [*found, *even_ratings_notices(counts, fitted.designs)]
+    high = is_high_ratio(drawn["m_ratio"]) if "m_ratio" in drawn else None
+    size = in_words(fitted.bytes_of_cells(fitted.posterior))
+    not_kept = notice_of("cells-not-kept", number=f"{len(cells):,}", size=size)
+    # Priors of criteria weigh on M where there are many.
+    many = notice_of("many-ratings", number=ratings)
+    return [
+        # Of cells that were taken out of the table there is nothing to say.
+        *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
+        *(sign_notices(fitted, drawn) if "meta_d" in drawn else []),
+        *high_populations(fitted),
+        *(high_ratio_notices(high, counts) if high is not None else []),
+        *([] if fitted.has_cells else [not_kept]),
+        *identification_notices(counts, fitted.spec, fitted.designs),
+        *([many] if ratings > limit("many-ratings") else []),
+        *even_ratings_notices(counts, fitted.designs),
+    ]
 
 
 def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
     """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
 
-    ``"no-errors"`` (error: meta-d′ and M are left to priors); ``"meta-d-sign"`` (where confidence
-    is no higher for right answers an error, or a warning where the scale of the model allows for
-    it; else warning); ``"confidence-sign"`` (warning where it is not clearly higher);
-    ``"negative-in-population"`` (how many cells of a population log M cannot represent);
-    ``"dprime-sign"`` (error where the responses give d′ ≤ 0, else warning). Responses alone may say
-    what the posterior cannot, for on the scale of log M meta-d′ takes the sign of d′, and the
-    ratings then bend d′.
+    Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
+    sign of d′, and the ratings then bend d′. log M cannot represent a cell whose confidence runs
+    backward: of a population it is said how many it holds.
     """
     on_log = fitted.record.parameter_of_interest == "log_m"
     is_pooled = "meta_d" in fitted.shrunk_over
-    step = sentence("more-trials")
-    if is_pooled:
-        step = sentence("keep-on-log" if on_log else "keep-or-judge-m")
+    pooled_step = "keep-on-log" if on_log else "keep-or-judge-m"
+    step = sentence(pooled_step if is_pooled else "more-trials")
+    backward_step = step if is_pooled else sentence("by-itself")
+    dprime_step = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
     # One observer has too few trials of one item to show a sign.
-    counts = fitted.counts
     if fitted.has_cells:
-        counts = items_together(counts)
+        counts = items_together(fitted.counts)
     else:
-        counts = counts_together(counts, fitted.columns_of_levels)[0]
+        counts = counts_together(fitted.counts, fitted.columns_of_levels)[0]
     # Grouping columns are dropped, since one may have the name of an estimate.
     counts = counts.reset_coords(drop=True)
     right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
     total = counts.sum(["stimulus", "response", "rating"])
-    found = notice_where((right == total) & (total > 0), "no-errors.fitted")
     backward = confidence_z(counts) <= 0
-    code = "meta-d-sign.backward-on-log" if on_log else "meta-d-sign.backward"
-    alone_step = sentence("by-itself") if on_log and not is_pooled else step
-    found += notice_where(backward, code, step=alone_step)
-    found += faint_confidence(counts, backward, step)
-    if on_log and is_pooled and backward.any():
-        number = int(backward.sum())
-        found.append(notice_of("negative-in-population", number=number, cells=backward.size))
+    number = int(backward.sum())
+    said_of_all = [notice_of("negative-in-population", number=number, cells=backward.size)]
     alone = sdt(counts, correction="cell")
     negative = alone["dprime"] <= 0
     may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
     unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be["dprime"]
-    of_dprime = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
-    found += notice_where(negative, "dprime-sign.fitted", step=of_dprime)
-    found += notice_where(unclear & ~negative, "dprime-sign.near", step=of_dprime)
-    return [*found, *notice_where(may_be["meta_d"], "meta-d-sign.possible", step=step)]
+    return [
+        *notice_where((right == total) & (total > 0), "no-errors.fitted"),
+        *notice_where(backward & on_log, "meta-d-sign.backward-on-log", step=backward_step),
+        *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
+        *faint_confidence(counts, backward, step),
+        *(said_of_all if on_log and is_pooled and backward.any() else []),
+        *notice_where(negative, "dprime-sign.fitted", step=dprime_step),
+        *notice_where(unclear & ~negative, "dprime-sign.near", step=dprime_step),
+        *notice_where(may_be["meta_d"], "meta-d-sign.possible", step=step),
+    ]
 
 
 def high_populations(fitted: Fitted) -> list[Notice]:
