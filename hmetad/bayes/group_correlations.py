@@ -7,8 +7,6 @@ coefficients come from t distributions for several correlations at once, and are
 of the grid; only the population's density changes between these.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -17,14 +15,7 @@ from scipy.special import logsumexp
 from hmetad.arguments import check_inputs, describe_value, whole, with_posterior
 from hmetad.bayes.convergence import variable_notices
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.group_likelihood import (
-    Integral,
-    each_group,
-    groups_of,
-    integral_of,
-    proposed,
-    t_log_density,
-)
+from hmetad.bayes.group_likelihood import Integral, each_group
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.kinds import is_number
@@ -221,33 +212,26 @@ def pair_correlation(
     fitted: Fitted, pair: tuple[str, str], by: str, eta: float, seed: int
 ) -> tuple[Floats, float]:
     """Draws (chain, draw) of the correlation of two effects, and the Pareto k of their weights."""
-    thinned, places = groups_of(fitted, by, most=MOST_DRAWS)
 
-    def ratios(cells: Integers, rng: np.random.Generator) -> Floats:
-        return group_ratios(integral_of(thinned, cells), pair, rng)
+    def ratios(integral: Integral, rng: np.random.Generator) -> Floats:
+        """Log likelihood of one group with each correlation less that without, (draws, grid)."""
+        own = np.array([integral.places[name] for name in pair])
+        sd, precision = integral.sd[:, own], integral.precision
+        proposals = [
+            integral.proposal(with_correlation(precision, own, sd, rho)) for rho in ANCHORS
+        ]
+        points = np.concatenate([one.draw(POINTS, rng)[0] for one in proposals], axis=1)
+        log_q = logsumexp([one.log_density(points) for one in proposals], axis=0)
+        log_w = integral.log_joint(points) - log_q
+        log_w -= logsumexp(log_w, axis=1, keepdims=True)
+        u, v = np.moveaxis((points - integral.mean[:, None])[..., own] / sd[:, None], -1, 0)
+        found = [logsumexp(log_w + log_ratio(u, v, rho), axis=1) for rho in np.tanh(GRID)]
+        return np.stack(found, axis=1)
 
-    table = np.sum(each_group(ratios, places, seed), axis=0)
+    _, found = each_group(fitted, by, MOST_DRAWS, ratios, seed)
     sizes = fitted.posterior.sizes
+    table = np.sum([*found.values()], axis=0)
     return correlation_draws(table, (sizes["chain"], sizes["draw"]), eta, seed)
-
-
-def group_ratios(integral: Integral, pair: Sequence[str], rng: np.random.Generator) -> Floats:
-    """Log likelihood of one group with each correlation less that without, (draws, grid)."""
-    own = np.array([integral.places[name] for name in pair])
-    sd = integral.sd[:, own]
-    proposals = [
-        integral.proposal(with_correlation(integral.precision, own, sd, rho)) for rho in ANCHORS
-    ]
-    points = np.concatenate([proposed(*one, POINTS, rng)[0] for one in proposals], axis=1)
-    log_q = []
-    for centre, axes in proposals:
-        away = (points - centre[:, None]).transpose(0, 2, 1)
-        log_q.append(t_log_density(np.linalg.solve(axes, away).transpose(0, 2, 1), axes))
-    log_w = integral.log_joint(points) - logsumexp(log_q, axis=0)
-    log_w -= logsumexp(log_w, axis=1, keepdims=True)
-    u, v = np.moveaxis((points - integral.mean[:, None])[..., own] / sd[:, None], -1, 0)
-    ratios = [logsumexp(log_w + log_ratio(u, v, rho), axis=1) for rho in np.tanh(GRID)]
-    return np.stack(ratios, axis=1)
 
 
 def with_correlation(precision: Floats, own: Integers, sd: Floats, rho: float) -> Floats:

@@ -29,15 +29,7 @@ from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
 from hmetad.threads import in_threads
 
-__all__ = [
-    "Integral",
-    "each_group",
-    "group_log_likelihood",
-    "groups_of",
-    "integral_of",
-    "proposed",
-    "t_log_density",
-]
+__all__ = ["Integral", "each_group", "group_log_likelihood"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -58,30 +50,38 @@ def group_log_likelihood(fitted: Fitted, by: str, seed: int = 0) -> xr.DataArray
     Without multinomial coefficients. An error where the cells have no such column, or its groups
     cannot be left out of the model.
     """
-    thinned, places = groups_of(fitted, by, DRAWS)
 
-    def integrate(cells: Integers, rng: np.random.Generator) -> Floats:
-        integral = integral_of(thinned, cells)
-        points, log_q = proposed(*integral.proposal(integral.precision), POINTS, rng)
+    def integrate(integral: Integral, rng: np.random.Generator) -> Floats:
+        points, log_q = integral.proposal(integral.precision).draw(POINTS, rng)
         log_w = integral.log_joint(points) - log_q
         highest = log_w.max(axis=1, keepdims=True)
         found: Floats = highest[:, 0] + np.log(np.exp(log_w - highest).mean(axis=1))
         return found
 
-    values = np.stack(each_group(integrate, places, seed), axis=-1)
-    drawn = thinned.posterior
-    coords = {"chain": drawn["chain"].values, "draw": drawn["draw"].values, by: [*places]}
-    table = values.reshape(drawn.sizes["chain"], -1, len(places))
-    return xr.DataArray(table, coords, ("chain", "draw", by))
+    drawn, found = each_group(fitted, by, DRAWS, integrate, seed)
+    values = np.stack([*found.values()], axis=-1).reshape(drawn.sizes["chain"], -1, len(found))
+    coords = {"chain": drawn["chain"].values, "draw": drawn["draw"].values, by: [*found]}
+    return xr.DataArray(values, coords, ("chain", "draw", by))
 
 
-def groups_of(fitted: Fitted, by: str, most: int) -> tuple[Fitted, dict[str, Integers]]:
-    """The fit at about so many of its draws at most, and the cells of each group of a column."""
+def each_group[Found](
+    fitted: Fitted,
+    by: str,
+    most: int,
+    work: Callable[["Integral", np.random.Generator], Found],
+    seed: int,
+) -> tuple[xr.Dataset, dict[str, Found]]:
+    """Some of the draws, about so many at most, and what a function finds of each group at them."""
     refuse_unfit(fitted, by)
     step = -(-fitted.number // most)
     thinned = fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
-    groups = fitted.cells[by]
-    return thinned, {str(x): np.flatnonzero(groups == x) for x in dict.fromkeys(groups)}
+    column = fitted.cells[by]
+    places = {str(group): np.flatnonzero(column == group) for group in dict.fromkeys(column)}
+    # Each has random numbers of its own, whatever the order of threads.
+    streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(len(places)))
+    pairs = [*zip(places.values(), streams, strict=True)]
+    found = in_threads(lambda pair: work(integral_of(thinned, pair[0]), pair[1]), pairs)
+    return thinned.posterior, dict(zip(places, found, strict=True))
 
 
 def refuse_unfit(fitted: Fitted, by: str) -> None:
@@ -100,15 +100,38 @@ def refuse_unfit(fitted: Fitted, by: str) -> None:
             raise InputError(f"prior of {parameter.name}", own.dist, "Normal")
 
 
-def each_group[Found](
-    work: Callable[[Integers, np.random.Generator], Found],
-    places: Mapping[str, Integers],
-    seed: int,
-) -> list[Found]:
-    """What a function finds of the cells of each group, with random numbers of its own."""
-    streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(len(places)))
-    pairs = [*zip(places.values(), streams, strict=True)]
-    return in_threads(lambda pair: work(*pair), pairs)
+@dataclass(frozen=True)
+class Proposal:
+    """A t distribution of coefficients at each draw, around centre (draws, coefficients).
+
+    Axes, (draws, coefficients, coefficients), are lower triangular.
+    """
+
+    centre: Floats
+    axes: Floats
+
+    def draw(self, number: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Points (draws, points, coefficients), and their log densities (draws, points)."""
+        draws, size = self.centre.shape
+        scores = rng.normal(size=(draws, number, size))
+        scores /= np.sqrt(rng.chisquare(FREEDOM, (draws, number, 1)) / FREEDOM)
+        moved = np.einsum("sij,smj->smi", self.axes, scores, optimize=True)
+        return self.centre[:, None] + moved, self.density_of(scores)
+
+    def log_density(self, points: Floats) -> Floats:
+        """Log densities (draws, points) at points (draws, points, coefficients)."""
+        away = (points - self.centre[:, None]).transpose(0, 2, 1)
+        return self.density_of(np.linalg.solve(self.axes, away).transpose(0, 2, 1))
+
+    def density_of(self, scores: Floats) -> Floats:
+        """Log densities at the centre plus axes times scores."""
+        size = scores.shape[2]
+        log_q = -(FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=2) / FREEDOM)
+        log_q += gammaln((FREEDOM + size) / 2) - gammaln(FREEDOM / 2)
+        log_q -= size / 2 * np.log(FREEDOM * np.pi)
+        spread = np.log(np.diagonal(self.axes, axis1=1, axis2=2)).sum(axis=1)
+        found: Floats = log_q - spread[:, None]
+        return found
 
 
 @dataclass(frozen=True)
@@ -138,14 +161,14 @@ class Integral:
     slope: Floats
     curvature: Floats
 
-    def proposal(self, precision: Floats) -> tuple[Floats, Floats]:
-        """Centre and axes of the posterior of the coefficients, given a precision of theirs."""
+    def proposal(self, precision: Floats) -> Proposal:
+        """Points near the posterior of the coefficients, given a precision of theirs."""
         pull = np.einsum("sij,sj->si", precision, self.mean)
         pull += self.curvature @ self.top + self.slope
         covariance = np.linalg.inv(precision + self.curvature)
         centre = np.einsum("sij,sj->si", covariance, pull)
         symmetric = (covariance + covariance.transpose(0, 2, 1)) / 2
-        return centre, np.linalg.cholesky(symmetric) * WIDER
+        return Proposal(centre, np.linalg.cholesky(symmetric) * WIDER)
 
     def log_joint(self, points: Floats) -> Floats:
         """log p(counts, points | population), (draws, points), at (draws, points, coefficients)."""
@@ -331,25 +354,3 @@ def normal_likelihood(
             break
         x = tried[best - 1]
     return x, *derivatives(x)
-
-
-def proposed(
-    centre: Floats, axes: Floats, number: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Points (draws, points, coefficients) of t distributions, and their log densities."""
-    draws, size = centre.shape
-    scores = rng.normal(size=(draws, number, size))
-    scores /= np.sqrt(rng.chisquare(FREEDOM, (draws, number, 1)) / FREEDOM)
-    points = centre[:, None] + np.einsum("sij,smj->smi", axes, scores, optimize=True)
-    return points, t_log_density(scores, axes)
-
-
-def t_log_density(scores: Floats, axes: Floats) -> Floats:
-    """Log densities (draws, points) of t distributions at the centre plus axes times scores."""
-    size = scores.shape[2]
-    log_q = -(FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=2) / FREEDOM)
-    log_q += gammaln((FREEDOM + size) / 2) - gammaln(FREEDOM / 2)
-    log_q -= size / 2 * np.log(FREEDOM * np.pi)
-    spread = np.log(np.diagonal(axes, axis1=1, axis2=2)).sum(axis=1)
-    found: Floats = log_q - spread[:, None]
-    return found
