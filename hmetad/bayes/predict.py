@@ -3,7 +3,7 @@
 Fit (DataTree) and cells → Dataset (chain, draw, cell): of the fit's own cells, or of a population.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
-from hmetad.bayes.cell_results import OUTCOME, derived_results, linear_predictor, outcome_draws
+from hmetad.bayes.cell_results import derived_results, linear_predictor, outcome_draws
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
@@ -181,9 +181,12 @@ def predict_measures(
     predicted = predicted_cells(fitted, cells, group_terms=group_terms)
     refuse_same_names(predicted.coords, by_name)
     shares = expected_shares(predicted, fitted)
-    parts = [measured(part, by_name) for part in pieces(shares)]
-    whole = xr.concat(parts, "sample", coords="minimal", compat="override", combine_attrs="drop")
-    found = {name: unstacked(whole[name], shares) for name in by_name}
+    step = max(1, TABLES_AT_ONCE // (shares.sizes["chain"] * shares.sizes["cell"]))
+    pieces = [shares.isel(draw=slice(i, i + step)) for i in range(0, shares.sizes["draw"], step)]
+    parts = [measured(piece, by_name) for piece in pieces]
+    whole = xr.concat(parts, "draw", coords="minimal", compat="override", combine_attrs="drop")
+    whole = whole.transpose("chain", "draw", "cell", ...)
+    found = {name: whole[name].assign_attrs(attrs_of(name)) for name in by_name}
     concerning = prediction_notices(fitted, found)
     own = {name: x.assign_attrs(notice_attrs(concerning[name])) for name, x in found.items()}
     coords = {name: x for name, x in predicted.coords.items() if x.dims == ("cell",)}
@@ -266,9 +269,8 @@ def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
         return table, joined_labels(table)
     if not isinstance(cells, pd.DataFrame | Mapping):
         labels = known_labels(cells, fitted)
-        place = {label: i for i, label in enumerate(fitted.posterior["cell"].values.tolist())}
-        rows = fitted.cells.iloc[[place[label] for label in labels]]
-        return rows.reset_index(drop=True), labels
+        places = fitted.posterior.indexes["cell"].get_indexer(pd.Index(labels))
+        return fitted.cells.iloc[places].reset_index(drop=True), labels
     table = new_cells(cells)
     columns = [*map(str, table.columns)]
     missing = [name for name in fitted.predictors if name not in columns]
@@ -346,15 +348,6 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
     return log_p.copy(data=np.exp(log_p.to_numpy()) / 2).assign_coords(samples)
 
 
-def pieces(shares: xr.DataArray) -> Iterator[xr.DataArray]:
-    """Tables of some of the draws at a time, dims (sample, *OUTCOME)."""
-    flat = shares.to_numpy().reshape(-1, *shares.shape[2:])
-    coords = {name: shares[name] for name in OUTCOME}
-    step = max(1, TABLES_AT_ONCE // shares.sizes["cell"])
-    for start in range(0, len(flat), step):
-        yield xr.DataArray(flat[start : start + step], coords, ("sample", *OUTCOME))
-
-
 def measured(tables: xr.DataArray, by_name: Mapping[str, Result]) -> xr.Dataset:
     """Measures of tables by name, without attrs."""
     calls = {(x.function, x.options): x for x in by_name.values()}
@@ -362,14 +355,3 @@ def measured(tables: xr.DataArray, by_name: Mapping[str, Result]) -> xr.Dataset:
     return xr.Dataset(
         {name: found[x.function, x.options][name].drop_attrs() for name, x in by_name.items()}
     )
-
-
-def unstacked(values: xr.DataArray, shares: xr.DataArray) -> xr.DataArray:
-    """Values with chains and draws in place of samples, and what they mean."""
-    others = [dim for dim in values.dims if dim not in ("sample", "cell")]
-    ordered = values.transpose("sample", "cell", *others)
-    data = ordered.to_numpy().reshape(*shares.shape[:2], *ordered.shape[1:])
-    coords = {name: ordered[name] for name in others if name in ordered.coords}
-    coords |= {name: shares[name] for name in ("chain", "draw", "cell")}
-    name = str(values.name)
-    return xr.DataArray(data, coords, ("chain", "draw", "cell", *others), name, attrs_of(name))
