@@ -106,8 +106,8 @@ def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.Data
         for term in design.common
         if (level := reference_level(term, fitted.cells))
     }
-    # What was drawn to each other, and what is a difference, has to say so where it is tested by
-    # itself; of draws of resampling their attrs say that they are independent.
+    # Who tests a variable alone has to be told that its cells were drawn to each other, or that it
+    # is a difference from a level; "independent" would be draws of resampling.
     texts = {"pooled_over": fitted.shrunk_over, "reference": references}
     shared = said | {"sampling": fitted.tree.attrs.get("method", "nuts")}
     concerning = variable_notices(fitted, flags)
