@@ -15,17 +15,18 @@ import xarray as xr
 from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, whole, with_posterior
-from hmetad.bayes.cell_results import OUTCOME, outcome_draws
+from hmetad.bayes.cell_results import OUTCOME
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
+from hmetad.bayes.predictive import trial_log_likelihood
 from hmetad.bayes.weights import smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 
-__all__ = ["influence", "loo", "trial_log_likelihood"]
+__all__ = ["influence", "loo"]
 
 # Notices of a fit whose draws are no good estimate of anything.
 SAMPLED_BADLY = ("divergences", "rhat", "ess")
@@ -196,11 +197,6 @@ def loo_trials(fitted: Fitted) -> ELPDData:
         log_weights=None,
         p_loo_i=None,
     )
-
-
-def trial_log_likelihood(fitted: Fitted) -> xr.DataArray:
-    """log P(response, rating | stimulus) of one trial of each outcome, (chain, draw, *OUTCOME)."""
-    return outcome_draws(fitted.with_cells(fitted.posterior), fitted.record)
 
 
 def population_value(fitted: Fitted, var: str | xr.DataArray | None) -> xr.DataArray:

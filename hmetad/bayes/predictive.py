@@ -1,6 +1,6 @@
-"""Does the model fit? Predicted and observed counts side by side.
+"""Does the model fit? Predicted and observed counts side by side, and the likelihood of trials.
 
-Fit (DataTree) → Dataset (cell, stimulus, response, rating).
+Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions.
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
 """
 
@@ -18,14 +18,18 @@ from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.names import column_names
+from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
+from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
 
-__all__ = ["mean_counts", "predicted_counts"]
+__all__ = ["add_groups", "mean_counts", "predicted_counts", "trial_log_likelihood"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
+# Groups of ArviZ that a fit has only when asked, since they are large.
+GROUPS, BYTES = ("log_likelihood", "posterior_predictive"), 8
 # Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
 MOST_AT_ONCE = 2**23
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
@@ -109,6 +113,78 @@ def predicted_counts(
     result.attrs = {"ci_prob": ci_prob, "draws": number, "seed": seed}
     poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
     return with_notices(result, [*notices(fit), *poor])
+
+
+@check_inputs(fit=with_posterior)
+def add_groups(
+    fit: xr.DataTree, groups: str | Sequence[str] = GROUPS, *, seed: int = 0
+) -> xr.DataTree:
+    r"""Fit with the groups that ArviZ's own checks and comparisons need.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    groups : str or sequence of str, optional
+        ``"log_likelihood"``, ``"posterior_predictive"``, or both.
+    seed : int, optional
+        Of the predicted counts.
+
+    Returns
+    -------
+    DataTree
+        A copy. ``log_likelihood`` has ``counts``, dims (chain, draw, trial): log P(response,
+        rating | stimulus) of every trial; along trial stand cell, stimulus, response and rating.
+        ``posterior_predictive`` has ``counts``, dims (chain, draw, cell, stimulus, response,
+        rating): a table for every draw, with the observed numbers of trials of each stimulus.
+
+    Raises
+    ------
+    InputError
+        If there is no such group, or it does not fit into memory.
+
+    See Also
+    --------
+    hmetad.loo : The same estimate as ``arviz.loo``, from one row for all trials that are alike.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, trials=300, seed=1), draws=100, chains=2, **quiet)
+    >>> whole = add_groups(drawn)
+    >>> whole["log_likelihood"]["counts"].sizes["trial"]
+    300
+    >>> bool((whole["posterior_predictive"]["counts"].sum("rating").sum("response") == 150).all())
+    True
+    """
+    wanted = [groups] if isinstance(groups, str) else list(groups)
+    for name in wanted:
+        if name not in GROUPS:
+            hint = nearest(str(name), GROUPS)
+            raise InputError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
+    fitted = Fitted.of(fit)
+    observed = fitted.counts.transpose(*OUTCOME)
+    trials, samples = int(observed.sum()), fitted.number
+    if "log_likelihood" in wanted:
+        refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
+    made, log_p = fit.copy(), trial_log_likelihood(fitted)
+    if "log_likelihood" in wanted:
+        places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
+        by_trial = log_p.stack(trial=OUTCOME).isel(trial=places).reset_index("trial")
+        by_trial = by_trial.transpose("chain", "draw", "trial")
+        made["log_likelihood"] = xr.DataTree(by_trial.to_dataset(name="counts"))
+    if "posterior_predictive" in wanted:
+        totals = observed.sum(["response", "rating"]).to_numpy()
+        drawn = drawn_counts(np.random.default_rng(seed), totals, log_p.to_numpy())
+        made["posterior_predictive"] = xr.DataTree(log_p.copy(data=drawn).to_dataset(name="counts"))
+    return made
+
+
+def trial_log_likelihood(fitted: Fitted) -> xr.DataArray:
+    """log P(response, rating | stimulus) of one trial of each outcome, (chain, draw, *OUTCOME)."""
+    return outcome_draws(fitted.with_cells(fitted.posterior), fitted.record)
 
 
 def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:

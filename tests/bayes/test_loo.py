@@ -12,8 +12,9 @@ from hmetad import InputError
 from hmetad.bayes import influence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.loo import loo, trial_log_likelihood
+from hmetad.bayes.loo import loo
 from hmetad.bayes.model import rebuild_model
+from hmetad.bayes.predictive import trial_log_likelihood
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
