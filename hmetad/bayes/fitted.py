@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_results import cell_results, following_names
+from hmetad.bayes.cell_results import cell_results, following_names, outcome_draws
 from hmetad.bayes.size import posterior_bytes
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
@@ -172,6 +172,10 @@ class Fitted:
         refuse_memory("fit", cells, 2 * self.bytes_of_cells(draws))
         found = cell_results(draws, self.spec, self.designs, self.given)
         return draws.assign({name: found[name] for name in following_names(self.spec)})
+
+    def log_probabilities(self, draws: xr.Dataset) -> xr.DataArray:
+        """log P(response, rating | stimulus) of a trial at draws of this fit, all outcomes."""
+        return outcome_draws(self.with_cells(draws), self.record)
 
 
 def factor_text(group: GroupTerm) -> str:

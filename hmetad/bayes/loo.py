@@ -19,7 +19,6 @@ from hmetad.bayes.cell_results import OUTCOME
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
-from hmetad.bayes.predictive import trial_log_likelihood
 from hmetad.bayes.weights import smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices
@@ -175,7 +174,7 @@ def loo_trials(fitted: Fitted) -> ELPDData:
     observed = fitted.counts.stack(outcome=OUTCOME)
     seen = np.flatnonzero(observed.values > 0)
     n = observed.values[seen]
-    log_p = trial_log_likelihood(fitted).stack(outcome=OUTCOME).isel(outcome=seen)
+    log_p = fitted.log_probabilities(fitted.posterior).stack(outcome=OUTCOME).isel(outcome=seen)
     log_p = log_p.drop_vars(["outcome", *OUTCOME])
     groups = {
         "posterior": sampled_variables(fitted),

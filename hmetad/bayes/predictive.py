@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.cell_results import OUTCOME, outcome_draws
+from hmetad.bayes.cell_results import OUTCOME
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
@@ -23,7 +23,7 @@ from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
 
-__all__ = ["add_groups", "mean_counts", "predicted_counts", "trial_log_likelihood"]
+__all__ = ["add_groups", "mean_counts", "predicted_counts"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -169,7 +169,7 @@ def add_groups(
     trials, samples = int(observed.sum()), fitted.number
     if "log_likelihood" in wanted:
         refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
-    made, log_p = fit.copy(), trial_log_likelihood(fitted)
+    made, log_p = fit.copy(), fitted.log_probabilities(fitted.posterior)
     if "log_likelihood" in wanted:
         places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
         by_trial = log_p.stack(trial=OUTCOME).isel(trial=places).reset_index("trial")
@@ -180,11 +180,6 @@ def add_groups(
         drawn = drawn_counts(np.random.default_rng(seed), totals, log_p.to_numpy())
         made["posterior_predictive"] = xr.DataTree(log_p.copy(data=drawn).to_dataset(name="counts"))
     return made
-
-
-def trial_log_likelihood(fitted: Fitted) -> xr.DataArray:
-    """log P(response, rating | stimulus) of one trial of each outcome, (chain, draw, *OUTCOME)."""
-    return outcome_draws(fitted.with_cells(fitted.posterior), fitted.record)
 
 
 def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
@@ -231,8 +226,7 @@ def outcomes_at(fitted: Fitted, chosen: Integers) -> xr.DataArray:
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain").transpose("chain", "draw", ...)
-    log_p = outcome_draws(fitted.with_cells(thin), fitted.record)
-    return log_p.isel(chain=0).transpose("draw", *OUTCOME)
+    return fitted.log_probabilities(thin).isel(chain=0).transpose("draw", *OUTCOME)
 
 
 def predicted_curve(

@@ -14,7 +14,6 @@ from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.loo import loo
 from hmetad.bayes.model import rebuild_model
-from hmetad.bayes.predictive import trial_log_likelihood
 from hmetad.bayes.store import load_fit, save_fit
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
@@ -33,7 +32,8 @@ COUNTS = simulate_counts(
 
 
 def of_trials(fit):
-    return trial_log_likelihood(Fitted.of(fit))
+    fitted = Fitted.of(fit)
+    return fitted.log_probabilities(fitted.posterior)
 
 
 @pytest.fixture(scope="module")
