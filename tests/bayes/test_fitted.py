@@ -25,6 +25,7 @@ from hmetad.report.contents.fit_report import fit_report
 from hmetad.report.contents.rankings import ranks_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
+from hmetad.specs.spec import with_changes
 
 pytestmark = pytest.mark.integration
 
@@ -51,6 +52,22 @@ def whole(counts):
 @pytest.fixture(scope="module")
 def without(counts):
     return fit(counts, "crossed_items", keep_cells=False, **QUIET)
+
+
+def of_card(card, **formula):
+    """A fit without draws, of a card."""
+    spec = load_model(card)
+    spec = with_changes(spec, formula=formula) if formula else spec
+    return Fitted.of(xr.DataTree(xr.Dataset(attrs={"spec": spec.to_json()})))
+
+
+def test_factors_are_those_of_the_formulas_as_they_are_written():
+    assert of_card("crossed_items").factors == [("subject",), ("item",)]
+    assert of_card("group").shrunk_over["m_ratio"] == "subject"
+    assert of_card("individual").shrunk_over == {}
+    nested = of_card("group", log_m="1 + (1 | lab/subject) + (1 | item)")
+    assert nested.shrunk_over["m_ratio"] == "lab/subject and item"
+    assert nested.shrunk_over["dprime"] == "subject"
 
 
 def test_what_is_left_out_follows_from_the_rest(whole, without):
