@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.cell_results import follow_from_effects
 from hmetad.bayes.containers import ALLOWED
+from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
 from hmetad.likelihood.records import dim_labels, dim_sizes

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import xarray as xr
 
-from hmetad.bayes.cell_results import cell_results, following_names
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.containers import ALLOWED, reading, refuse_too_large
 from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import cell_results, following_names
 from hmetad.bayes.size import posterior_bytes
 from hmetad.errors import InputError
 from hmetad.specs.designs import designs_of, given_of

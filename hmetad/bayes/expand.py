@@ -12,8 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.bayes.cell_results import cell_results
 from hmetad.bayes.density import expand
+from hmetad.bayes.kept_cells import cell_results
 from hmetad.bayes.packing import pack
 from hmetad.bayes.problem import Problem
 from hmetad.bayes.program import Program, Rows, unfold

@@ -14,12 +14,12 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, whole
-from hmetad.bayes.cell_results import following_names, keeps_cells
 from hmetad.bayes.cell_sampling import sample_cells, sample_cells_by_chains
 from hmetad.bayes.compiled_sampling import can_sample, nutpie_model, sample_compiled
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import are_separate, has_separate_cells, most_ratings
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
+from hmetad.bayes.kept_cells import following_names, keeps_cells
 from hmetad.bayes.problem import Problem, build_problem
 from hmetad.bayes.program_writer import write_program
 from hmetad.bayes.size import CHAINS, DRAWS, TUNE, TUNE_OF_PYMC, refuse_draws

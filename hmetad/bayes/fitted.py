@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_results import cell_results, following_names, outcome_draws
+from hmetad.bayes.kept_cells import cell_results, following_names, outcome_draws
 from hmetad.bayes.size import posterior_bytes
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory

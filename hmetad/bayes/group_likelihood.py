@@ -19,9 +19,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from hmetad.bayes.cell_results import linear_predictor
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Parameter
 from hmetad.mle.units import Unit, column_shapes

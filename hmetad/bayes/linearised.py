@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.cell_results import follow_from_effects
+from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.bayes.mixed import fit_mixed, predicted_by
 from hmetad.bayes.parametrisation import parametrise
 from hmetad.mle.scoring import CellLikelihood, penalised_modes

@@ -15,10 +15,10 @@ import xarray as xr
 from arviz_stats.utils import ELPDData
 
 from hmetad.arguments import check_inputs, whole, with_posterior
-from hmetad.bayes.cell_results import OUTCOME
 from hmetad.bayes.convergence import sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import group_log_likelihood
+from hmetad.bayes.kept_cells import OUTCOME
 from hmetad.bayes.weights import smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices

@@ -12,9 +12,9 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
-from hmetad.bayes.cell_results import derived_results, linear_predictor, outcome_draws
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
 from hmetad.errors import InputError, nearest
 from hmetad.measures.catalogue import measure_result

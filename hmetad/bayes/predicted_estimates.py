@@ -12,10 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.cell_results import weighted_sum
 from hmetad.bayes.check_estimates import check_estimates
 from hmetad.bayes.dims import FACTOR_DIM
 from hmetad.bayes.estimates_data import LINKS
+from hmetad.bayes.kept_cells import weighted_sum
 from hmetad.bayes.predict import cell_coords, joined_labels, new_cells
 from hmetad.counts.draws import seed_entropy
 from hmetad.errors import InputError, nearest

@@ -11,8 +11,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.cell_results import OUTCOME
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import OUTCOME
 from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.clusters import counts_together

@@ -9,7 +9,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
-from hmetad.bayes.cell_results import outcome_draws
+from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import pymc_model
 from hmetad.bayes.observe import drawn_counts
 from hmetad.bayes.problem import build_problem

@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from hmetad.arguments import check_inputs, seed_or_none
-from hmetad.bayes.cell_results import OUTCOME, outcome_draws
 from hmetad.bayes.fit import fit
+from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest

@@ -6,12 +6,12 @@ import xarray as xr
 from command_line import run
 
 import hmetad
-from hmetad.bayes.cell_results import keeps_cells
 from hmetad.bayes.compiled_sampling import expected_seconds
 from hmetad.bayes.density import log_density
 from hmetad.bayes.duration import duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import keeps_cells
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.problem import build_problem

@@ -1,6 +1,7 @@
-"""Parameters and results of cells, from what a formula's coefficients and effects are.
+"""Quantities of cells: which follow from coefficients and effects, and whether a fit keeps them.
 
-Draws of what is sampled → Dataset (chain, draw, cell) of what follows from them.
+Draws of what is sampled → Dataset (chain, draw, cell) of what follows from them, and probabilities
+of outcomes.
 """
 
 from collections.abc import Iterable, Mapping
