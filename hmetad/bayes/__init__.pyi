@@ -2,13 +2,13 @@
 
 from hmetad.bayes.estimates import fit_estimates as fit_estimates
 from hmetad.bayes.group_correlations import group_correlation as group_correlation
-from hmetad.bayes.groups_of_arviz import add_groups as add_groups
-from hmetad.bayes.influences import influence as influence
 from hmetad.bayes.kept_cells import posterior_bytes as posterior_bytes
+from hmetad.bayes.loo import influence as influence
 from hmetad.bayes.model import rebuild_model as rebuild_model
 from hmetad.bayes.predict import predict_levels as predict_levels
+from hmetad.bayes.predict import predict_measures as predict_measures
 from hmetad.bayes.predicted_estimates import predict_estimates as predict_estimates
-from hmetad.bayes.predicted_measures import predict_measures as predict_measures
+from hmetad.bayes.predictive import add_groups as add_groups
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
 from hmetad.bayes.prior_predictive import draw_prior as draw_prior
 from hmetad.bayes.resampled import load_draws as load_draws

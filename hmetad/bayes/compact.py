@@ -10,8 +10,9 @@ import xarray as xr
 
 from hmetad.bayes.check_fit import check_attrs, counts_of
 from hmetad.bayes.containers import ALLOWED, reading, refuse_too_large
-from hmetad.bayes.fit import with_posterior_notices
-from hmetad.bayes.kept_cells import cell_results, following_names, has_cells, posterior_bytes
+from hmetad.bayes.finish import with_variable_notices
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import cell_results, following_names, posterior_bytes
 from hmetad.errors import InputError
 from hmetad.specs.designs import designs_of, given_of
 from hmetad.specs.spec import ModelSpec
@@ -37,7 +38,7 @@ def without_results(fit: xr.DataTree, spec: ModelSpec) -> xr.DataTree:
         The same where nothing follows: where draws are not those of `hmetad.fit`, or the cells are
         not kept.
     """
-    if not has_cells(fit):
+    if not Fitted(fit, spec).has_cells:
         return fit
     posterior = fit["posterior"].to_dataset()
     names = following_names(spec)
@@ -98,7 +99,7 @@ def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
         whole = posterior.assign(missing)[order]
     tree = fit.assign(posterior=xr.DataTree(whole))
     tree.attrs = attrs
-    return with_posterior_notices(tree)
+    return with_variable_notices(Fitted(tree, spec))
 
 
 def recompute(

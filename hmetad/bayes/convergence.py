@@ -1,164 +1,84 @@
-"""Can a fit be trusted? Divergences, R̂ and effective draws.
+"""Can a fit be trusted? R̂, effective draws and divergences; and which quantity rests on which.
 
-Fit (DataTree) → list of Notice. R̂ is the rank-normalised one, and it is checked for d′ and c
-as well as for M: the classic R̂ can be near 1 while chains drift together.
+Fit → list of Notice, of the fit and of each variable. R̂ is the rank-normalised one, and it is
+checked for d′ and c as well as for M: the classic R̂ can be near 1 while chains drift together. A
+quantity of a cell rests on its own draws; a coefficient also on the intercept and the standard
+deviations of its parameter. Trouble elsewhere in the model is a warning that names it.
 Source: Vehtari et al. (2021).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
+from hmetad.bayes.divergences import divergence_notices
+from hmetad.bayes.fitted import Fitted
+from hmetad.counts.labels import as_text
+from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
-from hmetad.notice_registry import about_alone, limit
+from hmetad.notice_registry import limit
+from hmetad.specs.design import cell_table
 from hmetad.specs.layout import FACTOR_DIM
-from hmetad.specs.spec import spec_of
 from hmetad.threads import in_threads
 
 __all__ = [
     "Flags",
     "check_variable",
     "convergence_notices",
-    "flagged_elements",
+    "prediction_notices",
     "sampled_variables",
     "sampling_flags",
-    "threshold_notices",
-    "weight_notices",
+    "variable_notices",
 ]
 
 # Diagnostic ("rhat", "ess") → variable → which of its elements are bad.
 type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
-# Divergences are charged to cells that have so many each, are such a share of the cells at most,
-# and leave such a share of the divergences to others at most.
-FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
-
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 64
+# Codes of errors of a fit that predictions of the same people bear.
+OF_PEOPLE = {"divergences", "no-errors"}
+# Texts of trouble on which a quantity does not rest.
+ELSEWHERE = {"rhat": "rhat.elsewhere", "ess": "ess.elsewhere"}
 
 
-def convergence_notices(fit: xr.DataTree, flags: Flags | None = None) -> list[Notice]:
-    """What is wrong with the sampling of a fit, if anything.
-
-    Parameters
-    ----------
-    fit : DataTree
-        With groups posterior and sample_stats.
-    flags : mapping of str to mapping of str to DataArray, optional
-        As `sampling_flags` returns them, where they are known.
-
-    Returns
-    -------
-    list of Notice
-        ``"divergences"``, ``"rhat"`` (above 1.01 or not computable), ``"ess"`` (bulk or tail
-        below 400) and ``"one-chain"``; empty if all is well. Errors, since no verdict should rest
-        on such draws. Draws of which none varies have no R̂. Group-level effects are not checked;
-        their standard deviations and correlations are. Variables that belong to no cell, such as
-        the coefficients of a population, have a notice of their own that names no cell, because
-        they concern all cells.
-    """
-    flags = flags if flags is not None else sampling_flags(fit)
-    found = [*divergence_notice(fit), *one_chain_notice(fit), *weight_notices(fit)]
-    if not sampled_variables(fit):
-        names = first_few((p.variable for p in spec_of(fit).record.parameters), ", ")
-        return [*found, notice_of("rhat", names=names)]
-    return [*found, *(one for name, own in flags.items() for one in threshold_notices(own, name))]
-
-
-def sampling_flags(fit: xr.DataTree) -> Flags:
-    """Elements of the variables that chains have drawn whose R̂ or effective draws are bad."""
-    sampled = sampled_variables(fit)
-    if sampled and "by_chains" in fit["sample_stats"]:
-        # The other draws are independent, and judged by their weights.
-        sampled = sampled.isel(cell=fit["sample_stats"]["by_chains"].values)
-    if not sampled or not sampled.sizes.get("cell", 1):
-        return {}
-    return flagged_elements(sampled)
-
-
-def sampled_variables(fit: xr.DataTree, names: Sequence[str] | None = None) -> xr.Dataset:
+def sampled_variables(fitted: Fitted, names: Sequence[str] | None = None) -> xr.Dataset:
     """Variables whose convergence is checked: those that vary, each once.
 
     Left out: constants, variables with undefined draws, group-level effects, and quantities that
     are functions of others in the list.
     """
-    likelihood = spec_of(fit).record
-    posterior = fit["posterior"].to_dataset()
-    is_whole = posterior.notnull().all()
-    twice = {p.variable for p in likelihood.parameters if not p.in_posterior} | {
+    is_whole = fitted.posterior.notnull().all()
+    twice = {p.variable for p in fitted.record.parameters if not p.in_posterior} | {
         name
-        for name, quantity in likelihood.results.items()
+        for name, quantity in fitted.record.results.items()
         if quantity.convergence_of
         and all(is_whole.get(other, False) for other in quantity.convergence_of)
     }
     kept = [
         name
-        for name, values in posterior.items()
+        for name, values in fitted.posterior.items()
         if name not in twice
         and (names is None or name in names)
         and not any(str(dim).endswith(FACTOR_DIM) for dim in values.dims)
         and bool(is_whole[name])
         and bool((values != values[{"chain": 0, "draw": 0}]).any())
     ]
-    return posterior[kept]
+    return fitted.posterior[kept]
 
 
-def divergence_notice(fit: xr.DataTree) -> list[Notice]:
-    """Divergent transitions, counted; of some cells, where they are these cells' alone."""
-    stats = fit["sample_stats"].to_dataset()
-    # Cells that share nothing have divergences of their own.
-    are_apart = "divergences" in stats
-    number = int(stats["divergences"].sum() if are_apart else stats["diverging"].sum())
-    if number == 0:
-        return []
-    said = {"number": number, "transitions": "transition" if number == 1 else "transitions"}
-    if are_apart:
-        return [notice_of("divergences", labels_where(stats["divergences"] > 0), where="", **said)]
-    if "divergences_within" not in stats:
-        return [notice_of("divergences", where="", **said)]
-    within, nowhere = stats["divergences_within"], int(stats["divergences_nowhere"])
-    cells = labels_where(charged_cells(fit, within, nowhere, number))
-    if cells:
-        return [notice_of("divergences.within", cells, labels=[*cells], **said)]
-    most = within.sortby(within, ascending=False)
-    where = [f"{cell} ({n})" for cell, n in zip(most["cell"].values, most.values, strict=True) if n]
-    where += [f"nobody ({nowhere})"] if nowhere else []
-    return [notice_of("divergences", where=f" By whose part: {first_few(where, ', ')}.", **said)]
-
-
-def charged_cells(
-    fit: xr.DataTree, within: xr.DataArray, nowhere: int, number: int
-) -> xr.DataArray:
-    """Cells to which divergences are charged: few, with nearly all of them, and not by chance.
-
-    A step that is too long for all fails now here, now there. So a cell needs several of them, but
-    for one whose M the counts do not determine, which is the first to be suspected.
-    """
-    suspects = {
-        cell
-        for one in notices(fit)
-        if one.severity == "error" and about_alone(one.code)
-        for cell in one.cells
-    }
-    fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
-    charged = within >= fewest
-    # Each step once, not once for every cell of a person.
-    once = fit["sample_stats"].to_dataset().get("divergences_shared", within)
-    elsewhere = nowhere + round(float(once.where(~charged, 0).sum()), 6)
-    is_few = charged.mean() <= MOST_CHARGED and elsewhere <= MOST_ELSEWHERE * number
-    return charged & bool(is_few)
-
-
-def labels_where(mask: xr.DataArray) -> tuple[str, ...]:
-    """Labels of the cells where it holds."""
-    return tuple(map(str, mask["cell"].values[mask.values]))
-
-
-def one_chain_notice(fit: xr.DataTree) -> list[Notice]:
-    """A single chain cannot be checked against another."""
-    return [] if fit["posterior"].sizes["chain"] > 1 else [notice_of("one-chain")]
+def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+    """R̂ and effective draws of bulk and tails of every element of (chain, draw, ...)."""
+    last = values.transpose(..., "chain", "draw")
+    rows = last.values.reshape(-1, *last.shape[-2:])
+    parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
+    found = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
+    template = last.isel(chain=0, draw=0, drop=True)
+    rhat, bulk, tail = (template.copy(data=one.reshape(template.shape)) for one in found)
+    return rhat, bulk, tail
 
 
 def flagged_elements(sampled: xr.Dataset) -> Flags:
@@ -175,37 +95,43 @@ def flagged_elements(sampled: xr.Dataset) -> Flags:
     return flags
 
 
-def check_variable(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-    """R̂ and effective draws of bulk and tails of every element of a variable.
+def sampling_flags(fitted: Fitted) -> Flags:
+    """Elements of the variables that chains have drawn whose R̂ or effective draws are bad."""
+    sampled, stats = sampled_variables(fitted), fitted.tree["sample_stats"]
+    if sampled and "by_chains" in stats:
+        # The other draws are independent, and judged by their weights.
+        sampled = sampled.isel(cell=stats["by_chains"].values)
+    return flagged_elements(sampled) if sampled and sampled.sizes.get("cell", 1) else {}
 
-    Parameters
-    ----------
-    values : DataArray
-        Dims chain, draw and others.
 
-    Returns
-    -------
-    tuple of DataArray
-        With the other dims, as `hmetad.monte_carlo.check_chains` gives them.
+def convergence_notices(fitted: Fitted, flags: Flags | None = None) -> list[Notice]:
+    """What is wrong with the sampling of a fit, if anything.
+
+    ``"divergences"``, ``"rhat"`` (above 1.01 or not computable), ``"ess"`` (bulk or tail below 400)
+    and ``"one-chain"``: errors, since no verdict should rest on such draws. Draws of which none
+    varies have no R̂. Group-level effects are not checked; their standard deviations and
+    correlations are.
     """
-    last = values.transpose(..., "chain", "draw")
-    rows = last.values.reshape(-1, *last.shape[-2:])
-    parts = [rows[i : i + ROWS_AT_ONCE] for i in range(0, len(rows), ROWS_AT_ONCE)]
-    found = map(np.concatenate, zip(*in_threads(check_chains, parts), strict=True))
-    template = last.isel(chain=0, draw=0, drop=True)
-    rhat, bulk, tail = (template.copy(data=one.reshape(template.shape)) for one in found)
-    return rhat, bulk, tail
+    flags = flags if flags is not None else sampling_flags(fitted)
+    found = [*divergence_notices(fitted)]
+    if fitted.posterior.sizes["chain"] == 1:
+        found.append(notice_of("one-chain"))
+    found += weight_notices(fitted)
+    if not sampled_variables(fitted):
+        names = first_few((p.variable for p in fitted.record.parameters), ", ")
+        return [*found, notice_of("rhat", names=names)]
+    return [*found, *(one for name, own in flags.items() for one in flag_notices(own, name))]
 
 
-def weight_notices(fit: xr.DataTree) -> list[Notice]:
+def weight_notices(fitted: Fitted) -> list[Notice]:
     """Cells whose draws by importance sampling are bad, and that were not sampled by chains."""
-    stats = fit["sample_stats"].to_dataset()
+    stats = fitted.tree["sample_stats"].to_dataset()
     if "pareto_k" not in stats:
         return []
     weighted = ~stats["by_chains"].values
     uneven = weighted & ~(stats["pareto_k"].values <= limit("pareto-k"))
     few = weighted & ~uneven & ~(stats["effective_draws"].values >= limit("ess"))
-    names, cells = spec_of(fit).record.plotted, stats["cell"].values
+    names, cells = fitted.record.plotted, stats["cell"].values
     return [
         notice_of(code, tuple(map(str, cells[bad])), **said)
         for code, bad, said in (("pareto-k", uneven, {}), ("ess", few, {"names": names}))
@@ -213,20 +139,134 @@ def weight_notices(fit: xr.DataTree) -> list[Notice]:
     ]
 
 
-def threshold_notices(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:
-    """Notices of R̂ or effective sample size: one of variables without a cell, one of cells."""
+def flag_notices(flags: Mapping[str, xr.DataArray], diagnostic: str) -> list[Notice]:
+    """Notices of R̂ or effective sample size: one of variables without a cell, one of cells.
+
+    Variables without a cell, such as coefficients of a population, concern all cells.
+    """
     wrong = {name: bad for name, bad in flags.items() if bool(bad.any())}
-    # Variables without a cell have a notice of their own, because they concern all cells.
     of_cells = {name: bad for name, bad in wrong.items() if "cell" in bad.dims}
-    of_all = {name: bad for name, bad in wrong.items() if name not in of_cells}
-    return [
-        notice_of(diagnostic, flagged_cells(some), names=first_few(some, ", "))
-        for some in (of_all, of_cells)
-        if some
-    ]
+    of_all = [name for name in wrong if name not in of_cells]
+    found = [notice_of(diagnostic, names=first_few(of_all, ", "))] if of_all else []
+    if of_cells:
+        by_cell = [bad.any([d for d in bad.dims if d != "cell"]) for bad in of_cells.values()]
+        cells = sorted({str(x) for bad in by_cell for x in bad["cell"].values[bad.values]})
+        found.append(notice_of(diagnostic, cells, names=first_few(of_cells, ", ")))
+    return found
 
 
-def flagged_cells(wrong: Mapping[str, xr.DataArray]) -> tuple[str, ...]:
-    """Labels of the cells in which any variable is flagged."""
-    by_cell = [f.any([d for d in f.dims if d != "cell"]) for f in wrong.values()]
-    return tuple(sorted({str(x) for c in by_cell if c.ndim for x in c["cell"].values[c.values]}))
+def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, list[Notice]]:
+    """Notices of every variable of the posterior, from those of the fit and `sampling_flags`."""
+    others, of_chains = general_and_chains(fitted)
+    flags = {} if not of_chains else flags if flags is not None else sampling_flags(fitted)
+    found = {}
+    for variable, values in fitted.posterior.items():
+        name = str(variable)
+        if "cell" in values.dims:
+            own = sources(fitted.record, name, flags)
+        else:
+            own = {name, *shared_terms(parameter_of(fitted.record, name), flags)}
+        # An effect is that of a person, a coefficient is all people's.
+        is_own = any(dim == "cell" or str(dim).endswith(FACTOR_DIM) for dim in values.dims)
+        said = others if is_own else [of_all_people(one) for one in others]
+        found[name] = [*said, *here_and_elsewhere(flags, own)]
+    return found
+
+
+def prediction_notices(
+    fitted: Fitted, predicted: Mapping[str, xr.DataArray]
+) -> dict[str, list[Notice]]:
+    """Notices of quantities (chain, draw, cell, ...) that are predicted from the population."""
+    others, of_chains = general_and_chains(fitted)
+    others = [of_predicted(one, fitted, predicted) for one in others]
+    if not of_chains:
+        return dict.fromkeys(predicted, others)
+    of_population = [str(name) for name, x in fitted.posterior.items() if "cell" not in x.dims]
+    flags = flagged_elements(sampled_variables(fitted, of_population))
+    needed = parameters_needed(fitted.record)
+    # Measures follow from all parameters.
+    every = set().union(*needed.values())
+    found = {}
+    for name, values in predicted.items():
+        terms = {term for p in needed.get(name, every) for term in shared_terms(p, flags)}
+        own = [*here_and_elsewhere(flagged_elements(xr.Dataset({name: values})), {name})]
+        own += [one for one in here_and_elsewhere(flags, terms) if one.severity == "error"]
+        said = {one.code for one in own}
+        rest = [one for one in of_chains if one.code not in said]
+        softened = [replace(one, severity="warning", cells=()) for one in rest]
+        found[name] = [*others, *own, *softened]
+    return found
+
+
+def general_and_chains(fitted: Fitted) -> tuple[list[Notice], list[Notice]]:
+    """Notices of a fit: those that concern all that it has, and those of single variables."""
+    given, of_weights = notices(fitted.tree), weight_notices(fitted)
+    of_chains = [one for one in given if one.code in {"rhat", "ess"} and one not in of_weights]
+    return [one for one in given if one not in of_chains], of_chains
+
+
+def of_all_people(notice: Notice) -> Notice:
+    """The notice for what all people share: divergences of a few cells are a warning."""
+    if notice.code != "divergences" or not notice.cells:
+        return notice
+    labels = [*notice.cells]
+    return notice_of("divergences.elsewhere", names=first_few(labels, ", "), labels=labels)
+
+
+def of_predicted(notice: Notice, fitted: Fitted, predicted: Mapping[str, xr.DataArray]) -> Notice:
+    """The notice with those predicted cells in which all cells of the fit are that it names."""
+    cells = next(iter(predicted.values()))["cell"]
+    is_named = fitted.posterior["cell"].isin(notice.cells).to_numpy()
+    if notice.code not in OF_PEOPLE or not is_named.any():
+        return notice
+    new, own = cell_table(cells), fitted.cells
+    shared = [name for name in new if name in own]
+    if any({*factor} <= {*shared} for factor in fitted.factors):
+        texts = own[shared].map(as_text)
+        named = texts.assign(is_named=is_named).groupby(shared)["is_named"].all()
+        is_theirs = new[shared].map(as_text).merge(named.reset_index(), "left")["is_named"].eq(True)
+        if is_theirs.any():
+            return replace(notice, cells=tuple(map(str, cells.values[is_theirs.to_numpy()])))
+    return of_all_people(notice)
+
+
+def here_and_elsewhere(flags: Flags, own: Iterable[str]) -> list[Notice]:
+    """Errors of what a quantity rests on, and warnings of what is wrong elsewhere."""
+    found = []
+    for diagnostic, by_name in flags.items():
+        bad = {name: flagged for name, flagged in by_name.items() if bool(flagged.any())}
+        rested_on = {name: flagged for name, flagged in bad.items() if name in own}
+        found += flag_notices(rested_on, diagnostic)
+        rest = [name for name in bad if name not in rested_on]
+        if rest:
+            found.append(notice_of(ELSEWHERE[diagnostic], names=first_few(rest, ", ")))
+    return found
+
+
+def sources(record: Likelihood, name: str, flags: Flags) -> set[str]:
+    """Variables whose draws are checked in the place of those of a variable of the cells."""
+    is_checked = any(name in by_name for by_name in flags.values())
+    twins = () if is_checked or name not in record.results else record.results[name].convergence_of
+    return {name}.union(*(sources(record, twin, flags) for twin in twins if twin != name))
+
+
+def shared_terms(parameter: str, flags: Flags) -> set[str]:
+    """Intercept and standard deviations of a parameter, among what was checked."""
+    checked = {name for by_name in flags.values() for name in by_name}
+    own = {name for name in checked if name.startswith(f"{parameter}_")}
+    return {name for name in own if name == f"{parameter}_Intercept" or name.endswith("_sigma")}
+
+
+def parameter_of(record: Likelihood, name: str) -> str:
+    """Parameter that a coefficient is of; empty for what is of none."""
+    known = [p.variable for p in record.parameters if name.startswith(f"{p.variable}_")]
+    return max(known, key=len, default="")
+
+
+def parameters_needed(record: Likelihood) -> dict[str, set[str]]:
+    """Parameters, as variables, that each quantity follows from."""
+    found = {p.name: {p.variable} for p in record.parameters}
+    for quantity in record.quantities:
+        if quantity.name not in found and found.keys() >= set(quantity.needs):
+            found[quantity.name] = set().union(*(found[need] for need in quantity.needs))
+    return found

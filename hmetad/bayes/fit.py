@@ -21,7 +21,7 @@ from hmetad.bayes.chains import (
     sample_cells_by_chains,
     sample_together,
 )
-from hmetad.bayes.convergence import Flags, convergence_notices, sampling_flags
+from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import (
@@ -30,37 +30,20 @@ from hmetad.bayes.kept_cells import (
     TUNE,
     TUNE_OF_PYMC,
     following_names,
-    has_cells,
     keeps_cells,
-    not_kept_notice,
     refuse_draws,
 )
 from hmetad.bayes.program import Program, build_program
-from hmetad.bayes.reliance import notices_of_variables
-from hmetad.bayes.signs import high_notices, sign_notices
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Quantity
-from hmetad.notice import (
-    CARRIED_ATTRS,
-    Notice,
-    notice_attrs,
-    notice_of,
-    notices,
-    with_notices,
-)
-from hmetad.notice_registry import limit
-from hmetad.specs.designs import designs_of, reference_levels
-from hmetad.specs.formula import level_columns
-from hmetad.specs.identification import even_ratings_notices, identification_notices
-from hmetad.specs.layout import pooled_over
 from hmetad.specs.loading import as_model
-from hmetad.specs.spec import ModelSpec, spec_of, with_changes
+from hmetad.specs.spec import ModelSpec, with_changes
 from hmetad.threads import at_most, usable_cpus
 
-__all__ = ["finish_fit", "fit", "with_posterior_notices"]
+__all__ = ["fit"]
 
 type Sampler = Callable[[Program, Request], xr.DataTree]
 
@@ -178,7 +161,7 @@ def fit(
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
         refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
-        return finish_fit(tree, counts, attrs)
+        return finish(tree, counts, attrs, program.spec, program.designs)
 
 
 def sample_to_store(program: Program, request: Request) -> xr.DataTree:
@@ -263,36 +246,6 @@ def chosen_keeping(
     return kept
 
 
-def finish_fit(tree: xr.DataTree, counts: xr.DataArray, attrs: Mapping[str, str]) -> xr.DataTree:
-    """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
-    tree = label_cells(tree, counts, ModelSpec.from_json(attrs["spec"]))
-    sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
-    tree.attrs = {**attrs, "sampler": str(sampler)}
-    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
-    spec = spec_of(tree)
-    designs, flags = designs_of(counts, spec), sampling_flags(tree)
-    cells = {*map(str, counts["cell"].values)}
-    found = [
-        # Of cells that were taken out of the table there is nothing to say.
-        *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
-        *sign_notices(counts, tree),
-        *high_notices(counts, tree),
-        *([] if has_cells(tree) else [not_kept_notice(tree)]),
-        *identification_notices(counts, spec, designs),
-        *many_ratings_notice(counts),
-        *even_ratings_notices(counts, designs),
-    ]
-    # What cells are suspected of says whose divergences may be.
-    tree = with_notices(tree, found)
-    return with_posterior_notices(with_notices(tree, convergence_notices(tree, flags)), flags)
-
-
-def many_ratings_notice(counts: xr.DataArray) -> list[Notice]:
-    """Notice where priors of criteria weigh on M, since there are many."""
-    number = counts.sizes["rating"]
-    return [notice_of("many-ratings", number=number)] if number > limit("many-ratings") else []
-
-
 def recorded_seed(given: Any) -> int:
     """Seed to use: the one given, one of several, or a fresh one; it can be read back."""
     if given is None or isinstance(given, np.random.Generator):
@@ -307,29 +260,6 @@ def recorded_seed(given: Any) -> int:
     )
 
 
-def with_posterior_notices(tree: xr.DataTree, flags: Flags | None = None) -> xr.DataTree:
-    """Copy whose posterior carries the notices too, and its variables each their own."""
-    said = {name: tree.attrs[name] for name in CARRIED_ATTRS if name in tree.attrs}
-    posterior = tree["posterior"].to_dataset().assign_attrs(said)
-    # What was drawn to each other has to say so where it is tested by itself.
-    pooled = pooled_over(spec_of(tree))
-    own = {name: {"pooled_over": factors} for name, factors in pooled.items()}
-    # Of draws of resampling it says that they are independent.
-    sampling = {"sampling": tree.attrs.get("method", "nuts")}
-    counts = tree["observed_data"].to_dataset()["counts"] if "observed_data" in tree else None
-    levels = {} if counts is None else reference_levels(counts, spec_of(tree))
-    for name, level in levels.items():
-        own[name] = {**own.get(name, {}), "reference": level}
-    by_name = notices_of_variables(tree, flags)
-    named = {
-        name: values.assign_attrs(
-            said | sampling | own.get(str(name), {}) | notice_attrs(by_name[str(name)])
-        )
-        for name, values in posterior.items()
-    }
-    return tree.assign(posterior=xr.DataTree(posterior.assign(named)))
-
-
 def refuse_undefined(
     tree: xr.DataTree, results: Mapping[str, Quantity], draws: int, method: str
 ) -> None:
@@ -342,24 +272,6 @@ def refuse_undefined(
         raise InputError("method", got, "cells whose weights can be computed", step)
     if sampled.sizes["draw"] < draws or not is_whole:
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
-
-
-def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.DataTree:
-    """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
-    own = {str(n): v for n, v in counts.coords.items() if v.dims == ("cell",)}
-    # A number of which a formula makes levels is no covariate.
-    levels = level_columns(spec.formula, spec.factors)
-    per_cell = {name: v.drop_attrs() if name in levels else v for name, v in own.items()}
-    groups = {name: group.to_dataset() for name, group in tree.children.items()}
-    for name, group in groups.items():
-        if "cell" in group.dims or name == "posterior":
-            refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
-            groups[name] = group.assign_coords(per_cell)
-    # Who fits the counts again has to be told what was said of them.
-    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
-    observed = groups["observed_data"]
-    groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
-    return xr.DataTree.from_dict(groups)
 
 
 def fit_attributes(spec: ModelSpec, seed: Any, packages: tuple[str, ...]) -> dict[str, str]:

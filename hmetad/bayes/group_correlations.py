@@ -1,33 +1,43 @@
 """Correlation between people of a parameter with another one, or with a column such as an age.
 
 Fit (DataTree), a parameter, and another or a column → DataArray (chain, draw) of the correlation in
-the population. Nothing is fitted again.
+the population. Nothing is fitted again: the fit has independent effects, and the likelihood of each
+group with each correlation of a grid is compared with that without. Points of a group's
+coefficients come from t distributions for several correlations at once, and are weighted for each
+of the grid; only the population's density changes between these.
 """
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from hmetad.arguments import check_inputs, describe_value, whole, with_posterior
-from hmetad.bayes.correlation_grid import correlation_table, draw_correlations
-from hmetad.bayes.group_parts import groups_of
-from hmetad.bayes.reliance import notices_of_variables
+from hmetad.bayes.convergence import variable_notices
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.group_likelihood import Integral, each_group
+from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.errors import InputError, nearest
 from hmetad.kinds import is_number
-from hmetad.notice import Notice, notice_attrs, notice_of
+from hmetad.notice import notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
-from hmetad.specs.design import Block, Design, Term, cell_table
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import Block, Term
 from hmetad.specs.formula import formula_columns
-from hmetad.specs.spec import ModelSpec, spec_of
 
-__all__ = ["group_correlation"]
+__all__ = ["correlation_draws", "group_correlation"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 NAME = "group_correlation"
+# Posterior draws at which groups are integrated, about.
+MOST_DRAWS = 500
+# Fisher's z of the correlations: up to .993.
+STEP = 0.1
+GRID = STEP * np.arange(-28, 29)
+# Points come from distributions with these correlations, so many of each.
+ANCHORS, POINTS = (-0.8, 0.0, 0.8), 40
 # What is left of a column beside the others, of its own spread.
 LEAST_LEFT = 1e-6
 
@@ -116,54 +126,50 @@ def group_correlation(
     >>> bool(group_correlation(drawn).mean() > 0.5)
     True
     """
-    spec, observed = spec_of(fit), fit["observed_data"].to_dataset()["counts"]
-    designs = designs_of(observed, spec)
-    effect_of(first, designs, spec, by, "first")
+    fitted = Fitted.of(fit)
+    own = effect_of(fitted, first, by, "first")
     others: dict[str, str | float] = {"first": first, "second": second, "by": by}
-    if second in designs:
-        effect_of(second, designs, spec, by, "second")
+    said = []
+    if second in fitted.designs:
+        effect_of(fitted, second, by, "second")
         if second == first:
             raise InputError("second", repr(second), f"another parameter than {first}")
-        model, places = groups_of(fit, by, most=500)
         pair = f"{first}_1|{by}", f"{second}_1|{by}"
-        table = correlation_table(model, [*places.values()], pair, seed)
-        shape = fit["posterior"].sizes["chain"], fit["posterior"].sizes["draw"]
-        values, k = draw_correlations(table, shape, eta, seed)
-        said = weights_notice(k)
+        values, k = pair_correlation(fitted, pair, by, eta, seed)
+        said = [] if k <= limit("correlation-k") else [notice_of("correlation-k")]
         others |= {"eta": eta, "pareto_k": k}
-        rests_on = [spec.named(f"{name}_sigma") for name in pair]
+        names = [f"{name}_sigma" for name in pair]
     else:
-        term = term_of(second, first, designs[first], cell_table(observed))
-        values, rests_on = column_correlation(fit, spec, designs[first], term, by)
-        said = []
-    by_variable = notices_of_variables(fit)
-    concerning = [one for name in rests_on for one in by_variable[name]]
-    attrs = attrs_of(NAME) | others | notice_attrs(list(dict.fromkeys([*concerning, *said])))
-    coords = {name: fit["posterior"][name].values for name in ("chain", "draw")}
+        term = term_of(fitted, second, first)
+        names = [f"{first}_{term.name}", f"{first}_1|{by}_sigma"]
+        spread = own_spread(fitted, first, term, own)
+        slope, sd = (fitted.drawn(name).transpose("chain", "draw").to_numpy() for name in names)
+        values = slope * spread / np.hypot(slope * spread, sd)
+    by_variable = variable_notices(fitted)
+    concerning = [one for name in names for one in by_variable[fitted.spec.named(name)]]
+    attrs = attrs_of(NAME) | others | notice_attrs([*concerning, *said])
+    coords = {name: fitted.posterior[name].values for name in ("chain", "draw")}
     return xr.DataArray(values, coords, ("chain", "draw"), NAME, attrs)
 
 
-def effect_of(name: str, designs: dict[str, Design], spec: ModelSpec, by: str, which: str) -> Block:
-    """The one effect of each group on a parameter, or an error."""
-    able = [key for key in designs if single_effects(designs[key], spec, by)]
+def effect_of(fitted: Fitted, name: str, by: str, argument: str) -> Block:
+    """The one effect of each group on a parameter, the same for all its cells, or an error."""
+    able = {}
+    for parameter, design in fitted.designs.items():
+        own = [block for block in design.blocks if block.factor == by]
+        is_single = len(own) == 1 and [term.name for term in own[0].terms] == ["1"]
+        if is_single and not fitted.spec.extra_dims(parameter):
+            able[parameter] = own[0]
     if name not in able:
         got = f"{name!r}, without an effect (1 | {by}) of its own"
         allowed = ", ".join(able) or f"a parameter with (1 | {by}) in its formula"
-        raise InputError(which, got, allowed, nearest(name, able))
-    return single_effects(designs[name], spec, by)[0]
+        raise InputError(argument, got, allowed, nearest(name, able))
+    return able[name]
 
 
-def single_effects(design: Design, spec: ModelSpec, by: str) -> list[Block]:
-    """Blocks with one effect, the same for all cells of a group."""
-    if spec.extra_dims(design.parameter):
-        return []
-    found = [block for block in design.blocks if block.factor == by]
-    has_one = len(found) == 1 and [term.name for term in found[0].terms] == ["1"]
-    return found if has_one else []
-
-
-def term_of(column: str, first: str, design: Design, cells: pd.DataFrame) -> Term:
+def term_of(fitted: Fitted, column: str, first: str) -> Term:
     """The term of a formula that is a column of numbers, or an error."""
+    design, cells = fitted.designs[first], fitted.cells
     naming = [t for t in design.common if column in formula_columns([f"0 + {t.name}"])]
     if column not in cells or not naming:
         known = [t.name for t in design.common if t.name != "Intercept"]
@@ -173,19 +179,15 @@ def term_of(column: str, first: str, design: Design, cells: pd.DataFrame) -> Ter
             step = nearest(column, [*map(str, cells), *known])
         raise InputError("second", repr(column), allowed, step)
     if len(naming) > 1 or naming[0].labels is not None:
-        names = ", ".join(t.name for t in naming)
-        got = f"{column!r}, in the terms {names}"
+        got = f"{column!r}, in the terms {', '.join(t.name for t in naming)}"
         step = "Look at the coefficients themselves."
         raise InputError("second", got, "a column of numbers in one term", step)
     return naming[0]
 
 
-def column_correlation(
-    fit: xr.DataTree, spec: ModelSpec, design: Design, term: Term, by: str
-) -> tuple[Floats, list[str]]:
-    """Draws (chain, draw) of the correlation with a term, and the variables they rest on."""
-    block = next(block for block in design.blocks if block.factor == by)
-    number = np.bincount(block.index)
+def own_spread(fitted: Fitted, parameter: str, term: Term, block: Block) -> float:
+    """Standard deviation of a term between groups, beside all other terms of the formula."""
+    number, by = np.bincount(block.index), block.factor
 
     def means(columns: Floats) -> Floats:
         """Means over the cells of each group."""
@@ -195,19 +197,81 @@ def column_correlation(
     if not np.allclose(term.columns, x[block.index]):
         got = f"{term.name}, which differs within {by}"
         raise InputError("second", got, f"a column with one value for each {by}")
-    rest = [one.columns for one in design.common if one.name != term.name]
-    others = np.hstack([np.ones((len(x), 1)), *map(means, rest)])
+    common = fitted.designs[parameter].common
+    rest = [means(one.columns) for one in common if one.name != term.name]
+    others = np.hstack([np.ones((len(x), 1)), *rest])
     left = x - others @ np.linalg.lstsq(others, x)[0]
     spread = np.sqrt((left**2).sum() / max(1, len(x) - np.linalg.matrix_rank(others)))
     if spread <= LEAST_LEFT * np.abs(x).max():
         got = f"{term.name}, which the other terms of the formula determine"
         raise InputError("second", got, f"a column that says more of each {by}")
-    names = [f"{design.parameter}_{term.name}", f"{design.parameter}_1|{by}_sigma"]
-    named = [spec.named(name) for name in names]
-    slope, sd = (fit["posterior"][name].transpose("chain", "draw").to_numpy() for name in named)
-    return slope * spread / np.hypot(slope * spread, sd), named
+    return float(spread)
 
 
-def weights_notice(k: float) -> list[Notice]:
-    """Notice where weights cannot be trusted."""
-    return [] if k <= limit("correlation-k") else [notice_of("correlation-k")]
+def pair_correlation(
+    fitted: Fitted, pair: tuple[str, str], by: str, eta: float, seed: int
+) -> tuple[Floats, float]:
+    """Draws (chain, draw) of the correlation of two effects, and the Pareto k of their weights."""
+
+    def ratios(integral: Integral, rng: np.random.Generator) -> Floats:
+        """Log likelihood of one group with each correlation less that without, (draws, grid)."""
+        own = np.array([integral.places[name] for name in pair])
+        sd, precision = integral.sd[:, own], integral.precision
+        proposals = [
+            integral.proposal(with_correlation(precision, own, sd, rho)) for rho in ANCHORS
+        ]
+        points = np.concatenate([one.draw(POINTS, rng)[0] for one in proposals], axis=1)
+        log_q = logsumexp([one.log_density(points) for one in proposals], axis=0)
+        log_w = integral.log_joint(points) - log_q
+        log_w -= logsumexp(log_w, axis=1, keepdims=True)
+        u, v = np.moveaxis((points - integral.mean[:, None])[..., own] / sd[:, None], -1, 0)
+        found = [logsumexp(log_w + log_ratio(u, v, rho), axis=1) for rho in np.tanh(GRID)]
+        return np.stack(found, axis=1)
+
+    _, found = each_group(fitted, by, MOST_DRAWS, ratios, seed)
+    sizes = fitted.posterior.sizes
+    table = np.sum([*found.values()], axis=0)
+    return correlation_draws(table, (sizes["chain"], sizes["draw"]), eta, seed)
+
+
+def with_correlation(precision: Floats, own: Integers, sd: Floats, rho: float) -> Floats:
+    """Precisions of coefficients of which two, so far independent, are correlated."""
+    changed, (i, j) = precision.copy(), own
+    changed[:, own, own] = 1 / (sd**2 * (1 - rho**2))
+    changed[:, i, j] = changed[:, j, i] = -rho / (sd.prod(axis=1) * (1 - rho**2))
+    return changed
+
+
+def log_ratio(u: Floats, v: Floats, rho: float) -> Floats:
+    """Log density of two standard normal numbers with a correlation less that without."""
+    left = 1 - rho**2
+    ratio: Floats = -(rho**2 * (u**2 + v**2) - 2 * rho * u * v) / (2 * left) - np.log(left) / 2
+    return ratio
+
+
+def correlation_draws(
+    table: Floats, shape: tuple[int, int], eta: float, seed: int
+) -> tuple[Floats, float]:
+    """Draws of the correlation, and the Pareto k of the weights of the rows.
+
+    From log likelihoods with each correlation less that without, (draws, grid), and the prior
+    LKJ(η), p(ρ) ∝ (1 − ρ²)^(η − 1).
+
+    Examples
+    --------
+    >>> draws, _ = correlation_draws(np.zeros((100, len(GRID))), (4, 1000), eta=1.0, seed=1)
+    >>> draws.shape, bool(abs(draws.std() - 3**-0.5) < 0.02)
+    ((4, 1000), True)
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    # By Fisher's z there is one more factor 1 − ρ².
+    log_p = table - 2 * eta * np.log(np.cosh(GRID))
+    log_rows = logsumexp(log_p, axis=1)
+    weights, k = smooth_weights(log_rows)
+    number = shape[0] * shape[1]
+    rows = places_by_weight(np.exp(weights), number, rng)
+    cumulative = np.exp(log_p - log_rows[:, None]).cumsum(axis=1)
+    uniform = rng.random(number) * cumulative[rows, -1]
+    cells = (cumulative[rows] < uniform[:, None]).sum(axis=1).clip(max=len(GRID) - 1)
+    z = GRID[cells] + STEP * (rng.random(number) - 0.5)
+    return rng.permutation(np.tanh(z)).reshape(shape), k

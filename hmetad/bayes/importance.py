@@ -30,8 +30,8 @@ from hmetad.bayes.chains import (
     tree_of,
 )
 from hmetad.bayes.density import evaluate_parts
-from hmetad.bayes.pareto import smooth_weights
 from hmetad.bayes.program import Program
+from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
@@ -203,16 +203,9 @@ def draw_part(
         log_weights, k[i] = smooth_weights(log_ratios[i])
         weights = np.exp(log_weights)
         effective[i] = 1 / (weights**2).sum()
-        values[i] = points[i][resample(weights, draws, rng)][:, order[i]]
+        places = places_by_weight(weights, draws, rng)
+        values[i] = points[i][rng.permutation(places)][:, order[i]]
     return values, CellWeights(k, effective)
-
-
-def resample(weights: Floats, draws: int, rng: np.random.Generator) -> Integers:
-    """Places of points drawn by weight, each as often as its weight says, within one, shuffled."""
-    reached = np.cumsum(weights)
-    steps = (np.arange(draws) + rng.random()) / draws * reached[-1]
-    places = np.minimum(np.searchsorted(reached, steps, side="right"), len(weights) - 1)
-    return rng.permutation(places)
 
 
 @compiled

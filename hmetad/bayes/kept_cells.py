@@ -12,37 +12,31 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
+from hmetad.counts.checks import STIMULI
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood, dim_sizes
-from hmetad.memory import in_words, refuse_memory
-from hmetad.notice import Notice, notice_of
+from hmetad.memory import refuse_memory
 from hmetad.notice_registry import limit
-from hmetad.specs.design import Design, cell_table
-from hmetad.specs.designs import designs_of, given_of
-from hmetad.specs.formula import formula_columns
-from hmetad.specs.grammar import parse_formula
+from hmetad.specs.design import Design
 from hmetad.specs.layout import FACTOR_DIM, coefficient_name, effect_name
-from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.specs.spec import ModelSpec
 
 __all__ = [
     "CHAINS",
     "DRAWS",
+    "OUTCOME",
     "TUNE",
     "TUNE_OF_PYMC",
     "cell_results",
-    "columns_of_levels",
     "derived_results",
-    "factors_of",
     "follow_from_effects",
     "following_names",
-    "has_cells",
     "keeps_cells",
     "linear_predictor",
-    "not_kept_notice",
+    "outcome_draws",
     "posterior_bytes",
     "refuse_draws",
     "weighted_sum",
-    "whole_posterior",
 ]
 
 type Floats = NDArray[np.float64]
@@ -50,8 +44,7 @@ type Floats = NDArray[np.float64]
 BYTES = 8
 # Defaults of a fit. nutpie has found step sizes and scales after some 300 draws of tuning.
 DRAWS, CHAINS, TUNE, TUNE_OF_PYMC = 1000, 4, 500, 1000
-# Tables in the place of those of cells have so many rows at most.
-MOST_LEVELS = 200
+OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
 @check_inputs(skip=("counts",))
@@ -130,64 +123,6 @@ def keeps_cells(
         return asked is not False
     size = posterior_bytes(counts, spec.record, draws, chains)
     return size <= limit("cells-not-kept") * 10**9
-
-
-def has_cells(fit: xr.DataTree) -> bool:
-    """Whether the posterior of a fit has the quantities of its cells."""
-    return any(name in fit["posterior"] for name in spec_of(fit).record.results)
-
-
-def not_kept_notice(fit: xr.DataTree) -> Notice:
-    """Notice that quantities of cells are not in the posterior, and how large they would be."""
-    number = fit["observed_data"].sizes["cell"]
-    return notice_of("cells-not-kept", number=f"{number:,}", size=in_words(bytes_of_cells(fit)))
-
-
-def bytes_of_cells(fit: xr.DataTree) -> int:
-    """Bytes of the quantities of all cells."""
-    sizes = fit["posterior"].sizes
-    counts = fit["observed_data"].to_dataset()["counts"]
-    return posterior_bytes(counts, spec_of(fit).record, sizes["draw"], sizes["chain"])
-
-
-def factors_of(spec: ModelSpec) -> list[tuple[str, ...]]:
-    """Columns of each grouping factor of a model's formulas.
-
-    Examples
-    --------
-    >>> from hmetad.specs.loading import load_model
-    >>> factors_of(load_model("crossed_items"))
-    [('subject',), ('item',)]
-    """
-    formulas = [parse_formula(formula) for formula in spec.formula.values()]
-    return list(dict.fromkeys(x for one in formulas for t in one.group_terms for x in t.factors))
-
-
-def columns_of_levels(fit: xr.DataTree) -> list[str]:
-    """Columns whose combinations are shown in the place of cells that are not kept.
-
-    Those of the formulas, and of grouping factors, the fewest groups first, while there are no
-    more than 200 combinations: of 20 observers crossed with 2,000 items the observers.
-    """
-    table, spec = cell_table(fit["posterior"].to_dataset()), spec_of(fit)
-    found = dict.fromkeys(sorted(formula_columns(spec.formula.values())))
-    grouping = {name for factor in factors_of(spec) for name in factor}
-    for name in sorted(grouping, key=lambda name: table[name].nunique()):
-        if len(table[[*found, name]].drop_duplicates()) <= MOST_LEVELS:
-            found[name] = None
-    return list(found)
-
-
-def whole_posterior(fit: xr.DataTree) -> xr.Dataset:
-    """Posterior of a fit with the quantities of all cells, computed where they are not kept."""
-    posterior = fit["posterior"].to_dataset()
-    if has_cells(fit):
-        return posterior
-    spec, counts = spec_of(fit), fit["observed_data"].to_dataset()["counts"]
-    cells = f"the quantities of {counts.sizes['cell']:,} cells"
-    refuse_memory("fit", cells, 2 * bytes_of_cells(fit))
-    found = cell_results(posterior, spec, designs_of(counts, spec), given_of(counts, spec))
-    return posterior.assign({name: found[name] for name in following_names(spec)})
 
 
 def following_names(spec: ModelSpec) -> dict[str, str]:
@@ -280,3 +215,17 @@ def derived_results(
             own = {k: v for k, v in coords.items() if set(v.dims) <= set(dims)}
             result[name] = xr.DataArray(np.ascontiguousarray(found[name]), own, dims)
     return result
+
+
+def outcome_draws(draws: xr.Dataset, likelihood: Likelihood) -> xr.DataArray:
+    """log P(response, rating | stimulus), dims (chain, draw, *OUTCOME), of cells' quantities."""
+    values = {
+        name: draws[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
+        for name, quantity in likelihood.results.items()
+        if name in draws
+    }
+    log_p = likelihood.outcomes(values)
+    ratings = np.arange(1, log_p.shape[-1] + 1)
+    labels = (draws["cell"].values, [*STIMULI], [*STIMULI], ratings)
+    coords = dict(zip(OUTCOME, labels, strict=True))
+    return xr.DataArray(log_p, coords, ("chain", "draw", *OUTCOME))

@@ -20,7 +20,7 @@ from hmetad.bayes.normal_model import (
     log_posterior,
     parts_of,
 )
-from hmetad.bayes.pareto import smooth_weights
+from hmetad.bayes.weights import smooth_weights
 
 __all__ = ["NormalDraws", "sample_normal"]
 

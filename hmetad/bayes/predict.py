@@ -1,6 +1,6 @@
-"""Parameters of the cells of a design, from a fit: of its own cells, or of a population.
+"""Posterior draws of cells of a design, from a fit: parameters, and measures of expected counts.
 
-Fit (DataTree) and cells → Dataset (chain, draw, cell).
+Fit (DataTree) and cells → Dataset (chain, draw, cell): of the fit's own cells, or of a population.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,20 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
-from hmetad.bayes.kept_cells import (
-    columns_of_levels,
-    derived_results,
-    factors_of,
-    has_cells,
-    linear_predictor,
-    whole_posterior,
-)
-from hmetad.bayes.reliance import notices_of_predictions
+from hmetad.bayes.convergence import prediction_notices
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
 from hmetad.errors import InputError, nearest
-from hmetad.notice import Notice, notice_attrs, notices
-from hmetad.specs.design import Design, cell_table, parse_design
-from hmetad.specs.formula import formula_columns
-from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.measures.catalogue import measure_result
+from hmetad.notice import notice_attrs, notices
+from hmetad.results import Result, attrs_of, results
+from hmetad.specs.design import parse_design
 
-__all__ = ["predict", "predict_levels"]
+__all__ = ["level_draws", "predict", "predict_levels", "predict_measures", "predicted_cells"]
+
+# Tables that are measured together.
+TABLES_AT_ONCE = 20_000
 
 
 @check_inputs(skip=("cells",), fit=with_posterior)
@@ -82,44 +79,7 @@ def predict(
     >>> predict(draws, {"task": ["b"]})["m_ratio"].mean(["chain", "draw"]).round(1).values
     array([1.])
     """
-    posterior, spec = fit["posterior"].to_dataset(), spec_of(fit)
-    own = cell_table(posterior)
-    if cells is None and (group_terms or not spec.formula):
-        return whole_posterior(fit)[list(spec.record.results)]
-    if not spec.formula or (group_terms and is_labels(cells) and has_cells(fit)):
-        results = posterior[list(spec.record.results)]
-        return results.sel(cell=known_labels(cells, posterior))
-    table, labels = wanted_cells(cells, posterior, spec, own)
-    if group_terms:
-        refuse_no_groups(table, spec, own)
-    values = {}
-    for name, formula in spec.formula.items():
-        may_correlate = not spec.extra_dims(name)
-        design = parse_design(
-            name, formula, own, table, may_correlate=may_correlate, factors=spec.factors
-        )
-        if group_terms:
-            design = with_named_groups(design, table)
-        values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
-    left_out = {p.variable for p in spec.record.parameters if not p.in_posterior}
-    names = dict.fromkeys([*values, *spec.record.results])
-    found = derived_results(values, spec.record, [name for name in names if name not in left_out])
-    refuse_same_names(table.columns, found)
-    coords = cell_coords(table, labels)
-    if is_labels(cells):
-        # Values of covariates that occur are no levels; those that are asked for are.
-        coords |= {x: (*coords[x], posterior[x].attrs) for x in map(str, table)}
-    result = xr.Dataset(found).assign_coords(coords)
-    # Each variable carries the notices that concern it, for users who take it out of the Dataset.
-    said = {"sampling": fit.attrs.get("method", "nuts")}
-    said |= {key: fit.attrs[key] for key in ("meta_criterion", "notices") if key in fit.attrs}
-    concerning = notices_of_predictions(fit, {str(name): x for name, x in result.items()})
-    high = high_predictions(fit, result)
-    named = {
-        name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))
-        for name, x in result.items()
-    }
-    return result.assign(named).assign_attrs(said | notice_attrs([*notices(fit), *high]))
+    return predicted_cells(Fitted.of(fit), cells, group_terms=group_terms)
 
 
 @check_inputs(fit=with_posterior)
@@ -156,91 +116,190 @@ def predict_levels(fit: xr.DataTree) -> xr.Dataset:
     >>> "log_m" in drawn["posterior"], predict_levels(drawn)["log_m"].sizes["cell"]
     (False, 3)
     """
-    if not spec_of(fit).formula:
+    fitted = Fitted.of(fit)
+    if not fitted.spec.formula:
         step = "Cells that stand for themselves are in the posterior."
         raise InputError("fit", "a model without formulas", "one with formulas", step)
-    names = columns_of_levels(fit)
-    if not names:
-        return predict(fit)
-    levels = cell_table(fit["posterior"].to_dataset())[names].drop_duplicates()
-    has_groups = any(set(factor) <= {*names} for factor in factors_of(spec_of(fit)))
-    return predict(fit, levels, group_terms=has_groups)
+    return level_draws(fitted)
 
 
-def high_predictions(fit: xr.DataTree, result: xr.Dataset) -> list[Notice]:
-    """Notice of predicted cells whose M is clearly above 1.5, unless the fit says so itself."""
-    told = any(one.code == "high-m-ratio" and not one.cells for one in notices(fit))
-    if told or "m_ratio" not in result or "observed_data" not in fit:
-        return []
-    counts = fit["observed_data"].to_dataset()["counts"]
-    return high_ratio_notices(is_high_ratio(result["m_ratio"]), counts)
+@check_inputs(skip=("cells",), fit=with_posterior)
+def predict_measures(
+    fit: xr.DataTree,
+    names: str | Sequence[str],
+    cells: Sequence[str] | pd.DataFrame | Mapping[str, Sequence[object]] | None = None,
+    *,
+    group_terms: bool = False,
+) -> xr.Dataset:
+    r"""Posterior draws of measures: those of the counts that each draw of a fit expects.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What `hmetad.fit` returned.
+    names : str or sequence of str
+        Results of `hmetad.measure`, such as ``"auroc2"``, ``"gamma_pairs"``, ``"phi"``,
+        ``"confidence_mean"``, ``"share_right"`` or ``"meta_i"``.
+    cells, group_terms : optional
+        As in `hmetad.predict`: by default every condition of a population, with `group_terms` the
+        cells of the fit.
+
+    Returns
+    -------
+    Dataset
+        A variable for each name, dims (chain, draw, cell) and those that the measure has, as
+        `contrast`, `decide` and `rank` take them, with the notices of the fit. NaN where a measure
+        is undefined.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a cell is, or the model has no ratings for a population: its criteria
+        belong to the cells, as those of ``hmetad_group`` do.
+
+    Notes
+    -----
+    With the parameters θ of a draw, the measure is that of a table with half of the trials of each
+    stimulus, whose counts are in the ratio of :math:`P(r, k \mid s, \theta)`: there is no sampling
+    error in it. Of a population these are the parameters of its average member; the mean of a
+    measure over people differs from the measure at the mean of the parameters.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, trials=5000, seed=1), draws=300, chains=2, **quiet)
+    >>> predict_measures(drawn, "auroc2")["auroc2"].mean(["chain", "draw"]).round(2).values
+    array([0.72])
+    """
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    by_name = {name: known_measure(name) for name in wanted}
+    if not by_name:
+        raise InputError("names", "none", "names of measures")
+    fitted = Fitted.of(fit)
+    predicted = predicted_cells(fitted, cells, group_terms=group_terms)
+    refuse_same_names(predicted.coords, by_name)
+    shares = expected_shares(predicted, fitted)
+    step = max(1, TABLES_AT_ONCE // (shares.sizes["chain"] * shares.sizes["cell"]))
+    pieces = [shares.isel(draw=slice(i, i + step)) for i in range(0, shares.sizes["draw"], step)]
+    parts = [measured(piece, by_name) for piece in pieces]
+    whole = xr.concat(parts, "draw", coords="minimal", compat="override", combine_attrs="drop")
+    whole = whole.transpose("chain", "draw", "cell", ...)
+    found = {name: whole[name].assign_attrs(attrs_of(name)) for name in by_name}
+    concerning = prediction_notices(fitted, found)
+    own = {name: x.assign_attrs(notice_attrs(concerning[name])) for name, x in found.items()}
+    coords = {name: x for name, x in predicted.coords.items() if x.dims == ("cell",)}
+    return xr.Dataset(own).assign_coords(coords).assign_attrs(predicted.attrs)
 
 
-def refuse_no_groups(table: pd.DataFrame, spec: ModelSpec, own: pd.DataFrame) -> None:
-    """Raise where new cells have an unknown column, or none that names a group."""
-    for name in map(str, table.columns):
-        if name not in own:
-            known = [*map(str, own)]
-            raise InputError("cells", f"a column {name!r}", ", ".join(known), nearest(name, known))
-    factors = factors_of(spec)
-    if factors and not any(set(factor) <= set(table.columns) for factor in factors):
-        named = " or ".join(":".join(factor) for factor in factors)
-        step = "Leave out group_terms=True for the population's value."
-        raise InputError("cells", ", ".join(map(str, table.columns)), f"a column {named}", step)
-
-
-def with_named_groups(design: Design, table: pd.DataFrame) -> Design:
-    """Design without the blocks of factors whose columns a table lacks."""
-    there = set(map(str, table.columns))
-    blocks = tuple(block for block in design.blocks if set(block.factor.split(":")) <= there)
-    return replace(design, blocks=blocks)
-
-
-def cell_coords(table: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
-    """Coordinates of cells: their labels, and a column each."""
-    columns = {str(name): ("cell", np.array(column.tolist())) for name, column in table.items()}
-    return {"cell": list(labels), **columns}
-
-
-def is_labels(cells: object) -> bool:
-    """Whether cells are given by their labels."""
-    return not isinstance(cells, pd.DataFrame | Mapping)
-
-
-def known_labels(cells: Any, posterior: xr.Dataset) -> list[str]:
-    """Labels of cells of the fit, or an error for one that is not."""
-    if not is_labels(cells):
+def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Dataset:
+    """Draws of the quantities of cells, with the notices that concern them, as `predict` has it."""
+    spec, posterior, record = fitted.spec, fitted.posterior, fitted.record
+    are_labels = not isinstance(cells, pd.DataFrame | Mapping)
+    if cells is None and (group_terms or not spec.formula):
+        return fitted.with_cells(posterior)[list(record.results)]
+    if not spec.formula and not are_labels:
         step = "Models whose cells stand for themselves predict no others."
         raise InputError("cells", "new cells", "labels of cells of the fit", step)
+    if not spec.formula or (group_terms and are_labels and fitted.has_cells):
+        return posterior[list(record.results)].sel(cell=known_labels(cells, fitted))
+    table, labels = wanted_cells(cells, fitted)
+    if group_terms:
+        refuse_no_groups(table, fitted)
+    if not len(table):
+        raise InputError("cells", "no rows", "a row for each cell")
+    values = {}
+    for name, formula in spec.formula.items():
+        may_correlate = not spec.extra_dims(name)
+        design = parse_design(
+            name, formula, fitted.cells, table, may_correlate=may_correlate, factors=spec.factors
+        )
+        # Of factors whose columns the table lacks nothing is added: an average group.
+        there = {*map(str, table.columns)}
+        named = tuple(b for b in design.blocks if group_terms and {*b.factor.split(":")} <= there)
+        design = replace(design, blocks=named)
+        values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
+    left_out = {p.variable for p in record.parameters if not p.in_posterior}
+    names = [x for x in dict.fromkeys([*values, *record.results]) if x not in left_out]
+    found = derived_results(values, record, names)
+    refuse_same_names(table.columns, found)
+    coords = cell_coords(table, labels)
+    if are_labels:
+        # Values of covariates that occur are no levels; those that are asked for are.
+        coords |= {x: (*coords[x], posterior[x].attrs) for x in map(str, table)}
+    return with_concerning(fitted, xr.Dataset(found).assign_coords(coords))
+
+
+def level_draws(fitted: Fitted) -> xr.Dataset:
+    """Draws of the cells that stand for those of the fit, as `predict_levels` has them."""
+    names = fitted.columns_of_levels
+    if not names:
+        return predicted_cells(fitted, None, group_terms=False)
+    has_groups = any({*factor} <= {*names} for factor in fitted.factors)
+    levels = fitted.cells[names].drop_duplicates()
+    return predicted_cells(fitted, levels, group_terms=has_groups)
+
+
+def with_concerning(fitted: Fitted, result: xr.Dataset) -> xr.Dataset:
+    """Predictions with the notices of the fit, each variable with those that concern it."""
+    attrs = fitted.tree.attrs
+    said = {"sampling": attrs.get("method", "nuts")}
+    said |= {key: attrs[key] for key in ("meta_criterion", "notices") if key in attrs}
+    given = notices(fitted.tree)
+    concerning = prediction_notices(fitted, {str(name): x for name, x in result.items()})
+    told = any(one.code == "high-m-ratio" and not one.cells for one in given)
+    high = []
+    if not told and "m_ratio" in result and "observed_data" in fitted.tree:
+        high = high_ratio_notices(is_high_ratio(result["m_ratio"]), fitted.counts)
+    named = {
+        name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))
+        for name, x in result.items()
+    }
+    return result.assign(named).assign_attrs(said | notice_attrs([*given, *high]))
+
+
+def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
+    """Cells of a model with formulas that were asked for, as a table, and their labels."""
+    if cells is None:
+        names = [name for name in fitted.cells if name in fitted.predictors]
+        if not names:
+            return pd.DataFrame(index=pd.RangeIndex(1)), ["population"]
+        table = fitted.cells[names].drop_duplicates().reset_index(drop=True)
+        return table, joined_labels(table)
+    if not isinstance(cells, pd.DataFrame | Mapping):
+        labels = known_labels(cells, fitted)
+        places = fitted.posterior.indexes["cell"].get_indexer(pd.Index(labels))
+        return fitted.cells.iloc[places].reset_index(drop=True), labels
+    table = new_cells(cells)
+    columns = [*map(str, table.columns)]
+    missing = [name for name in fitted.predictors if name not in columns]
+    if missing:
+        got = ", ".join(columns) or "no columns"
+        raise InputError("cells", got, f"a column for each of {', '.join(missing)} too")
+    return table, joined_labels(table)
+
+
+def known_labels(cells: str | Sequence[str], fitted: Fitted) -> list[str]:
+    """Labels of cells of the fit, or an error for one that is not."""
     labels = [cells] if isinstance(cells, str) else list(cells)
-    known = posterior["cell"].values.tolist()
+    known = fitted.posterior["cell"].values.tolist()
     for label in labels:
         if label not in known:
             raise InputError("cells", repr(label), "cells of the fit", nearest(str(label), known))
     return labels
 
 
-def wanted_cells(
-    cells: Any, posterior: xr.Dataset, spec: ModelSpec, own: pd.DataFrame
-) -> tuple[pd.DataFrame, list[str]]:
-    """Cells asked for, as a table."""
-    if cells is None:
-        names = [c for c in own.columns if c in formula_columns(spec.formula.values())]
-        if not names:
-            return pd.DataFrame(index=pd.RangeIndex(1)), ["population"]
-        table = own[names].drop_duplicates().reset_index(drop=True)
-        return table, joined_labels(table)
-    if is_labels(cells):
-        labels = known_labels(cells, posterior)
-        place = {label: i for i, label in enumerate(posterior["cell"].values.tolist())}
-        rows = own.iloc[[place[label] for label in labels]]
-        return rows.reset_index(drop=True), labels
-    table = new_cells(cells)
-    missing = sorted(formula_columns(spec.formula.values()) - set(map(str, table.columns)))
-    if missing:
-        got = ", ".join(map(str, table.columns)) or "no columns"
-        raise InputError("cells", got, f"a column for each of {', '.join(missing)} too")
-    return table, joined_labels(table)
+def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:
+    """Raise where new cells have an unknown column, or none that names a group."""
+    columns, known = [*map(str, table.columns)], [*map(str, fitted.cells)]
+    for name in columns:
+        if name not in known:
+            raise InputError("cells", f"a column {name!r}", ", ".join(known), nearest(name, known))
+    if fitted.factors and not any({*factor} <= {*columns} for factor in fitted.factors):
+        named = " or ".join(":".join(factor) for factor in fitted.factors)
+        step = "Leave out group_terms=True for the population's value."
+        raise InputError("cells", ", ".join(columns), f"a column {named}", step)
 
 
 def new_cells(cells: pd.DataFrame | Mapping[str, Sequence[object]]) -> pd.DataFrame:
@@ -258,3 +317,41 @@ def joined_labels(table: pd.DataFrame) -> list[str]:
     if len(set(labels)) < len(labels):
         raise InputError("cells", "the same cell twice", "each cell once")
     return labels
+
+
+def cell_coords(table: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
+    """Coordinates of cells: their labels, and a column each."""
+    columns = {str(name): ("cell", np.array(column.tolist())) for name, column in table.items()}
+    return {"cell": list(labels), **columns}
+
+
+def known_measure(name: object) -> Result:
+    """Result of `measure` by its name."""
+    known = [x for x in results() if x.measured and not x.name.endswith("_se")]
+    found = next((x for x in known if x.name == name and x.name != "trials"), None)
+    if found is None:
+        step = nearest(str(name), [x.name for x in known])
+        raise InputError("names", repr(name), "results of hmetad.measure", step)
+    return found
+
+
+def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
+    """Shares of outcomes in all trials, dims (chain, draw, *OUTCOME), stimuli as often."""
+    try:
+        log_p = outcome_draws(predicted, fitted.record)
+    except KeyError as error:
+        missing = [name for name in fitted.record.results if name not in predicted]
+        got = f"a population without {', '.join(missing)}"
+        step = "Give group_terms=True for the cells of the fit."
+        raise InputError("cells", got, "cells whose parameters are all known", step) from error
+    samples = {name: predicted[name].values for name in ("chain", "draw")}
+    return log_p.copy(data=np.exp(log_p.to_numpy()) / 2).assign_coords(samples)
+
+
+def measured(tables: xr.DataArray, by_name: Mapping[str, Result]) -> xr.Dataset:
+    """Measures of tables by name, without attrs."""
+    calls = {(x.function, x.options): x for x in by_name.values()}
+    found = {key: measure_result(tables, x, {}) for key, x in calls.items()}
+    return xr.Dataset(
+        {name: found[x.function, x.options][name].drop_attrs() for name, x in by_name.items()}
+    )

@@ -1,6 +1,6 @@
-"""Does the model fit? Predicted and observed counts side by side.
+"""Does the model fit? Predicted and observed counts side by side, and the likelihood of trials.
 
-Fit (DataTree) → Dataset (cell, stimulus, response, rating).
+Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions.
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
 """
 
@@ -11,22 +11,25 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.kept_cells import whole_posterior
-from hmetad.bayes.loo import OUTCOME, outcome_draws
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import OUTCOME
 from hmetad.bayes.model import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.names import column_names
+from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
-from hmetad.notice import Notice, notice_where, notices, with_notices
-from hmetad.specs.spec import spec_of
+from hmetad.memory import refuse_memory
+from hmetad.notice import notice_where, notices, with_notices
 
-__all__ = ["mean_counts", "predicted_counts"]
+__all__ = ["add_groups", "mean_counts", "predicted_counts"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
+# Groups of ArviZ that a fit has only when asked, since they are large.
+GROUPS, BYTES = ("log_likelihood", "posterior_predictive"), 8
 # Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
 MOST_AT_ONCE = 2**23
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
@@ -93,11 +96,12 @@ def predicted_counts(
     """
     number = whole_number("draws", draws, 2)
     open_probability("ci_prob", ci_prob)
-    cells = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
+    fitted = Fitted.of(fit)
+    cells = fitted.counts.transpose(*OUTCOME)
     refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
-    replicated = replicate(fit, cells, index, number, np.random.default_rng(seed))
+    replicated = replicate(fitted, cells, index, number, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
     summary = {"mean": replicated.mean(axis=0), "lower": lower, "upper": upper}
@@ -107,31 +111,88 @@ def predicted_counts(
     result["outside"] = misses.where(shown).mean(OUTCOME[1:])
     result = result.assign(predicted_curve(observed, replicated, levels))
     result.attrs = {"ci_prob": ci_prob, "draws": number, "seed": seed}
-    return with_notices(result, [*notices(fit), *poor_fits(result["outside"])])
+    poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
+    return with_notices(result, [*notices(fit), *poor])
 
 
-def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
-    """Mean predicted counts of every outcome.
+@check_inputs(fit=with_posterior)
+def add_groups(
+    fit: xr.DataTree, groups: str | Sequence[str] = GROUPS, *, seed: int = 0
+) -> xr.DataTree:
+    r"""Fit with the groups that ArviZ's own checks and comparisons need.
 
     Parameters
     ----------
     fit : DataTree
-    draws : int, optional
-        Number of posterior draws, evenly spaced.
+        What `hmetad.fit` or `hmetad.load_fit` returned.
+    groups : str or sequence of str, optional
+        ``"log_likelihood"``, ``"posterior_predictive"``, or both.
+    seed : int, optional
+        Of the predicted counts.
 
     Returns
     -------
-    DataArray
-        Dims (cell, stimulus, response, rating).
+    DataTree
+        A copy. ``log_likelihood`` has ``counts``, dims (chain, draw, trial): log P(response,
+        rating | stimulus) of every trial; along trial stand cell, stimulus, response and rating.
+        ``posterior_predictive`` has ``counts``, dims (chain, draw, cell, stimulus, response,
+        rating): a table for every draw, with the observed numbers of trials of each stimulus.
+
+    Raises
+    ------
+    InputError
+        If there is no such group, or it does not fit into memory.
+
+    See Also
+    --------
+    hmetad.loo : The same estimate as ``arviz.loo``, from one row for all trials that are alike.
+
+    Examples
+    --------
+    >>> from hmetad.bayes.fit import fit
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> quiet = {"progressbar": False, "quiet": True, "random_seed": 1}
+    >>> drawn = fit(simulate_counts(1.5, trials=300, seed=1), draws=100, chains=2, **quiet)
+    >>> whole = add_groups(drawn)
+    >>> whole["log_likelihood"]["counts"].sizes["trial"]
+    300
+    >>> bool((whole["posterior_predictive"]["counts"].sum("rating").sum("response") == 150).all())
+    True
     """
-    observed = fit["observed_data"].to_dataset()["counts"].transpose(*OUTCOME)
-    log_p = outcomes_at(fit, observed, thinned_draws(fit, draws))
+    wanted = [groups] if isinstance(groups, str) else list(groups)
+    for name in wanted:
+        if name not in GROUPS:
+            hint = nearest(str(name), GROUPS)
+            raise InputError("groups", repr(name), ", ".join(map(repr, GROUPS)), hint)
+    fitted = Fitted.of(fit)
+    observed = fitted.counts.transpose(*OUTCOME)
+    trials, samples = int(observed.sum()), fitted.number
+    if "log_likelihood" in wanted:
+        refuse_memory("groups", f"{trials} trials at {samples} draws", BYTES * samples * trials)
+    made, log_p = fit.copy(), fitted.log_probabilities(fitted.posterior)
+    if "log_likelihood" in wanted:
+        places = np.repeat(np.arange(observed.size), observed.to_numpy().ravel())
+        by_trial = log_p.stack(trial=OUTCOME).isel(trial=places).reset_index("trial")
+        by_trial = by_trial.transpose("chain", "draw", "trial")
+        made["log_likelihood"] = xr.DataTree(by_trial.to_dataset(name="counts"))
+    if "posterior_predictive" in wanted:
+        totals = observed.sum(["response", "rating"]).to_numpy()
+        drawn = drawn_counts(np.random.default_rng(seed), totals, log_p.to_numpy())
+        made["posterior_predictive"] = xr.DataTree(log_p.copy(data=drawn).to_dataset(name="counts"))
+    return made
+
+
+def mean_counts(fit: xr.DataTree, draws: int = 500) -> xr.DataArray:
+    """Mean predicted counts of every outcome, dims OUTCOME, at so many evenly spaced draws."""
+    fitted = Fitted.of(fit)
+    observed = fitted.counts.transpose(*OUTCOME)
+    log_p = outcomes_at(fitted, thinned_draws(fitted, draws))
     share = log_p.copy(data=np.exp(log_p.to_numpy())).mean("draw")
     return (share * observed.sum(["response", "rating"])).transpose(*OUTCOME)
 
 
 def replicate(
-    fit: xr.DataTree,
+    fitted: Fitted,
     cells: xr.DataArray,
     index: Integers | None,
     number: int,
@@ -139,39 +200,33 @@ def replicate(
 ) -> Floats:
     """Replicated tables, (draw, cell, stimulus, response, rating); summed by an index of cells."""
     totals, tables = cells.sum(["response", "rating"]).to_numpy(), []
-    chosen = thinned_draws(fit, number)
+    chosen = thinned_draws(fitted, number)
     # Probabilities of all cells at some draws fit into memory, at all draws they may not.
     pieces = 1 + len(chosen) * cells.size // MOST_AT_ONCE
     for some in np.array_split(chosen, min(pieces, len(chosen))):
-        drawn = drawn_counts(rng, totals, outcomes_at(fit, cells, some).to_numpy()).astype(float)
-        tables.append(drawn if index is None else summed_cells(drawn, index))
+        drawn = drawn_counts(rng, totals, outcomes_at(fitted, some).to_numpy()).astype(float)
+        if index is not None:
+            together = np.zeros((index.max() + 1, len(drawn), *drawn.shape[2:]))
+            np.add.at(together, index, np.moveaxis(drawn, 1, 0))
+            drawn = np.moveaxis(together, 0, 1)
+        tables.append(drawn)
     return np.concatenate(tables)
 
 
-def summed_cells(tables: Floats, index: Integers) -> Floats:
-    """Tables (draw, cell, ...) summed over the cells with the same index."""
-    total = np.zeros((index.max() + 1, len(tables), *tables.shape[2:]))
-    np.add.at(total, index, np.moveaxis(tables, 1, 0))
-    return np.moveaxis(total, 0, 1)
-
-
-def thinned_draws(fit: xr.DataTree, number: int) -> Integers:
+def thinned_draws(fitted: Fitted, number: int) -> Integers:
     """Places of so many draws, evenly spaced over all chains."""
-    posterior = fit["posterior"]
-    there = posterior.sizes["chain"] * posterior.sizes["draw"]
+    there = fitted.number
     return np.unique(np.linspace(0, there - 1, min(number, there)).astype(np.int64))
 
 
-def outcomes_at(fit: xr.DataTree, observed: xr.DataArray, chosen: Integers) -> xr.DataArray:
+def outcomes_at(fitted: Fitted, chosen: Integers) -> xr.DataArray:
     """log P of every outcome at draws by their places, dims (draw, *OUTCOME)."""
-    posterior = fit["posterior"].to_dataset()
+    posterior = fitted.posterior
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     chain, draw = (xr.DataArray(x, dims="sample") for x in np.unravel_index(chosen, shape))
     picked = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"], errors="ignore")
     thin = picked.rename(sample="draw").expand_dims("chain").transpose("chain", "draw", ...)
-    likelihood = spec_of(fit).record
-    thin = whole_posterior(fit.assign(posterior=xr.DataTree(thin)))
-    return outcome_draws(thin, observed, likelihood).isel(chain=0).transpose("draw", *OUTCOME)
+    return fitted.log_probabilities(thin).isel(chain=0).transpose("draw", *OUTCOME)
 
 
 def predicted_curve(
@@ -190,8 +245,3 @@ def predicted_curve(
         for side, place in (("lower", 0), ("upper", 1)):
             found[f"{name}_{side}"] = quantiles.isel(quantile=place, drop=True).drop_attrs()
     return found
-
-
-def poor_fits(outside: xr.DataArray) -> list[Notice]:
-    """Notice of the cells whose counts the model does not predict."""
-    return notice_where(outside > MANY_OUTSIDE, "poor-fit")

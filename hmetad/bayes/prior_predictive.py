@@ -9,7 +9,7 @@ import pymc as pm
 import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
-from hmetad.bayes.loo import outcome_draws
+from hmetad.bayes.kept_cells import outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
 from hmetad.counts.checks import whole_number
@@ -79,7 +79,7 @@ def draw_prior(
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
     prior = prior_draws(bayesian_model, number, rng).assign_coords(per_cell)
-    log_p = outcome_draws(prior, design, spec.record)
+    log_p = outcome_draws(prior, spec.record)
     totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
     drawn = drawn_counts(rng, totals, log_p.to_numpy())
     counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")
@@ -91,12 +91,11 @@ def prior_draws(model: pm.Model, number: int, rng: np.random.Generator) -> xr.Da
     """Draws (chain, draw, ...) of all variables but the counts."""
     variables = [*model.free_RVs, *model.deterministics]
     drawn = pm.draw(variables, draws=number, random_seed=rng, mode=WITHOUT_COMPILING)
-    arrays = {
-        variable.name: np.reshape(values, (1, number, *np.shape(values)[-variable.ndim :]))
-        if variable.ndim
-        else np.reshape(values, (1, number))
-        for variable, values in zip(variables, drawn, strict=True)
-    }
+    arrays = {}
+    for variable, values in zip(variables, drawn, strict=True):
+        # A single draw comes without a dim of draws.
+        shape = np.shape(values)[np.ndim(values) - variable.ndim :]
+        arrays[variable.name] = np.reshape(values, (1, number, *shape))
     dims = {name: list(model.named_vars_to_dims.get(name, ())) for name in arrays}
     used = {dim for names in dims.values() for dim in names}
     coords = {name: np.array(values) for name, values in model.coords.items() if name in used}

@@ -14,10 +14,10 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fit import fit as sample
-from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.priors import Prior
-from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.specs.spec import ModelSpec
 
 __all__ = ["other_choices", "sensitivity"]
 
@@ -63,25 +63,33 @@ def sensitivity(
     >>> list(sensitivity(draws, ["priors of M twice as wide"], **quiet))
     ['priors of M twice as wide']
     """
-    if not is_fit(fit):
+    if "spec" not in fit.attrs or "observed_data" not in fit.children:
         raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
-    counts, posterior = fit["observed_data"].to_dataset()["counts"], fit["posterior"]
-    options: dict[str, Any] = {
-        "draws": posterior.sizes["draw"],
-        "chains": posterior.sizes["chain"],
-        **({"random_seed": int(fit.attrs["seed"])} if fit.attrs["seed"].isdigit() else {}),
-        **({} if has_cells(fit) else {"keep_cells": False}),
-        **sample_kwargs,
-    }
+    fitted = Fitted.of(fit)
+    models: Mapping[str, ModelSpec] = models_of(fitted)
+    if isinstance(choices, Mapping):
+        models = choices
+    elif choices is not None:
+        names = [choices] if isinstance(choices, str) else choices
+        for name in names:
+            if name not in models:
+                step = nearest(str(name), models)
+                raise InputError("choices", repr(name), "names of other choices", step)
+        models = {name: models[name] for name in names}
+    sizes, seed = fitted.posterior.sizes, fit.attrs["seed"]
+    options: dict[str, Any] = {"draws": sizes["draw"], "chains": sizes["chain"]}
+    options |= {"random_seed": int(seed)} if seed.isdigit() else {}
+    options |= {} if fitted.has_cells else {"keep_cells": False}
     found = {}
-    for name, spec in chosen_models(fit, choices).items():
-        is_coarser = name == COARSER and not isinstance(choices, Mapping)
-        found[name] = sample(coarser(counts) if is_coarser else counts, spec, **options)
+    for name, spec in models.items():
+        is_coarser = name == COARSER and models is not choices
+        counts = coarser(fitted.counts) if is_coarser else fitted.counts
+        found[name] = sample(counts, spec, **{**options, **sample_kwargs})
         found[name].attrs["choice"] = name
     return found
 
 
-@check_inputs(skip=("fit",))
+@check_inputs()
 def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     """Models that differ from the model of a fit in one choice, by that choice.
 
@@ -111,23 +119,24 @@ def other_choices(fit: xr.DataTree) -> dict[str, ModelSpec]:
     priors of M twice as wide
     ratings taken together in pairs
     """
-    if not isinstance(fit, xr.DataTree):
-        raise InputError("fit", type(fit).__name__, "what hmetad.fit returned")
-    spec = spec_of(fit)
-    record = spec.record
+    return models_of(Fitted.of(fit))
+
+
+def models_of(fitted: Fitted) -> dict[str, ModelSpec]:
+    """Models that differ from the model of a fit in one choice, by that choice."""
+    spec, record = fitted.spec, fitted.record
     models = {
         name: replace(spec, choices={**spec.choices, **choices})
         for name, choices in record.alternatives.items()
     }
+    focus = record.parameter_of_interest
+    of_focus = {name: x for name, x in spec.priors.items() if spec.parameter_of(name) == focus}
     for width, factor in WIDTHS.items():
-        priors = {
-            name: widen(prior, factor)
-            if spec.parameter_of(name) == record.parameter_of_interest
-            else prior
-            for name, prior in spec.priors.items()
-        }
-        models[f"priors of {record.symbol} {width}"] = replace(spec, priors=priors)
-    if is_fit(fit) and fit["observed_data"].sizes["rating"] >= FEWEST_RATINGS:
+        widened = {name: widen(prior, factor) for name, prior in of_focus.items()}
+        name = f"priors of {record.symbol} {width}"
+        models[name] = replace(spec, priors={**spec.priors, **widened})
+    tree = fitted.tree
+    if "observed_data" in tree.children and fitted.counts.sizes["rating"] >= FEWEST_RATINGS:
         models[COARSER] = spec
     return models
 
@@ -151,25 +160,3 @@ def widen(prior: Prior, factor: float) -> Prior:
     elif "sigma" in values:
         values["sigma"] *= factor
     return Prior(prior.dist, **values)
-
-
-def is_fit(fit: object) -> bool:
-    """Whether this is a fit with a record of its model."""
-    return isinstance(fit, xr.DataTree) and "spec" in fit.attrs and "observed_data" in fit.children
-
-
-def chosen_models(
-    fit: xr.DataTree, choices: Sequence[str] | Mapping[str, ModelSpec] | None
-) -> dict[str, ModelSpec]:
-    """Models to fit, by name."""
-    if isinstance(choices, Mapping):
-        return dict(choices)
-    models = other_choices(fit)
-    if choices is None:
-        return models
-    names = [choices] if isinstance(choices, str) else choices
-    for name in names:
-        if name not in models:
-            step = nearest(str(name), models)
-            raise InputError("choices", repr(name), "names of other choices", step)
-    return {name: models[name] for name in names}

@@ -12,11 +12,12 @@ from hmetad.bayes.check_estimates import check_estimates, has_estimates
 from hmetad.bayes.check_fit import check_fit
 from hmetad.bayes.compact import with_results, without_results
 from hmetad.bayes.containers import MAX_BYTES
-from hmetad.bayes.fit import finish_fit, with_posterior_notices
+from hmetad.bayes.finish import finish, with_variable_notices
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.netcdf import read_netcdf, write_netcdf
 from hmetad.bayes.zarr_store import read_folder
 from hmetad.errors import InputError
-from hmetad.notice import notice_of, notices, with_notices
+from hmetad.notice import notice_of
 
 __all__ = ["checked_fit", "load_fit", "save_fit"]
 
@@ -114,10 +115,10 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     wanted, is_closed = attrs.pop("draws_wanted"), attrs.pop("is_closed")
     done = tree["posterior"].sizes["draw"]
     tree.attrs = attrs
-    check_fit(tree, str(folder))
-    fit = finish_fit(tree, tree["observed_data"].to_dataset()["counts"], attrs)
+    spec = check_fit(tree, str(folder))
+    fit = finish(tree, tree["observed_data"].to_dataset()["counts"], attrs, spec)
     if is_closed:
         return fit
     code = "partial.end" if done == wanted else "partial.draws"
     cut = notice_of(code, done=done, wanted=wanted)
-    return with_posterior_notices(with_notices(fit, [cut, *notices(fit)]))
+    return with_variable_notices(Fitted(fit, spec).saying([cut]))

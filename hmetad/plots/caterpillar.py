@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from hmetad.arguments import check_inputs, probability
+from hmetad.bayes.fitted import Fitted
 from hmetad.errors import InputError, nearest
 from hmetad.notice import undetermined_cells
 from hmetad.plots.frames import draws_of_cells, draws_of_population
@@ -26,8 +27,6 @@ from hmetad.plots.style import (
     reference_line,
 )
 from hmetad.results import about
-from hmetad.specs.layout import pooled_over
-from hmetad.specs.spec import spec_of
 from hmetad.text.names import axis_name
 
 __all__ = ["people"]
@@ -143,7 +142,7 @@ def cells_of_fit(fit: xr.DataTree, var: str) -> xr.DataArray:
 
 def population_of(fit: xr.DataTree, var: str) -> xr.DataArray | None:
     """Draws of the population's value, where a fit has one population."""
-    if "spec" in fit.attrs and var not in pooled_over(spec_of(fit)):
+    if "spec" in fit.attrs and var not in Fitted.of(fit).shrunk_over:
         return None
     found = draws_of_population(fit)
     is_one = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from hmetad.bayes.check_estimates import has_estimates
-from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.counts.checks import TYPE1_DIMS
@@ -31,7 +31,7 @@ def draws_of_cells(fit: xr.DataTree, argument: str) -> xr.Dataset:
     if "posterior" not in fit.children:
         raise InputError(argument, "a DataTree without posterior", "a fit, as of hmetad.fit")
     posterior = fit["posterior"].to_dataset()
-    is_whole = "spec" not in fit.attrs or has_cells(fit)
+    is_whole = "spec" not in fit.attrs or Fitted.of(fit).has_cells
     return posterior if is_whole else predict_levels(fit)
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
-from hmetad.bayes.loo import OUTCOME, outcome_draws
+from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
 from hmetad.bayes.prior_predictive import draw_prior
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
@@ -231,7 +231,7 @@ def parameter_values(
         owners += [name] * len(own)
     counts = tree["observed_data"].to_dataset()["counts"]
     observed = counts.transpose(*OUTCOME).to_numpy()
-    log_p = outcome_draws(posterior, counts, likelihood).to_numpy()
+    log_p = outcome_draws(posterior, likelihood).to_numpy()
     # An outcome that never came may be as improbable as it likes.
     loglik = np.where(observed > 0, observed * log_p, 0.0).sum(axis=(2, 3, 4, 5))
     return xr.DataArray(

@@ -1,4 +1,4 @@
-"""Bad chains are found, good ones left alone."""
+"""Bad chains are found, and verdicts hang on what they rest on: elsewhere trouble is only said."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,13 @@ import xarray as xr
 from arviz_stats import ess
 from scipy.signal import lfilter
 
-from hmetad import ModelSpec, decide, notices, predict
+from hmetad import ModelSpec, contrast, decide, notices, predict, rank
 from hmetad.bayes.convergence import convergence_notices
-from hmetad.notice import with_notices
+from hmetad.bayes.finish import with_variable_notices
+from hmetad.bayes.fitted import Fitted
+
+CHAINS, DRAWS, PEOPLE = 4, 1000, [*"abcd"]
+ROPE = (-0.1, 0.1)
 
 
 def fake_fit(values, diverging=0):
@@ -27,41 +31,50 @@ def fake_fit(values, diverging=0):
     return tree
 
 
+def chain_notices(tree):
+    return convergence_notices(Fitted.of(tree))
+
+
+def noticed(tree):
+    """A fit that says what is wrong with it, of itself and of each variable."""
+    return with_variable_notices(Fitted.of(tree).saying(chain_notices(tree)))
+
+
 @pytest.fixture
 def good():
     return np.random.default_rng(0).normal(size=(4, 1000, 2))
 
 
 def test_good_chains_raise_nothing(good):
-    assert convergence_notices(fake_fit(good)) == []
+    assert chain_notices(fake_fit(good)) == []
 
 
 def test_chains_that_drift_together_are_found_in_their_cell(good):
     good[..., 1] = good[..., 1] * 0.1 + np.linspace(0, 3, 1000)
-    found = {notice.code: notice for notice in convergence_notices(fake_fit(good))}
+    found = {notice.code: notice for notice in chain_notices(fake_fit(good))}
     assert found["rhat"].cells == ("c1",)
     assert found["ess"].cells == ("c1",)
     assert "dprime" in found["rhat"].message
 
 
 def test_divergences_are_counted(good):
-    (notice,) = convergence_notices(fake_fit(good, diverging=7))
+    (notice,) = chain_notices(fake_fit(good, diverging=7))
     assert notice.message.startswith("7 divergent transitions:")
-    (notice,) = convergence_notices(fake_fit(good, diverging=1))
+    (notice,) = chain_notices(fake_fit(good, diverging=1))
     assert notice.message.startswith("1 divergent transition:")
 
 
 def test_one_chain_cannot_be_checked(good):
-    (notice,) = convergence_notices(fake_fit(good[:1]))
+    (notice,) = chain_notices(fake_fit(good[:1]))
     assert notice.code == "one-chain"
 
 
 def test_constants_that_were_plugged_in_are_not_judged(good):
-    assert not any("plugged" in n.message for n in convergence_notices(fake_fit(good[:, :20])))
+    assert not any("plugged" in n.message for n in chain_notices(fake_fit(good[:, :20])))
 
 
 def test_draws_of_which_none_varies_have_no_rhat(good):
-    (notice,) = convergence_notices(fake_fit(np.zeros_like(good)))
+    (notice,) = chain_notices(fake_fit(np.zeros_like(good)))
     assert (notice.code, notice.severity) == ("rhat", "error")
     assert "dprime" in notice.message
 
@@ -87,7 +100,7 @@ def population_fit(is_slow):
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
     spec = ModelSpec("population", formula={"log_m": "1 + (1 | subject)"})
     tree.attrs = {"spec": spec.to_json()}
-    return with_notices(tree, convergence_notices(tree))
+    return noticed(tree)
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
@@ -103,3 +116,136 @@ def test_a_population_that_fails_beside_one_of_its_cells_gets_no_verdict(is_slow
     population = predict(fit)["log_m"]
     judged = decide(population, rope=(-0.1, 0.1)).table()
     assert judged["verdict"].tolist() == ["unreliable" if is_slow else "different"]
+
+
+def apart(shape):
+    """Draws of chains that disagree."""
+    rng = np.random.default_rng(3)
+    return rng.normal(size=shape) + np.reshape(np.arange(CHAINS), (-1, *[1] * (len(shape) - 1)))
+
+
+def slow(shape):
+    """Draws of chains that agree and hold few effective draws: AR(1) with ρ = .97."""
+    noise = np.random.default_rng(4).normal(size=(shape[0], shape[1] + 500, *shape[2:]))
+    return lfilter([1], [1, -0.97], noise, axis=1)[:, 500:]
+
+
+def group_fit(bad, how=apart):
+    """A fit of four people in two tasks, in which one variable was sampled badly."""
+    rng = np.random.default_rng(1)
+    cells = [f"{who} | {task}" for who in PEOPLE for task in ("x", "y")]
+    shapes = {
+        "dprime_task": ("task_dim",),
+        "dprime_task|subject_sigma": ("task_dim",),
+        "dprime_task|subject_correlation": (),
+        "c_task": ("task_dim",),
+        "log_m_task": ("task_dim",),
+        "log_m_task|subject_sigma": ("task_dim",),
+        "dprime": ("cell",),
+        "c": ("cell",),
+        "log_m": ("cell",),
+    }
+    sizes = {"task_dim": 2, "cell": len(cells)}
+    values = {}
+    for name, dims in shapes.items():
+        shape = (CHAINS, DRAWS, *(sizes[dim] for dim in dims))
+        drawn = rng.normal(3, 0.1, shape)
+        values[name] = (("chain", "draw", *dims), how(shape) if name == bad else drawn)
+    values["m_ratio"] = (("chain", "draw", "cell"), np.exp(values["log_m"][1]))
+    tasks = ("cell", ["x", "y"] * len(PEOPLE))
+    who = ("cell", np.repeat(PEOPLE, 2))
+    coords = {"task_dim": ["x", "y"], "cell": cells, "task": tasks, "subject": who}
+    posterior = xr.Dataset(values, {**coords, "chain": range(CHAINS), "draw": range(DRAWS)})
+    stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((CHAINS, DRAWS), bool))})
+    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    formula = dict.fromkeys(("dprime", "c", "log_m"), "0 + task")
+    tree.attrs = {"spec": ModelSpec("tasks", formula=formula).to_json()}
+    return noticed(tree)
+
+
+def codes(judged):
+    """Codes that withhold verdicts, of each row."""
+    return judged.table()["withheld"].tolist()
+
+
+def between_tasks(fit):
+    """Verdict on the difference of the population's log M between tasks, by its coefficients."""
+    return decide(contrast(fit, var="log_m_task", over="task"), rope=ROPE)
+
+
+@pytest.mark.parametrize("how", [apart, slow])
+@pytest.mark.parametrize(
+    "bad", ["dprime_task|subject_correlation", "dprime_task|subject_sigma", "c_task", "dprime", "c"]
+)
+def test_trouble_elsewhere_is_a_warning_that_names_it(bad, how):
+    fit = group_fit(bad, how)
+    # The fit itself says that it is an error.
+    assert {one.severity for one in notices(fit)} == {"error"}
+    judged = between_tasks(fit)
+    assert codes(judged) == [""]
+    said = notices(judged)
+    assert {one.severity for one in said} == {"warning"}
+    assert all(bad in one.message for one in said)
+    predicted = decide(contrast(predict(fit), var="log_m", over="task"), rope=ROPE)
+    assert codes(predicted) == [""]
+    assert {one.severity for one in notices(predicted)} == {"warning"}
+
+
+@pytest.mark.parametrize(("how", "code"), [(apart, "rhat"), (slow, "ess")])
+def test_a_coefficient_rests_on_itself_and_on_the_deviations_of_its_parameter(how, code):
+    for bad in ("log_m_task", "log_m_task|subject_sigma"):
+        fit = group_fit(bad, how)
+        assert code in codes(between_tasks(fit))[0]
+        predicted = decide(contrast(predict(fit), var="m_ratio", over="task"), rope=ROPE)
+        assert code in codes(predicted)[0]
+        # d′ does not rest on what log M rests on.
+        other = decide(contrast(fit, var="dprime_task", over="task"), rope=ROPE)
+        assert codes(other) == [""]
+
+
+def test_a_cell_rests_on_its_own_draws():
+    fit = group_fit("")
+    posterior = fit["posterior"].to_dataset()
+    draws = posterior["c"].transpose("chain", "draw", "cell").values
+    draws[..., 0] = apart(draws.shape[:2])
+    fit = fit.assign(posterior=xr.DataTree(posterior.assign(c=posterior["c"].copy(data=draws))))
+    fit = noticed(fit)
+    of_m = decide(contrast(fit, var="log_m", over="subject", within="task"), rope=ROPE)
+    assert set(codes(of_m)) == {""}
+    of_c = decide(contrast(fit, var="c", over="subject", within="task"), rope=ROPE)
+    assert [bool(code) for code in codes(of_c)] == [True] * 3 + [False] * 9
+    ranks = rank(fit, var="c", over="subject", within="task")
+    assert ranks["withheld"].sel(cell=ranks["task"] == "y").values.tolist() == [""] * 4
+    assert set(ranks["withheld"].sel(cell=ranks["task"] == "x").values.tolist()) == {"rhat, ess"}
+
+
+def test_the_mean_of_people_is_judged_where_their_population_is_not():
+    fit = group_fit("log_m_task|subject_sigma")
+    people = decide(contrast(fit, var="m_ratio", over="task", within="subject"), rope=ROPE)
+    assert set(codes(people)) == {""}
+    assert {one.severity for one in notices(people)} == {"warning"}
+
+
+def test_divergences_withhold_everything():
+    fit = group_fit("")
+    stats = fit["sample_stats"].to_dataset()
+    stats["diverging"][0, :3] = True
+    fit = fit.assign(sample_stats=xr.DataTree(stats))
+    fit = noticed(fit)
+    assert codes(between_tasks(fit)) == ["divergences"]
+
+
+def test_divergences_of_a_cell_that_shares_nothing_are_its_own():
+    fit = group_fit("")
+    stats = fit["sample_stats"].to_dataset()
+    stats["diverging"][0, :3] = True
+    number = xr.zeros_like(fit["posterior"]["cell"], dtype=int)
+    number[0] = 3
+    fit = fit.assign(sample_stats=xr.DataTree(stats.assign(divergences=number)))
+    fit = noticed(fit)
+    (said,) = notices(fit)
+    assert said.cells == ("a | x",)
+    assert said.message.startswith("3 divergent")
+    judged = decide(contrast(fit, var="log_m", over="subject", within="task"), rope=ROPE)
+    # Of task x, a against the three others; then the others, and task y.
+    assert codes(judged) == ["divergences"] * 3 + [""] * 9

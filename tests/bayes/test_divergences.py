@@ -14,7 +14,8 @@ from hmetad import (
     simulate_counts,
     simulate_trials,
 )
-from hmetad.bayes.convergence import divergence_notice
+from hmetad.bayes.divergences import divergence_notices
+from hmetad.bayes.fitted import Fitted
 
 ROPE = (-0.1, 0.1)
 # 500 trials of each stimulus, none wrong. The confidence of one response is always the highest.
@@ -109,7 +110,7 @@ def test_a_step_of_one_who_has_several_cells_counts_once():
         diverging=(stats["diverging"].dims, diverging),
     )
     found["sample_stats"] = xr.DataTree(changed)
-    (said,) = divergence_notice(found)
+    (said,) = divergence_notices(Fitted.of(found))
     assert said.cells == ("p0 | 1", "p0 | 2")
 
 

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 import hmetad
 from hmetad import InputError
 from hmetad.bayes import group_correlation, rebuild_model
-from hmetad.bayes.correlation_grid import GRID, draw_correlations, log_ratio
+from hmetad.bayes.group_correlations import GRID, correlation_draws, log_ratio
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1}
 PEOPLE, TRIALS, RHO = 12, 1000, 0.6
@@ -80,7 +80,7 @@ def test_it_is_the_same_for_the_two_in_any_order(fitted):
 
 
 def test_without_any_data_the_prior_comes_back():
-    draws, k = draw_correlations(np.zeros((500, len(GRID))), (4, 5000), 2.0, 1)
+    draws, k = correlation_draws(np.zeros((500, len(GRID))), (4, 5000), 2.0, 1)
     # (ρ + 1)/2 is Beta(2, 2), whose variance is 1/20.
     assert draws.mean() == pytest.approx(0, abs=0.02)
     assert draws.var() == pytest.approx(4 / 20, abs=0.01)
@@ -90,7 +90,7 @@ def test_without_any_data_the_prior_comes_back():
 def test_values_that_are_known_have_the_posterior_of_their_correlation():
     x = np.random.default_rng(3).multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 25)
     ours = np.stack([log_ratio(*x.T, r).sum() for r in np.tanh(GRID)])
-    draws, _ = draw_correlations(np.tile(ours, (200, 1)), (4, 5000), 1.0, 1)
+    draws, _ = correlation_draws(np.tile(ours, (200, 1)), (4, 5000), 1.0, 1)
     fine = np.linspace(-0.99, 0.99, 2001)
     log_l = [multivariate_normal([0, 0], [[1, r], [r, 1]]).logpdf(x).sum() for r in fine]
     weights = np.exp(np.array(log_l) - max(log_l))

@@ -1,15 +1,15 @@
-"""Replicated data have the moments of the model, and misfit is seen and said."""
+"""Replicated data have the moments of the model; ArviZ reads the groups that are added."""
 
+import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
 
 import hmetad
 from hmetad import InputError, from_nr, notices
-from hmetad.bayes import predicted_counts
+from hmetad.bayes import add_groups, predicted_counts
+from hmetad.bayes.predictive import mean_counts
 from hmetad.measures import type2_roc
-
-pytestmark = pytest.mark.integration
 
 QUIET = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 300, "chains": 2}
 
@@ -23,6 +23,7 @@ def fit():
     return hmetad.fit(counts, **QUIET)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["mean", "outside", "hit_rate", "hit_rate_lower"])
 def test_a_grouping_column_called_like_a_prediction_is_refused(fit, name):
     observed = fit["observed_data"].to_dataset().assign_coords({name: ("cell", [1, 2])})
@@ -30,6 +31,7 @@ def test_a_grouping_column_called_like_a_prediction_is_refused(fit, name):
         predicted_counts(fit.assign(observed_data=xr.DataTree(observed)))
 
 
+@pytest.mark.integration
 def test_predicted_means_are_near_what_was_observed(fit):
     predicted = predicted_counts(fit)
     assert predicted["mean"].dims == ("cell", "stimulus", "response", "rating")
@@ -41,6 +43,7 @@ def test_predicted_means_are_near_what_was_observed(fit):
     assert predicted["model"].to_numpy().tolist() == ["a", "b"]
 
 
+@pytest.mark.integration
 def test_intervals_are_wider_than_binomial_ones_by_what_is_unknown_of_the_parameters(fit):
     predicted = predicted_counts(fit, draws=600)
     width = predicted["upper"] - predicted["lower"]
@@ -49,6 +52,7 @@ def test_intervals_are_wider_than_binomial_ones_by_what_is_unknown_of_the_parame
     assert 1.0 < float((width / binomial).mean()) < 2.0
 
 
+@pytest.mark.integration
 def test_roc_of_observed_counts_is_that_of_the_counts(fit):
     predicted = predicted_counts(fit)
     curve = type2_roc(fit["observed_data"]["counts"].reset_coords(drop=True))
@@ -59,12 +63,14 @@ def test_roc_of_observed_counts_is_that_of_the_counts(fit):
     assert inside.all()
 
 
+@pytest.mark.integration
 def test_a_model_that_fits_is_not_noticed(fit):
     predicted = predicted_counts(fit)
     assert (predicted["outside"] <= 0.2).all()
     assert "poor-fit" not in [notice.code for notice in notices(predicted)]
 
 
+@pytest.mark.integration
 def test_evidence_of_another_shape_is_noticed():
     # Confidence of S2 responses is the same whatever the stimulus, of S1 responses all there is.
     odd = from_nr([900, 50, 30, 20, 5, 40, 40, 15], [10, 10, 10, 470, 25, 200, 200, 75])
@@ -73,14 +79,60 @@ def test_evidence_of_another_shape_is_noticed():
     assert "poor-fit" in [notice.code for notice in notices(predicted)]
 
 
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_replications(fit):
     first, again, other = (predicted_counts(fit, draws=50, seed=seed) for seed in (1, 1, 2))
     assert first.equals(again)
     assert not first["upper"].equals(other["upper"])
 
 
+@pytest.mark.integration
 def test_wrong_arguments_are_refused(fit):
     with pytest.raises(InputError, match="draws: got 1"):
         predicted_counts(fit, draws=1)
     with pytest.raises(InputError, match="ci_prob: got 95"):
         predicted_counts(fit, ci_prob=95)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    people = {"coords": {"subject": ["a", "b", "c"]}, "trials": 200, "seed": 1}
+    counts = hmetad.simulate_counts([1.2, 1.5, 1.8], m_ratio=[0.6, 0.8, 1.0], **people)
+    return hmetad.fit(counts, "group", **QUIET)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_arviz_has_the_same_leave_one_out_estimate(fitted):
+    theirs, ours = az.loo(add_groups(fitted, ["log_likelihood"])), hmetad.loo(fitted)
+    assert theirs.n_data_points == ours.n_data_points == 600
+    # Both smooth the same weights; ArviZ takes relative efficiency from other variables.
+    assert theirs.elpd == pytest.approx(ours.elpd, abs=0.1)
+    assert theirs.se == pytest.approx(ours.se, rel=0.02)
+
+
+def test_trials_are_labelled_with_their_outcome(fitted):
+    log_p = add_groups(fitted, "log_likelihood")["log_likelihood"]["counts"]
+    table = fitted["observed_data"]["counts"]
+    frame = log_p.isel(chain=0, draw=0).to_dataframe()
+    seen = frame.groupby(["cell", "stimulus", "response", "rating"]).size()
+    for outcome, number in seen.items():
+        assert table.sel(dict(zip(seen.index.names, outcome, strict=True))).item() == number
+    assert (log_p < 0).all()
+
+
+def test_predicted_tables_have_the_trials_and_means_of_the_model(fitted):
+    whole = add_groups(fitted, ["posterior_predictive"])
+    assert "log_likelihood" not in whole
+    drawn = whole["posterior_predictive"]["counts"]
+    observed = fitted["observed_data"]["counts"]
+    totals = observed.sum(["response", "rating"])
+    assert (drawn.sum(["response", "rating"]) == totals).all()
+    # Mean predicted counts, from probabilities alone; 600 tables have errors of some .3.
+    expected = mean_counts(fitted).transpose(*observed.dims)
+    np.testing.assert_allclose(drawn.mean(["chain", "draw"]), expected, atol=1.5)
+    assert "posterior_predictive" not in fitted
+
+
+def test_other_groups_are_refused(fitted):
+    with pytest.raises(InputError, match="log_likelihood"):
+        add_groups(fitted, ["loglikelihood"])

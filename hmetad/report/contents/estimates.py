@@ -10,7 +10,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
 from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable, sampled_variables
-from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
 from hmetad.errors import InputError
 from hmetad.monte_carlo import mean_and_interval
@@ -83,7 +83,7 @@ def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
 
 def shown_draws(fit: xr.DataTree) -> xr.Dataset:
     """Draws of the cells of a fit; where they are not kept, of the levels that stand for them."""
-    return fit["posterior"].to_dataset() if has_cells(fit) else predict_levels(fit)
+    return fit["posterior"].to_dataset() if Fitted.of(fit).has_cells else predict_levels(fit)
 
 
 def predicted_table(draws: xr.Dataset | xr.DataArray, ci_prob: float) -> pd.DataFrame:
@@ -171,7 +171,7 @@ def convergence_by_variable(fit: xr.DataTree) -> pd.DataFrame:
 
     Of cells drawn by importance sampling, a row "weights" with what their draws are worth.
     """
-    sampled, stats = sampled_variables(fit), fit["sample_stats"].to_dataset()
+    sampled, stats = sampled_variables(Fitted.of(fit)), fit["sample_stats"].to_dataset()
     rows = {}
     if "by_chains" in stats:
         chains = stats["by_chains"].values

@@ -13,7 +13,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.bayes.check_estimates import check_estimates, has_estimates
-from hmetad.bayes.kept_cells import columns_of_levels, has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
@@ -184,8 +184,9 @@ def fit_blocks(
     if has_estimates(fit):
         told = notice_block(with_notices(fit, said))
         return [*estimates_blocks(fit, told, labels, command), *compared_models(models)]
-    spec = spec_of(fit)
-    predicted = predicted_counts(fit, by=() if has_cells(fit) else columns_of_levels(fit))
+    fitted = Fitted.of(fit)
+    spec = fitted.spec
+    predicted = predicted_counts(fit, by=() if fitted.has_cells else fitted.columns_of_levels)
     return [
         *population_blocks(fit, labels),
         *notice_block(with_notices(predicted, said)),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.bayes.kept_cells import columns_of_levels, has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predictive import MANY_OUTSIDE
 from hmetad.counts.clusters import counts_together
 from hmetad.mle.measure import measure
@@ -54,7 +54,8 @@ CHECKED = (
 def data_blocks(fit: xr.DataTree) -> list[Block]:
     """Trials, accuracy and empty ratings of every cell, or level that stands for cells."""
     counts = fit["observed_data"].to_dataset()["counts"]
-    by = [] if has_cells(fit) else columns_of_levels(fit)
+    fitted = Fitted.of(fit)
+    by = [] if fitted.has_cells else fitted.columns_of_levels
     if by:
         counts, _ = counts_together(counts, by)
     # Cells are named by their label alone: a grouping column may be called like a measure.
@@ -92,7 +93,7 @@ def estimate_blocks(fit: xr.DataTree, labels: Mapping[str, str]) -> list[Block]:
     for name in record.tabulated:
         columns |= {name: symbol(name), f"{name}_lower": "lower", f"{name}_upper": "upper"}
     blocks: list[Block] = [
-        Prose("Estimates", (INTERVALS if has_cells(fit) else INTERVALS + AT_AVERAGE,)),
+        Prose("Estimates", (INTERVALS if Fitted.of(fit).has_cells else INTERVALS + AT_AVERAGE,)),
         replace(
             table_from_frame(frame, "Estimates of every cell.", columns=columns, name="estimates"),
             is_folded=is_folded(fit),

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, with_posterior
-from hmetad.bayes.kept_cells import factors_of
+from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
 from hmetad.counts.table_notices import items_together
 from hmetad.mle.meta_d import fit_mle
@@ -142,7 +142,7 @@ def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]
 
 def grouping_columns(fit: xr.DataTree) -> list[str]:
     """Columns of the cells whose levels are people, or other groups of the model."""
-    columns = [name for factor in factors_of(spec_of(fit)) for name in factor]
+    columns = [name for factor in Fitted.of(fit).factors for name in factor]
     people = [name for name in cell_table(fit["posterior"].to_dataset()) if name in PEOPLE]
     return list(dict.fromkeys([*people, *columns]))
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.bayes.kept_cells import has_cells
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
 from hmetad.compare.columns import headings
 from hmetad.compare.contrasts import cells_of
@@ -72,7 +72,7 @@ def shown_levels(
     fits: xr.DataTree | Mapping[str, xr.DataTree],
 ) -> xr.DataTree | xr.Dataset | Mapping[str, xr.DataTree]:
     """The fits; of one that does not keep its cells the levels in their place."""
-    if isinstance(fits, xr.DataTree) and "spec" in fits.attrs and not has_cells(fits):
+    if isinstance(fits, xr.DataTree) and "spec" in fits.attrs and not Fitted.of(fits).has_cells:
         return predict_levels(fits)
     return fits
 

@@ -6,11 +6,11 @@ import xarray as xr
 from command_line import run
 
 import hmetad
-from hmetad.bayes import kept_cells
 from hmetad.bayes.chains import duration_sentence, expected_seconds
 from hmetad.bayes.density import log_density
 from hmetad.bayes.fit import fit
-from hmetad.bayes.kept_cells import columns_of_levels, keeps_cells
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import keeps_cells
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.program import build_program
@@ -22,6 +22,7 @@ from hmetad.report.contents.fit_report import fit_report
 from hmetad.report.contents.rankings import ranks_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
+from hmetad.specs.spec import with_changes
 
 pytestmark = pytest.mark.integration
 
@@ -48,6 +49,22 @@ def whole(counts):
 @pytest.fixture(scope="module")
 def without(counts):
     return fit(counts, "crossed_items", keep_cells=False, **QUIET)
+
+
+def of_card(card, **formula):
+    """A fit without draws, of a card."""
+    spec = load_model(card)
+    spec = with_changes(spec, formula=formula) if formula else spec
+    return Fitted.of(xr.DataTree(xr.Dataset(attrs={"spec": spec.to_json()})))
+
+
+def test_factors_are_those_of_the_formulas_as_they_are_written():
+    assert of_card("crossed_items").factors == [("subject",), ("item",)]
+    assert of_card("group").shrunk_over["m_ratio"] == "subject"
+    assert of_card("individual").shrunk_over == {}
+    nested = of_card("group", log_m="1 + (1 | lab/subject) + (1 | item)")
+    assert nested.shrunk_over["m_ratio"] == "lab/subject and item"
+    assert nested.shrunk_over["dprime"] == "subject"
 
 
 def test_what_is_left_out_follows_from_the_rest(whole, without):
@@ -91,15 +108,15 @@ def test_cross_validation_computes_what_it_needs(whole, without):
 
 
 def test_tables_and_reports_have_observers_in_the_place_of_cells(without):
-    assert columns_of_levels(without) == ["subject", "item"]
+    assert Fitted.of(without).columns_of_levels == ["subject", "item"]
     assert len(estimate_table(without)) == SUBJECTS * ITEMS
     page = fit_report(without).html()
     assert "average level" in page
 
 
 def test_levels_are_those_of_the_factor_with_few_groups(without, monkeypatch):
-    monkeypatch.setattr(kept_cells, "MOST_LEVELS", 5)
-    assert columns_of_levels(without) == ["subject"]
+    monkeypatch.setattr("hmetad.bayes.fitted.MOST_LEVELS", 5)
+    assert Fitted.of(without).columns_of_levels == ["subject"]
     table = estimate_table(without)
     assert table["cell"].tolist() == ["s0", "s1", "s2", "s3"]
     subjects = predict(without, {"subject": table["cell"].tolist()}, group_terms=True)
@@ -187,7 +204,7 @@ def test_a_column_that_the_fit_lacks_is_no_group(whole):
 
 def test_observers_are_compared_on_the_command_line_and_on_pages(without, tmp_path, monkeypatch):
     """Of more than 40 pairs pages have ranks, which are those of the levels."""
-    monkeypatch.setattr(kept_cells, "MOST_LEVELS", 5)
+    monkeypatch.setattr("hmetad.bayes.fitted.MOST_LEVELS", 5)
     hmetad.save_fit(without, tmp_path / "fit.nc")
     line = "compare fit.nc --var log_m --over subject --rope=-0.1,0.1 --rank -o page.html"
     assert "s3" in run(tmp_path, line).stdout

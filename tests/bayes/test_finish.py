@@ -1,4 +1,7 @@
-"""What is said of signs that M cannot have depends on the scale and on who is pooled."""
+"""What a fit says of itself: of signs that M cannot have, and of ratings made by quantiles.
+
+What is said of signs depends on the scale and on who is pooled.
+"""
 
 import numpy as np
 import pytest
@@ -14,8 +17,6 @@ from hmetad import (
     report,
     simulate_counts,
 )
-
-pytestmark = pytest.mark.integration
 
 OPTIONS = {"draws": 100, "tune": 300, "chains": 2, "random_seed": 1}
 QUIET = {"progressbar": False, "quiet": True}
@@ -39,6 +40,7 @@ def on_log(counts):
     return fit(counts, "group_comparison", **OPTIONS, **QUIET)
 
 
+@pytest.mark.integration
 def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     counts = simulate_counts(1.5, m_ratio=-0.5, trials=4000, seed=1)
     draws = fit(counts, **{**OPTIONS, "draws": 200}, **QUIET)
@@ -50,6 +52,7 @@ def test_confidence_that_runs_backward_is_an_error_that_log_m_hides():
     assert verdict.tolist() == ["unreliable"]
 
 
+@pytest.mark.integration
 def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_log):
     (notice,) = said(on_log, "meta-d-sign", "error")
     assert notice.cells == ("f | y",)
@@ -57,12 +60,14 @@ def test_one_of_a_population_is_kept_since_leaving_out_low_m_lifts_the_mean(on_l
     assert "Leave" not in notice.next_step
 
 
+@pytest.mark.integration
 def test_the_population_says_how_many_it_holds_that_log_m_cannot_represent(on_log):
     (notice,) = said(on_log, "negative-in-population", "warning")
     assert "in 1 of 6 cells" in notice.message
     assert notice.cells == ()
 
 
+@pytest.mark.integration
 def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_log):
     draws = contrast(on_log, var="log_m_group", over="group")
     assert said(draws, "negative-in-population", "warning")
@@ -71,6 +76,7 @@ def test_a_contrast_of_populations_carries_it_and_withholds_nothing_for_it(on_lo
     assert "sign" not in judged.table()["withheld"].item()
 
 
+@pytest.mark.integration
 def test_on_the_scale_of_m_a_negative_meta_d_is_no_error(counts):
     draws = fit(counts, ON_M, **OPTIONS, **QUIET)
     assert float(draws["posterior"]["m"].sel(cell="f | y").mean()) < 0
@@ -95,6 +101,7 @@ def with_one_who_never_errs():
     return fit(counts.copy(data=values), "multitask", **OPTIONS, **QUIET)
 
 
+@pytest.mark.integration
 def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_never_errs):
     draws, none = with_one_who_never_errs, ["e | y", "f | x", "f | y"]
     (notice,) = said(draws, "no-errors", "error")
@@ -112,6 +119,7 @@ def test_without_errors_m_and_meta_d_are_left_out_and_not_judged(with_one_who_ne
         assert rows[rows].index.tolist() == ([] if is_judged else ["e", "f"])
 
 
+@pytest.mark.integration
 def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do_not(
     with_one_who_never_errs,
 ):

@@ -1,0 +1,196 @@
+"""What a fit says of itself, once it is sampled: labels, attrs, and what is to be known of it.
+
+Sampled tree, its count table and attrs → fit (DataTree) with notices, on itself and on each
+variable. What to do about a cell whose d′ or meta-d′ may be zero or negative depends on whether the
+model pools it with others: leaving out cells with a low M raises a population's mean.
+Source: Fleming (2017); Guggenmos (2021).
+"""
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from hmetad.arguments import refuse_same_names
+from hmetad.bayes.convergence import (
+    Flags,
+    convergence_notices,
+    sampling_flags,
+    variable_notices,
+)
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.predict import level_draws, predicted_cells
+from hmetad.counts.checks import STIMULI
+from hmetad.counts.clusters import counts_together
+from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio, items_together
+from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
+from hmetad.measures.sdt import sdt
+from hmetad.memory import in_words
+from hmetad.notice import (
+    CARRIED_ATTRS,
+    Notice,
+    first_few,
+    notice_attrs,
+    notice_of,
+    notice_where,
+    notices,
+)
+from hmetad.notice_registry import limit, sentence
+from hmetad.specs.design import Design
+from hmetad.specs.designs import designs_of, reference_level
+from hmetad.specs.formula import level_columns
+from hmetad.specs.identification import even_ratings_notices, identification_notices
+from hmetad.specs.spec import ModelSpec
+
+__all__ = ["finish", "with_variable_notices"]
+
+NEGLIGIBLE_SHARE = 0.01
+# Values of predictors at which M of the population is looked at.
+MOST_POPULATIONS = 40
+# Members of a factor whose shares of ratings are this close to the average by chance: one in
+# twenty; the probability that chance alone has so many of them; members with fewer trials for each
+# rating say nothing.
+CLOSE, CHANCE, FEWEST = 0.05, 1e-6, 5
+
+
+def finish(
+    tree: xr.DataTree,
+    counts: xr.DataArray,
+    attrs: Mapping[str, str],
+    spec: ModelSpec,
+    designs: Mapping[str, Design] | None = None,
+) -> xr.DataTree:
+    """Fit with its cells' coordinates, what it says of itself, and what is to be known of it."""
+    sampler = tree["posterior"].attrs.get("inference_library", "nutpie")
+    tree = label_cells(tree, counts, spec)
+    tree.attrs = {**attrs, "sampler": str(sampler)}
+    tree.attrs |= {k: v for k, v in counts.attrs.items() if k in CARRIED_ATTRS and k != "notices"}
+    fitted = Fitted(tree, spec, designs_of(counts, spec) if designs is None else designs)
+    flags = sampling_flags(fitted)
+    # What cells are suspected of says whose divergences may be.
+    fitted = fitted.saying(fit_notices(fitted))
+    fitted = fitted.saying(convergence_notices(fitted, flags))
+    return with_variable_notices(fitted, flags)
+
+
+def label_cells(tree: xr.DataTree, counts: xr.DataArray, spec: ModelSpec) -> xr.DataTree:
+    """Copy of the fit: cells' coordinates in every group that has cells; counts with notices."""
+    # A number of which a formula makes levels is no covariate.
+    levels = level_columns(spec.formula, spec.factors)
+    per_cell = {
+        str(name): values.drop_attrs() if str(name) in levels else values
+        for name, values in counts.coords.items()
+        if values.dims == ("cell",)
+    }
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    for name, group in groups.items():
+        if "cell" in group.dims or name == "posterior":
+            refuse_same_names({*per_cell} - {"cell"}, [*group.data_vars, *group.dims])
+            groups[name] = group.assign_coords(per_cell)
+    # Who fits the counts again has to be told what was said of them.
+    said = {name: counts.attrs[name] for name in CARRIED_ATTRS if name in counts.attrs}
+    observed = groups["observed_data"]
+    groups["observed_data"] = observed.assign(counts=observed["counts"].assign_attrs(said))
+    return xr.DataTree.from_dict(groups)
+
+
+def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.DataTree:
+    """Fit whose posterior carries the notices too, and its variables each their own."""
+    said = {name: fitted.tree.attrs[name] for name in CARRIED_ATTRS if name in fitted.tree.attrs}
+    designs = fitted.designs if "observed_data" in fitted.tree else {}
+    references = {
+        fitted.spec.named(f"{parameter}_{term.name}"): level
+        for parameter, design in designs.items()
+        for term in design.common
+        if (level := reference_level(term, fitted.cells))
+    }
+    # Who tests a variable alone has to be told that its cells were drawn to each other, or that it
+    # is a difference from a level; "independent" would be draws of resampling.
+    texts = {"pooled_over": fitted.shrunk_over, "reference": references}
+    shared = said | {"sampling": fitted.tree.attrs.get("method", "nuts")}
+    concerning = variable_notices(fitted, flags)
+    named = {}
+    for name, values in fitted.posterior.items():
+        own = {key: by_name[name] for key, by_name in texts.items() if name in by_name}
+        named[name] = values.assign_attrs(shared | own | notice_attrs(concerning[str(name)]))
+    posterior = fitted.posterior.assign_attrs(said).assign(named)
+    return fitted.tree.assign(posterior=xr.DataTree(posterior))
+
+
+def fit_notices(fitted: Fitted) -> list[Notice]:
+    """What is to be known of a fit beside how well it was sampled."""
+    counts, ratings = fitted.counts, fitted.counts.sizes["rating"]
+    cells = {*map(str, counts["cell"].values)}
+    drawn = xr.Dataset()
+    if fitted.has_cells or fitted.columns_of_levels:
+        drawn = fitted.posterior if fitted.has_cells else level_draws(fitted)
+    high = is_high_ratio(drawn["m_ratio"]) if "m_ratio" in drawn else None
+    size = in_words(fitted.bytes_of_cells(fitted.posterior))
+    not_kept = notice_of("cells-not-kept", number=f"{len(cells):,}", size=size)
+    # Priors of criteria weigh on M where there are many.
+    many = notice_of("many-ratings", number=ratings)
+    return [
+        # Of cells that were taken out of the table there is nothing to say.
+        *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
+        *(sign_notices(fitted, drawn) if "meta_d" in drawn else []),
+        *high_populations(fitted),
+        *(high_ratio_notices(high, counts) if high is not None else []),
+        *([] if fitted.has_cells else [not_kept]),
+        *identification_notices(counts, fitted.spec, fitted.designs),
+        *([many] if ratings > limit("many-ratings") else []),
+        *even_ratings_notices(counts, fitted.designs),
+    ]
+
+
+def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
+    """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
+
+    Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
+    sign of d′, and the ratings then bend d′. log M cannot represent a cell whose confidence runs
+    backward: of a population it is said how many it holds.
+    """
+    on_log = fitted.record.parameter_of_interest == "log_m"
+    is_pooled = "meta_d" in fitted.shrunk_over
+    pooled_step = "keep-on-log" if on_log else "keep-or-judge-m"
+    step = sentence(pooled_step if is_pooled else "more-trials")
+    backward_step = step if is_pooled else sentence("by-itself")
+    dprime_step = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
+    # One observer has too few trials of one item to show a sign.
+    if fitted.has_cells:
+        counts = items_together(fitted.counts)
+    else:
+        counts = counts_together(fitted.counts, fitted.columns_of_levels)[0]
+    # Grouping columns are dropped, since one may have the name of an estimate.
+    counts = counts.reset_coords(drop=True)
+    right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
+    total = counts.sum(["stimulus", "response", "rating"])
+    backward = confidence_z(counts) <= 0
+    number = int(backward.sum())
+    said_of_all = [notice_of("negative-in-population", number=number, cells=backward.size)]
+    alone = sdt(counts, correction="cell")
+    negative = alone["dprime"] <= 0
+    may_be = (drawn[["dprime", "meta_d"]] <= 0).mean(["chain", "draw"]) > NEGLIGIBLE_SHARE
+    unclear = (alone["dprime"] < CLEAR_Z * alone["dprime_se"]) | may_be["dprime"]
+    return [
+        *notice_where((right == total) & (total > 0), "no-errors.fitted"),
+        *notice_where(backward & on_log, "meta-d-sign.backward-on-log", step=backward_step),
+        *notice_where(backward & (not on_log), "meta-d-sign.backward", step=step),
+        *faint_confidence(counts, backward, step),
+        *(said_of_all if on_log and is_pooled and backward.any() else []),
+        *notice_where(negative, "dprime-sign.fitted", step=dprime_step),
+        *notice_where(unclear & ~negative, "dprime-sign.near", step=dprime_step),
+        *notice_where(may_be["meta_d"], "meta-d-sign.possible", step=step),
+    ]
+
+
+def high_populations(fitted: Fitted) -> list[Notice]:
+    """Notice of the values of predictors at which the population's M is clearly above 1.5."""
+    columns = fitted.predictors
+    number = len(fitted.cells.groupby(columns)) if columns else 1
+    if "m_ratio" not in fitted.shrunk_over or number > MOST_POPULATIONS:
+        return []
+    population = predicted_cells(fitted, None, group_terms=False)["m_ratio"]
+    is_high = is_high_ratio(population)
+    middle = population.median(["chain", "draw"])
+    high = middle[{"cell": is_high.any([dim for dim in is_high.dims if dim != "cell"]).to_numpy()}]
+    where = [f"{one['cell'].item()}: {one.mean():.2f}" for one in high]
+    return high_ratio_notices(is_high, fitted.counts, first_few(where))

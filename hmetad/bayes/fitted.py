@@ -1,0 +1,174 @@
+"""A fit, read once: its model, counts, formulas on its cells, and draws.
+
+DataTree → Fitted. All that is made of a fit takes this record, so that the text of its model is
+read and its formulas are evaluated once in a call.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.bayes.kept_cells import (
+    cell_results,
+    following_names,
+    outcome_draws,
+    posterior_bytes,
+)
+from hmetad.likelihood.records import Likelihood
+from hmetad.memory import refuse_memory
+from hmetad.notice import Notice, with_notices
+from hmetad.specs.design import Design, cell_table
+from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.grammar import ParsedFormula, parse_formula
+from hmetad.specs.layout import pooled_over
+from hmetad.specs.spec import ModelSpec, spec_of
+
+__all__ = ["Fitted"]
+
+type Floats = NDArray[np.float64]
+
+# Tables in the place of those of cells have so many rows at most.
+MOST_LEVELS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit with its model; what follows from both is worked out at most once.
+
+    Parameters
+    ----------
+    tree : DataTree
+    spec : ModelSpec
+        Its model.
+    evaluated : mapping of str to Design, optional
+        Its formulas evaluated on its cells, by parameter, where they are known.
+    """
+
+    tree: xr.DataTree
+    spec: ModelSpec
+    evaluated: Mapping[str, Design] | None = None
+
+    @classmethod
+    def of(cls, fit: xr.DataTree) -> "Fitted":
+        """A fit as `hmetad.fit` or `hmetad.load_fit` returned it."""
+        return cls(fit, spec_of(fit))
+
+    def saying(self, found: Iterable[Notice]) -> "Fitted":
+        """The fit with more notices."""
+        return replace(self, tree=with_notices(self.tree, found))
+
+    def at(self, posterior: xr.Dataset) -> "Fitted":
+        """The fit at some of its draws."""
+        tree = self.tree.assign(posterior=xr.DataTree(posterior))
+        return replace(self, tree=tree, evaluated=self.designs)
+
+    @cached_property
+    def record(self) -> Likelihood:
+        """Likelihood of the model, with its choices."""
+        return self.spec.record
+
+    @cached_property
+    def posterior(self) -> xr.Dataset:
+        """Draws."""
+        return self.tree["posterior"].to_dataset()
+
+    @cached_property
+    def counts(self) -> xr.DataArray:
+        """Count table that was fitted."""
+        return self.tree["observed_data"].to_dataset()["counts"]
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Coordinates of the cells, a row each."""
+        return cell_table(self.posterior)
+
+    @cached_property
+    def designs(self) -> Mapping[str, Design]:
+        """Formulas evaluated on the cells, by parameter."""
+        return designs_of(self.counts, self.spec) if self.evaluated is None else self.evaluated
+
+    @cached_property
+    def given(self) -> Mapping[str, Floats]:
+        """Quantities that were set to their values from the counts, (cells,) each."""
+        return given_of(self.counts, self.spec)
+
+    @property
+    def number(self) -> int:
+        """Number of draws of all chains."""
+        return int(self.posterior.sizes["chain"] * self.posterior.sizes["draw"])
+
+    def drawn(self, name: str) -> xr.DataArray:
+        """Draws of a variable, by its plain name."""
+        return self.posterior[self.spec.named(name)]
+
+    def flat(self, values: xr.DataArray) -> Floats:
+        """Draws (draws, ...) of all chains in one dim."""
+        array = values.transpose("chain", "draw", ...).to_numpy()
+        return array.reshape(self.number, *array.shape[2:])
+
+    @cached_property
+    def formulas(self) -> dict[str, ParsedFormula]:
+        """Formulas as they were read, by parameter."""
+        return {name: parse_formula(formula) for name, formula in self.spec.formula.items()}
+
+    @cached_property
+    def predictors(self) -> list[str]:
+        """Columns that the formulas name outside of brackets."""
+        return sorted({x for one in self.formulas.values() for x in one.common.columns})
+
+    @cached_property
+    def factors(self) -> list[tuple[str, ...]]:
+        """Columns of each grouping factor: subject and item in the card crossed_items."""
+        terms = [term for one in self.formulas.values() for term in one.group_terms]
+        return list(dict.fromkeys(factor for term in terms for factor in term.factors))
+
+    @cached_property
+    def shrunk_over(self) -> dict[str, str]:
+        """Grouping factors over which each quantity of a cell is partially pooled, as text.
+
+        Source: Boehm et al. (2018), for what goes wrong when such estimates are tested.
+        """
+        return pooled_over(self.spec)
+
+    @cached_property
+    def has_cells(self) -> bool:
+        """Whether the posterior has the quantities of its cells."""
+        return any(name in self.posterior for name in self.record.results)
+
+    @cached_property
+    def columns_of_levels(self) -> list[str]:
+        """Columns whose combinations are shown in the place of cells that are not kept.
+
+        Those of the formulas, and of grouping factors, the fewest groups first, while there are no
+        more than 200 combinations: of 20 observers crossed with 2,000 items the observers.
+        """
+        table, found = self.cells, [*self.predictors]
+        grouping = dict.fromkeys(name for factor in self.factors for name in factor)
+        for name in sorted(grouping, key=lambda name: table[name].nunique()):
+            is_new = name not in found
+            if is_new and len(table[[*found, name]].drop_duplicates()) <= MOST_LEVELS:
+                found.append(name)
+        return found
+
+    def bytes_of_cells(self, draws: xr.Dataset) -> int:
+        """Bytes of the quantities of all cells at these draws."""
+        numbers = draws.sizes["draw"], draws.sizes["chain"]
+        return posterior_bytes(self.counts, self.record, *numbers)
+
+    def with_cells(self, draws: xr.Dataset) -> xr.Dataset:
+        """Draws of this fit with the quantities of all cells, computed where they are not kept."""
+        if self.has_cells:
+            return draws
+        cells = f"the quantities of {self.counts.sizes['cell']:,} cells"
+        refuse_memory("fit", cells, 2 * self.bytes_of_cells(draws))
+        found = cell_results(draws, self.spec, self.designs, self.given)
+        return draws.assign({name: found[name] for name in following_names(self.spec)})
+
+    def log_probabilities(self, draws: xr.Dataset) -> xr.DataArray:
+        """log P(response, rating | stimulus) of a trial at draws of this fit, all outcomes."""
+        return outcome_draws(self.with_cells(draws), self.record)

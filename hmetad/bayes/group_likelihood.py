@@ -1,0 +1,356 @@
+"""The likelihood of a whole group's counts, given the population: its own effects integrated out.
+
+Fitted and a grouping column → log p(counts of a group | population) at posterior draws, which
+leave-one-group-out cross-validation needs. The likelihood given a group's effects would say how
+well the model describes people it has seen, not those it has not.
+
+A group's coefficients are normal in the population at each draw: effects of blocks all of whose
+cells are the group's, and values of its cells where a parameter has no formula. The integral over
+them is taken by importance sampling: points of t distributions around what the group's likelihood,
+as a normal one at its mode, and the population suggest together.
+Source: Merkle, Furr & Rabe-Hesketh (2019), for conditional and marginal likelihoods.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import linear_predictor
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood.records import Parameter
+from hmetad.mle.units import Unit, column_shapes
+from hmetad.specs.design import Block
+from hmetad.specs.layout import FACTOR_DIM
+from hmetad.specs.spec import free_priors
+from hmetad.threads import in_threads
+
+__all__ = ["Integral", "each_group", "group_log_likelihood"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+
+# Posterior draws that are looked at, about, and points at each.
+DRAWS, POINTS = 1000, 60
+# The proposal: a t distribution somewhat wider than the normal approximation.
+FREEDOM, WIDER = 8.0, 1.1
+# Points that are evaluated at once.
+AT_ONCE = 20_000
+CLIMBS, DIFFERENCE, SMALL_STEP = 40, 1e-4, 1e-3
+SMALLEST_CURVATURE = 1e-6
+
+
+def group_log_likelihood(fitted: Fitted, by: str, seed: int = 0) -> xr.DataArray:
+    """log p(counts of a group | population), dims (chain, draw, group), at some of the draws.
+
+    Without multinomial coefficients. An error where the cells have no such column, or its groups
+    cannot be left out of the model.
+    """
+
+    def integrate(integral: Integral, rng: np.random.Generator) -> Floats:
+        points, log_q = integral.proposal(integral.precision).draw(POINTS, rng)
+        log_w = integral.log_joint(points) - log_q
+        highest = log_w.max(axis=1, keepdims=True)
+        found: Floats = highest[:, 0] + np.log(np.exp(log_w - highest).mean(axis=1))
+        return found
+
+    drawn, found = each_group(fitted, by, DRAWS, integrate, seed)
+    values = np.stack([*found.values()], axis=-1).reshape(drawn.sizes["chain"], -1, len(found))
+    coords = {"chain": drawn["chain"].values, "draw": drawn["draw"].values, by: [*found]}
+    return xr.DataArray(values, coords, ("chain", "draw", by))
+
+
+def each_group[Found](
+    fitted: Fitted,
+    by: str,
+    most: int,
+    work: Callable[["Integral", np.random.Generator], Found],
+    seed: int,
+) -> tuple[xr.Dataset, dict[str, Found]]:
+    """Some of the draws, about so many at most, and what a function finds of each group at them."""
+    refuse_unfit(fitted, by)
+    step = -(-fitted.number // most)
+    thinned = fitted.at(fitted.posterior.isel(draw=slice(None, None, step)))
+    column = fitted.cells[by]
+    places = {str(group): np.flatnonzero(column == group) for group in dict.fromkeys(column)}
+    # Each has random numbers of its own, whatever the order of threads.
+    streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(len(places)))
+    pairs = [*zip(places.values(), streams, strict=True)]
+    found = in_threads(lambda pair: work(integral_of(thinned, pair[0]), pair[1]), pairs)
+    return thinned.posterior, dict(zip(places, found, strict=True))
+
+
+def refuse_unfit(fitted: Fitted, by: str) -> None:
+    """Raise where groups of a column cannot be left out of a model."""
+    columns, spec = [*map(str, fitted.cells)], fitted.spec
+    if by not in columns:
+        raise InputError("by", repr(by), ", ".join(columns) or "trial", nearest(by, columns))
+    for parameter in fitted.record.parameters:
+        if parameter.truncated_at or parameter.prior_centre:
+            step = "Use the card group, or another with criteria = 'log_gap' and scale = 'log_m'."
+            got = f"a {spec.name} fit, whose {parameter.name} has a prior around another value"
+            raise InputError("fit", got, "normal effects of groups", step)
+        prior = next(iter(free_priors(spec, parameter.name).values()))
+        own = spec.priors.get(parameter.name, prior)
+        if parameter.name not in spec.formula and own.dist != "Normal":
+            raise InputError(f"prior of {parameter.name}", own.dist, "Normal")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A t distribution of coefficients at each draw, around centre (draws, coefficients).
+
+    Axes, (draws, coefficients, coefficients), are lower triangular.
+    """
+
+    centre: Floats
+    axes: Floats
+
+    def draw(self, number: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Points (draws, points, coefficients), and their log densities (draws, points)."""
+        draws, size = self.centre.shape
+        scores = rng.normal(size=(draws, number, size))
+        scores /= np.sqrt(rng.chisquare(FREEDOM, (draws, number, 1)) / FREEDOM)
+        moved = np.einsum("sij,smj->smi", self.axes, scores, optimize=True)
+        return self.centre[:, None] + moved, self.density_of(scores)
+
+    def log_density(self, points: Floats) -> Floats:
+        """Log densities (draws, points) at points (draws, points, coefficients)."""
+        away = (points - self.centre[:, None]).transpose(0, 2, 1)
+        return self.density_of(np.linalg.solve(self.axes, away).transpose(0, 2, 1))
+
+    def density_of(self, scores: Floats) -> Floats:
+        """Log densities at the centre plus axes times scores."""
+        size = scores.shape[2]
+        log_q = -(FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=2) / FREEDOM)
+        log_q += gammaln((FREEDOM + size) / 2) - gammaln(FREEDOM / 2)
+        log_q -= size / 2 * np.log(FREEDOM * np.pi)
+        spread = np.log(np.diagonal(self.axes, axis1=1, axis2=2)).sum(axis=1)
+        found: Floats = log_q - spread[:, None]
+        return found
+
+
+@dataclass(frozen=True)
+class Integral:
+    """Counts of some cells as a function of their own coefficients, normal in the population.
+
+    Parameters
+    ----------
+    unit : Unit
+    rest : array, shape (draws, cells, columns)
+        What is fixed at each draw.
+    mean, sd, precision : array, shape (draws, coefficients), the last with one more such dim
+        Of the coefficients in the population.
+    places : mapping of str to int
+        First coefficient of each block of effects: ``"log_m_1|subject"``.
+    top, slope, curvature : array
+        A point (coefficients,) near the mode, and derivatives of the log likelihood there.
+    """
+
+    unit: Unit
+    rest: Floats
+    mean: Floats
+    sd: Floats
+    precision: Floats
+    places: Mapping[str, int]
+    top: Floats
+    slope: Floats
+    curvature: Floats
+
+    def proposal(self, precision: Floats) -> Proposal:
+        """Points near the posterior of the coefficients, given a precision of theirs."""
+        pull = np.einsum("sij,sj->si", precision, self.mean)
+        pull += self.curvature @ self.top + self.slope
+        covariance = np.linalg.inv(precision + self.curvature)
+        centre = np.einsum("sij,sj->si", covariance, pull)
+        symmetric = (covariance + covariance.transpose(0, 2, 1)) / 2
+        return Proposal(centre, np.linalg.cholesky(symmetric) * WIDER)
+
+    def log_joint(self, points: Floats) -> Floats:
+        """log p(counts, points | population), (draws, points), at (draws, points, coefficients)."""
+        number, size = points.shape[1:]
+        log_l = np.empty(points.shape[:2])
+        step = max(1, AT_ONCE // number)
+        for start in range(0, len(points), step):
+            own = points[start : start + step]
+            offsets = np.repeat(self.rest[start : start + step], number, axis=0)
+            value = replace(self.unit, offsets=offsets).value(own.reshape(-1, size))
+            log_l[start : start + step] = value.reshape(own.shape[:2])
+        away = points - self.mean[:, None]
+        square = np.einsum("smi,sij,smj->sm", away, self.precision, away, optimize=True)
+        constant = (np.linalg.slogdet(self.precision)[1] - size * np.log(2 * np.pi)) / 2
+        return np.nan_to_num(log_l, nan=-np.inf) + (constant[:, None] - square / 2)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some coefficients of a group: effects of a block, or values of cells without a formula.
+
+    Parameters
+    ----------
+    columns : array, shape (cells, elements, coefficients)
+        How the elements of a parameter of the cells follow from them.
+    draws, mean, sd : array, shape (draws, coefficients)
+        Posterior draws; mean and standard deviation in the population at those draws.
+    correlation : array, shape (draws, coefficients, coefficients)
+        Of the coefficients in the population, or the same at all draws.
+    name : str
+        Of a block: ``"log_m_1|subject"``.
+    """
+
+    columns: Floats
+    draws: Floats
+    mean: Floats
+    sd: Floats
+    correlation: Floats
+    name: str = ""
+
+
+def integral_of(fitted: Fitted, cells: Integers) -> Integral:
+    """Counts of some cells, with their likelihood as a normal one."""
+    unit, rest, parts = coefficients_of(fitted, cells)
+    mean, sd = (np.hstack([getattr(part, name) for part in parts]) for name in ("mean", "sd"))
+    precision, places, start = np.zeros((*mean.shape, mean.shape[1])), dict[str, int](), 0
+    for part in parts:
+        own = slice(start, start + part.sd.shape[1])
+        scale = 1 / part.sd
+        within = np.linalg.inv(part.correlation)
+        precision[:, own, own] = scale[:, :, None] * within * scale[:, None]
+        places[part.name], start = start, own.stop
+    average = mean.mean(axis=0), precision.mean(axis=0)
+    middle = replace(unit, offsets=rest.mean(axis=0))
+    drawn = np.hstack([part.draws for part in parts]).mean(axis=0)
+    return Integral(
+        unit, rest, mean, sd, precision, places, *normal_likelihood(middle, *average, drawn)
+    )
+
+
+def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Unit, Floats, list[Part]]:
+    """Likelihood of some cells by their own coefficients, what is fixed, and the coefficients."""
+    likelihood = fitted.record
+    shapes = column_shapes(likelihood, fitted.counts.sizes["rating"])
+    sizes = {name: int(np.prod(shape, dtype=int)) for name, shape in shapes.items()}
+    of_variable = {parameter.variable: parameter for parameter in likelihood.parameters}
+    rest = np.zeros((fitted.number, len(cells), sum(sizes.values())))
+    parts, matrices, start = list[Part](), list[Floats](), 0
+    for name, size in sizes.items():
+        place = slice(start, start + size)
+        start = place.stop
+        if name in fitted.given:
+            rest[:, :, place] = fitted.given[name][cells][:, None]
+        if name not in of_variable:
+            continue
+        parameter = of_variable[name]
+        if parameter.name in fitted.designs:
+            rest[:, :, place], own = of_formula(fitted, parameter, cells)
+        else:
+            own = [of_cells(fitted, parameter, cells)]
+        for part in own:
+            matrix = np.zeros((*rest.shape[1:], part.columns.shape[2]))
+            matrix[:, place] = part.columns
+            matrices.append(matrix)
+        parts += own
+    if not parts:
+        grouping = ", ".join(":".join(factor) for factor in fitted.factors)
+        raise InputError("by", "groups without effects of their own", grouping)
+    counts = fitted.counts.to_numpy()[cells].astype(float)
+    given = {name: own[cells] for name, own in fitted.given.items()}
+    matrix = np.concatenate(matrices, axis=2)
+    return Unit(likelihood, cells, counts, given, matrix, rest[0], ()), rest, parts
+
+
+def of_cells(fitted: Fitted, parameter: Parameter, cells: Integers) -> Part:
+    """Values of a parameter that each cell has of its own."""
+    prior = fitted.spec.priors.get(parameter.name, parameter.prior).parameters
+    values = fitted.drawn(parameter.name).isel(cell=cells)
+    draws = fitted.flat(values).reshape(fitted.number, -1)
+    unit = np.eye(draws.shape[1])
+    columns = unit.reshape(len(cells), -1, len(unit))
+    mean, sd = np.full(draws.shape, prior["mu"]), np.full(draws.shape, prior["sigma"])
+    return Part(columns, draws, mean, sd, unit)
+
+
+def of_formula(fitted: Fitted, parameter: Parameter, cells: Integers) -> tuple[Floats, list[Part]]:
+    """What of a linear predictor is fixed, (draws, cells, elements), and effects of the cells."""
+    design = fitted.designs[parameter.name]
+    own = [(block, group) for block in design.blocks for group in groups_inside(block, cells)]
+    names = {block.name for block, _ in own}
+    others = replace(design, blocks=tuple(b for b in design.blocks if b.name not in names))
+    predictor = linear_predictor(fitted.posterior, fitted.spec, others, group_terms=True)
+    fixed = fitted.flat(predictor.isel(cell=cells)).reshape(fitted.number, len(cells), -1)
+    parts = []
+    for block, group in own:
+        columns = block.columns[cells] * (block.index[cells] == group)[:, None]
+        # What the population's part has in these columns moves into the mean of the effects.
+        mean = np.einsum("kc,sce->ske", np.linalg.pinv(columns), fixed)
+        fixed = fixed - np.einsum("ck,ske->sce", columns, mean)
+        parts.append(of_block(fitted, parameter, block, group, columns, mean))
+    return fixed, parts
+
+
+def groups_inside(block: Block, cells: Integers) -> Iterator[int]:
+    """Groups of a block all of whose cells are among some."""
+    for group in np.unique(block.index[cells]):
+        if np.isin(np.flatnonzero(block.index == group), cells).all():
+            yield int(group)
+
+
+def of_block(
+    fitted: Fitted, parameter: Parameter, block: Block, group: int, columns: Floats, mean: Floats
+) -> Part:
+    """Effects of a group of a block, as totals with their mean (draws, effects, elements)."""
+    draws, effects, elements = mean.shape
+    drawn, sds = [], []
+    for term in block.terms:
+        name = f"{parameter.name}_{term.name}|{block.factor}"
+        shape = (draws, term.columns.shape[1], elements)
+        effect = fitted.drawn(name)
+        dim = next(d for d in map(str, effect.dims) if d.endswith(FACTOR_DIM))
+        drawn.append(fitted.flat(effect.isel({dim: group})).reshape(shape))
+        sds.append(fitted.flat(fitted.drawn(f"{name}_sigma")).reshape(shape))
+    size = effects * elements
+    correlation = np.eye(size)
+    if block.is_correlated:
+        correlation = fitted.flat(fitted.drawn(f"{parameter.name}_{block.name}_corr"))
+    # Effects and elements side by side: the columns of an effect are the same for each element.
+    own = np.einsum("ck,ef->cekf", columns, np.eye(elements))
+    return Part(
+        own.reshape(len(columns), elements, size),
+        (np.concatenate(drawn, axis=1) + mean).reshape(draws, size),
+        mean.reshape(draws, size),
+        np.concatenate(sds, axis=1).reshape(draws, size),
+        correlation,
+        f"{parameter.name}_{block.name}",
+    )
+
+
+def normal_likelihood(
+    unit: Unit, mean: Floats, precision: Floats, start: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Mode of likelihood and mean population together; slope and curvature of ℓ there."""
+
+    def derivatives(x: Floats) -> tuple[Floats, Floats]:
+        steps = DIFFERENCE * np.eye(len(x))
+        slopes = np.nan_to_num(unit.value_and_gradient(np.vstack([x, x + steps, x - steps]))[1])
+        bend = (slopes[1 + len(x) :] - slopes[1 : 1 + len(x)]) / (2 * DIFFERENCE)
+        size, vectors = np.linalg.eigh((bend + bend.T) / 2)
+        return slopes[0], (vectors * np.maximum(size, SMALLEST_CURVATURE)) @ vectors.T
+
+    def height(x: Floats) -> Floats:
+        away = x - mean
+        return unit.value(x) - np.einsum("ni,ij,nj->n", away, precision, away) / 2
+
+    x = start
+    for _ in range(CLIMBS):
+        slope, bend = derivatives(x)
+        move = np.linalg.solve(bend + precision, slope - precision @ (x - mean))
+        tried = x + move * 0.5 ** np.arange(6.0)[:, None]
+        best = np.nan_to_num(height(np.vstack([x, tried])), nan=-np.inf).argmax()
+        if best == 0 or abs(move).max() < SMALL_STEP:
+            break
+        x = tried[best - 1]
+    return x, *derivatives(x)
