@@ -18,7 +18,7 @@ from hmetad.bayes.problem import build_problem
 from hmetad.bayes.program import free_values
 from hmetad.bayes.program_writer import write_program
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.decisions import decide
+from hmetad.compare.verdicts import decide
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report

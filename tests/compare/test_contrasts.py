@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from hmetad.compare.contrasts import contrast, pair_cells
-from hmetad.compare.decisions import decide
+from hmetad.compare.verdicts import decide
 from hmetad.errors import InputError
 from hmetad.notice import notices
 
@@ -111,7 +111,7 @@ def test_unknown_names_are_answered_with_the_nearest(draws):
         contrast(draws, over="model", within="task", against="x")
     with pytest.raises(InputError, match="Did you mean 'log_m'"):
         contrast(draws.to_dataset(), var="logm", over="model", within="task")
-    with pytest.raises(InputError, match="difference, log_ratio, superiority"):
+    with pytest.raises(InputError, match="'difference', 'log_ratio' or 'superiority'"):
         contrast(draws, over="model", within="task", kind="ratio")
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.special import digamma, expit, gammaln, logsumexp, softmax
 from scipy.stats import beta, dirichlet
 
-from hmetad.compare.frequencies import (
+from hmetad.compare.model_comparison import (
     exceedance,
     free_energy,
     log_evidence_of_equal,
@@ -223,7 +223,7 @@ def test_slow_cases_come_to_rest_too(people, models, sd, prior):
 def test_an_iteration_that_does_not_come_to_rest_says_so(monkeypatch):
     evidence = evidence_of(20, 3, 1.0, ahead=1)
     assert model_frequencies(evidence)["converged"].item() is True
-    monkeypatch.setattr("hmetad.compare.frequencies.MOST_STEPS", 1)
+    monkeypatch.setattr("hmetad.compare.model_comparison.MOST_STEPS", 1)
     assert model_frequencies(evidence)["converged"].item() is False
 
 

@@ -1,15 +1,13 @@
 """Differences in d′ and c are sought in all chains, at little cost."""
 
-from itertools import count
-
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
+from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.type1_differences import DRAWS, excludes_zero, thin_draws
 from hmetad.notice import notices
 
 PAIR = csr_array([[1.0, -1.0]])
@@ -28,11 +26,15 @@ def codes(fit):
     return [notice.code for notice in notices(contrast(fit, var="log_m", over="model"))]
 
 
-@pytest.mark.parametrize("number", [1, 7, DRAWS - 1, DRAWS, DRAWS + 1, 3999, 4000, 4001])
-def test_thinned_draws_are_every_so_many_th_and_no_more_than_needed(number):
-    kept = thin_draws(np.arange(float(number))[:, None])[:, 0]
-    step = next(step for step in count(1) if len(range(0, number, step)) <= DRAWS)
-    assert kept.tolist() == list(range(0, number, step))
+@pytest.mark.parametrize("number", [500, 1000, 1001, 3999, 4000, 4001])
+def test_of_many_draws_every_so_many_th_is_looked_at(number):
+    """Differences in the draws that are left out do not show, those in the others do."""
+    step = -(-number // 1000)
+    draws = np.random.default_rng(1).normal(0, 0.01, (number, 2))
+    for first in range(step):
+        some = draws.copy()
+        some[first::step, 0] += 1
+        assert excludes_zero(some, PAIR, independent=False).tolist() == [first == 0]
 
 
 def test_a_difference_is_that_of_all_chains_and_not_of_the_first():
