@@ -26,6 +26,7 @@ from hmetad.compare.cells import (
     cells_of,
     coordinates_of_cells,
     each_fit,
+    levels_held,
     name_list,
     one_variable,
     strata_of,
@@ -269,8 +270,7 @@ def average_contrasts(
     for place, key in enumerate(zip(base_labels(pairs, level, held), *columns, strict=True)):
         alike.setdefault(key, []).append(place)
     there: dict[tuple[object, ...], dict[str, None]] = {}
-    for cell, label in enumerate(pool.labels.tolist()):
-        stratum = tuple(values[name].values[cell] for name in held)
+    for stratum, label in zip(levels_held(values, held), pool.labels.tolist(), strict=True):
         there.setdefault(stratum, {})[label] = None
     missing = missing_draws(numbers)
     lacks_draws = (abs(weights) @ missing.any(axis=1).astype(float)) > 0

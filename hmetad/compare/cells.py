@@ -38,6 +38,7 @@ __all__ = [
     "fits_in",
     "joined_codes",
     "leave_out",
+    "levels_held",
     "name_list",
     "one_variable",
     "stacked_notices",
@@ -364,6 +365,12 @@ def design_of(
         one_more = "Count by one more column."
         raise InputError("over and within", got, allowed, step if others else one_more)
     return design
+
+
+def levels_held(cells: xr.DataArray, held: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Of each cell, its levels of what is held equal."""
+    columns = [cells[name].values.tolist() for name in held]
+    return list(zip(*columns, strict=True)) if columns else [()] * cells.sizes["cell"]
 
 
 def strata_of(design: pd.DataFrame, within: Sequence[str]) -> list[NDArray[np.intp]]:

@@ -7,7 +7,7 @@ levels where asked, then applied to the draws.
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels
-from hmetad.compare.averaging import Weights, as_pool, average_contrasts, not_pooled, pool_attrs
+from hmetad.compare.averaging import (
+    Pool,
+    Weights,
+    as_pool,
+    average_contrasts,
+    not_pooled,
+    pool_attrs,
+)
 from hmetad.compare.cells import (
     SAMPLE_DIMS,
     Fits,
@@ -25,6 +32,7 @@ from hmetad.compare.cells import (
     design_of,
     error_flags,
     joined_codes,
+    levels_held,
     name_list,
     strata_of,
 )
@@ -45,7 +53,6 @@ __all__ = ["Kind", "contrast", "moved_apart", "pair_cells"]
 
 type Floats = NDArray[np.float64]
 type Level = str | float | bool | None
-type Weighted = tuple[pd.DataFrame, csr_array, list[str]]
 
 Kind = Literal["difference", "log_ratio", "superiority"]
 RESERVED = (
@@ -60,6 +67,23 @@ PAIRINGS = {
 ROUNDING = 1e-9
 # Rows of draws at a time, in numbers: what fits a processor's cache.
 CHUNK = 2**18
+
+
+class Contrasts(NamedTuple):
+    """What contrasts are of: names, weights of cells, (contrast, cell), and what is left out.
+
+    Of averages also over how many levels each is.
+    """
+
+    pairs: pd.DataFrame
+    weights: csr_array
+    lacking: list[str]
+    levels: list[int]
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the contrasts."""
+        return [*self.pairs["label"]]
 
 
 @check_inputs(skip=("draws",))
@@ -174,41 +198,29 @@ def contrast(
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     names = (over, *held, *(pooling.columns if pooling else ()))
     numbers = comparable(values, kind)
-    pairs, sparse, lacking = (
-        weights_of_pairs(values, names, against)
-        if matrix is None
-        else weights_of_matrix(values, names, matrix)
-    )
-    levels: list[int] = []
+    made = weighted_contrasts(values, names, against, matrix)
     if pooling is not None:
-        pairs, sparse, levels = average_contrasts(pairs, sparse, values, held, pooling, numbers)
-        known = {f"{label} | {level}" for label in pairs["label"] for level in pooling.share}
-        lacking = [label for label in lacking if label not in known]
+        made = averaged_contrasts(made, values, held, pooling, numbers)
     sides = values[over].values if pooling else np.arange(values.sizes["cell"])
-    data = draws_of_contrasts(numbers, pairs, sparse, kind, sides if independent else None)
-    if matrix is None or pooling is not None:
-        lacking = [*strata_without(values, held if pooling else names[1:], sparse), *lacking]
-    labels = pairs["label"].tolist()
-    is_unlike = unlike_sides(inverse_trials(draws, values, names), sparse)
+    data = draws_of_contrasts(numbers, made, kind, sides if independent else None)
+    is_unlike = unlike_sides(inverse_trials(draws, values, names), made.weights)
     found = [
-        *raised_by_chance(values, pairs["label"][is_unlike].tolist()),
+        *raised_by_chance(values, made.pairs["label"][is_unlike].tolist()),
         *carried_notices(values, over),
-        *([notice_of("left-out", strata=first_few(lacking))] if lacking else []),
-        *not_pooled(pairs),
+        *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
+        *not_pooled(made.pairs),
         *dependence(draws, values, over, names[1:], independent),
-        *type1_differences(draws, values, names, sparse, labels, independent),
+        *type1_differences(draws, values, names, made.weights, made.labels, independent),
     ]
-    result = labelled_contrasts(data, values, pairs, held, kind)
-    codes, flags = error_flags(values)
-    concerned = np.vstack([flags.astype(float) @ abs(sparse).T > 0, is_unlike])
-    withheld = {"withheld": ("pair", joined_codes([*codes, "raised-by-chance"], concerned))}
-    result = result.assign_coords(withheld | side_coverage(values, over, sparse))
+    result = labelled_contrasts(data, values, made.pairs, held, kind)
+    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
+    result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
     said = {"over": over, "within": ", ".join(held), "pairing_rule": PAIRINGS[independent]}
     said |= {"pairing": "independent" if independent else "joint"}
     if matrix is not None:
         table = as_table(matrix, over).astype(float)
         said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
-    return result.assign_attrs(said | notice_attrs(found) | pool_attrs(pooling, levels))
+    return result.assign_attrs(said | notice_attrs(found) | pool_attrs(pooling, made.levels))
 
 
 def comparable(values: xr.DataArray, kind: Kind) -> Floats:
@@ -222,13 +234,34 @@ def comparable(values: xr.DataArray, kind: Kind) -> Floats:
     return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
 
 
-def weights_of_pairs(values: xr.DataArray, names: Sequence[str], against: Level) -> Weighted:
-    """Pairs, and their weights, (pair, cell): 1 on the left, −1 on the right."""
+def weighted_contrasts(
+    values: xr.DataArray,
+    names: Sequence[str],
+    against: Level,
+    matrix: pd.DataFrame | xr.DataArray | None,
+) -> Contrasts:
+    """Contrasts within each stratum: the user's, or pairs, with weights 1 (left) and −1 (right)."""
+    if matrix is not None:
+        return Contrasts(*weights_of_matrix(values, names, matrix), levels=[])
     pairs = pair_cells(values, over=names[0], within=names[1:], against=against)
     pair, ones = np.arange(len(pairs)), np.ones(len(pairs))
     places = np.tile(pair, 2), np.concatenate([pairs["left_cell"], pairs["right_cell"]])
     shape = len(pairs), values.sizes["cell"]
-    return pairs, csr_array((np.concatenate([ones, -ones]), places), shape), []
+    weights = csr_array((np.concatenate([ones, -ones]), places), shape)
+    return Contrasts(pairs, weights, strata_without(values, names[1:], weights), [])
+
+
+def averaged_contrasts(
+    made: Contrasts, values: xr.DataArray, held: Sequence[str], pool: Pool, numbers: Floats
+) -> Contrasts:
+    """Contrasts over the levels of a pool; lacking are strata and contrasts without any level."""
+    pairs, weights, levels = average_contrasts(
+        made.pairs, made.weights, values, held, pool, numbers
+    )
+    of_pairs = "left_cell" in made.pairs
+    known = {f"{label} | {level}" for label in pairs["label"] for level in pool.share}
+    lacking = [] if of_pairs else [label for label in made.lacking if label not in known]
+    return Contrasts(pairs, weights, [*strata_without(values, held, weights), *lacking], levels)
 
 
 def pair_cells(
@@ -279,7 +312,7 @@ def sides_of(
 
 def weights_of_matrix(
     values: xr.DataArray, names: Sequence[str], matrix: pd.DataFrame | xr.DataArray
-) -> Weighted:
+) -> tuple[pd.DataFrame, csr_array, list[str]]:
     """The user's contrasts within each stratum, and their weights, (contrast, cell).
 
     Contrasts that a stratum lacks a level for are left out; their labels come last.
@@ -356,24 +389,20 @@ def sum_of(weights: pd.Series) -> str:
 
 def strata_without(values: xr.DataArray, held: Sequence[str], weights: csr_array) -> list[str]:
     """Strata, in words, no cell of which is in a contrast."""
-    strata = [tuple(values[name].values[i] for name in held) for i in range(values.sizes["cell"])]
-    is_used = abs(weights).sum(axis=0) > 0
-    used = {stratum for stratum, holds in zip(strata, is_used, strict=True) if holds}
+    strata = levels_held(values, held)
+    used = {strata[cell] for cell in np.unique(weights.indices)}
     return [" | ".join(map(str, one)) for one in dict.fromkeys(strata) if one not in used]
 
 
 def draws_of_contrasts(
-    numbers: Floats,
-    pairs: pd.DataFrame,
-    weights: csr_array,
-    kind: Kind,
-    sides: NDArray[Any] | None,
+    numbers: Floats, made: Contrasts, kind: Kind, sides: NDArray[Any] | None
 ) -> Floats:
     """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair).
 
     Cells of different sides are independent of each other; without sides, none are. In memory
     pairs come first: what is done with a pair next reads its draws in one run.
     """
+    pairs, weights = made.pairs, made.weights
     if "left_cell" in pairs:
         moved = numbers if sides is None else np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1))
         rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
@@ -409,6 +438,15 @@ def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
 def above_zero(difference: Floats) -> Floats:
     """1 where a difference is above zero, else 0; NaN where it is undefined."""
     return np.where(np.isnan(difference), np.nan, difference > 0)
+
+
+def withheld_codes(
+    values: xr.DataArray, weights: csr_array, is_unlike: NDArray[np.bool_]
+) -> list[str]:
+    """Codes of the errors on the cells of each contrast, or on the contrast itself."""
+    codes, flags = error_flags(values)
+    concerned = np.vstack([flags.astype(float) @ abs(weights).T > 0, is_unlike])
+    return joined_codes([*codes, "raised-by-chance"], concerned)
 
 
 def labelled_contrasts(

@@ -1,14 +1,18 @@
-"""Differences in d′ and c are sought in all chains, at little cost."""
+"""What is compared over unlike trials, or differs in d′ or c, is told so."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
+import hmetad
 from hmetad.compare.comparability import excludes_zero
 from hmetad.compare.contrasts import contrast
+from hmetad.measures import measure_trials, resample_trials
 from hmetad.notice import notices
+from hmetad.results import results
 
 PAIR = csr_array([[1.0, -1.0]])
 
@@ -93,3 +97,151 @@ def test_pairs_that_differ_are_named_and_no_others():
     fit = xr.Dataset({name: (dims, x) for name, x in values.items()}, coords)
     (notice,) = notices(contrast(fit, var="log_m", over="model"))
     assert notice.cells == ("a − c", "b − c")
+
+
+BEST = {x.name: x.best for x in results() if x.best}
+RAISED = {x.name for x in results() if x.raised_by_chance}
+DEBIASED = {x.name: x.debiased for x in results() if x.debiased}
+# Bias of 250 trials, in standard errors, above which it decides who is best.
+CLEAR_BIAS = 0.3
+
+
+def calibrated_and_not(seed, trials=(250, 5000), too_sure=0.04):
+    """A model whose confidence is right, with few answers, and one that is too sure, with many."""
+    rng, parts = np.random.default_rng(seed), []
+    for model, n, shift in zip(("calibrated", "too sure"), trials, (0, too_sure), strict=True):
+        confidence = rng.uniform(0.55, 0.98, n)
+        rows = {"model": model, "confidence": confidence}
+        parts.append(pd.DataFrame({**rows, "correct": rng.uniform(size=n) < confidence - shift}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def drawn(seed, **options):
+    return resample_trials(calibrated_and_not(seed, **options), by="model", n=400, seed=seed)
+
+
+def codes_of(result):
+    return [notice.code for notice in hmetad.notices(result)]
+
+
+@pytest.mark.parametrize(("name", "instead"), [("ece", "ece_debiased"), ("reliability", "reli")])
+def test_what_has_a_debiased_twin_is_not_ranked_by(name, instead):
+    with pytest.raises(hmetad.InputError, match=f"Take {instead}"):
+        hmetad.rank(drawn(1, trials=(300, 300)), var=name, over="model")
+
+
+@pytest.mark.parametrize("name", ["ece", "ece_debiased", "reliability", "resolution"])
+def test_no_verdict_compares_what_chance_raises_over_unlike_numbers(name):
+    differences = hmetad.contrast(drawn(1), var=name, over="model")
+    assert "raised-by-chance" in codes_of(differences)
+    (row,) = hmetad.decide(differences, rope=(-0.005, 0.005)).table().to_dict("records")
+    assert (row["verdict"], row["withheld"]) == ("unreliable", "raised-by-chance")
+
+
+def test_alike_numbers_are_compared_as_ever():
+    draws = drawn(1, trials=(1000, 1100))
+    differences = hmetad.contrast(draws, var="ece", over="model")
+    assert "raised-by-chance" not in codes_of(differences)
+    assert differences["withheld"].item() == ""
+    assert hmetad.rank(draws, var="ece_debiased", over="model")["withheld"].values[0] == ""
+
+
+def test_the_numbers_that_count_are_those_of_what_is_compared():
+    """Sets of unlike sizes are pooled; in each of them both models answered as much."""
+    parts = [calibrated_and_not(k, trials=(n, n)).assign(set=k) for k, n in ((1, 200), (2, 2000))]
+    draws = resample_trials(pd.concat(parts), by=["model", "set"], n=400, seed=1)
+    asked = {"var": "resolution", "over": "model"}
+    for options in ({"within": "set"}, {"pool": "set"}):
+        assert (hmetad.contrast(draws, **asked, **options)["withheld"] == "").all()
+        assert (hmetad.rank(draws, **asked, **options)["withheld"] == "").all()
+    with_more = pd.concat([*parts, parts[0][parts[0]["model"] == "too sure"]])
+    draws = resample_trials(with_more, by=["model", "set"], n=400, seed=1)
+    of_sets = hmetad.contrast(draws, **asked, within="set")
+    assert of_sets["withheld"].values.tolist() == ["raised-by-chance", ""]
+    assert hmetad.rank(draws, **asked, pool="set")["withheld"].values[0] == "raised-by-chance"
+
+
+def test_the_worse_of_two_is_not_called_best_for_having_more_answers():
+    for seed in range(2):
+        draws = drawn(seed)
+        for name in (x for x in draws if x in BEST and x not in DEBIASED):
+            ranks = hmetad.rank(draws, var=name, over="model")
+            assert ranks["verdict"].sel(cell="too sure").item() != "best", name
+
+
+def test_the_page_does_not_call_it_best_either():
+    page = hmetad.report.measures_report(calibrated_and_not(1), by="model", n=400, seed=1)
+    said = page.markdown()
+    assert "too sure is best" not in said
+    assert "By Debiased ECE there is no verdict: unlike numbers of trials" in said
+
+
+def test_draws_of_debiased_measures_are_about_their_estimates():
+    """What takes away the chance of the data leaves that of the draw in a draw."""
+    draws, found = drawn(2), measure_trials(calibrated_and_not(2), by="model")
+    for name in ("ece_debiased", "reliability_debiased"):
+        np.testing.assert_allclose(draws[name].mean("draw"), found[name], atol=1e-12)
+    assert (draws["ece"].mean("draw") > found["ece"]).all()
+
+
+def biases(measured, truth):
+    """Bias of each measure in standard errors, of cells that are samples."""
+    found = {}
+    for name in measured:
+        values = measured[name].to_numpy()
+        is_number = measured[name].dims == ("cell",) and values.dtype.kind == "f"
+        if is_number and not str(name).startswith(("cov", "bin")):
+            found[str(name)] = float(
+                (np.nanmean(values) - np.nanmean(truth[name])) / np.nanstd(values)
+            )
+    return found
+
+
+def of_counts(trials, samples):
+    coords = {"sample": [str(k) for k in range(samples)]}
+    options = {"trials": trials, "coords": coords, "seed": 1}
+    counts = hmetad.simulate_counts([1.5] * samples, 0.0, [0.8] * samples, **options)
+    return hmetad.measure(counts, errors=False)
+
+
+def of_trials(trials, samples):
+    rng = np.random.default_rng(1)
+    confidence = rng.uniform(0.55, 0.98, trials * samples)
+    rows = {"sample": np.repeat(np.arange(samples), trials), "confidence": confidence}
+    frame = pd.DataFrame({**rows, "correct": rng.uniform(size=len(confidence)) < confidence})
+    found = measure_trials(frame, by="sample")
+    return found.drop_vars([x for x in found if str(x).startswith("auroc2_")])
+
+
+@pytest.mark.parametrize("measured", [of_counts, of_trials])
+def test_the_table_names_the_measures_whose_bias_depends_on_trials(measured):
+    """300 samples of 250 trials against as good as endless ones."""
+    found = biases(measured(250, 300), measured(50_000, 10))
+    raised = {name for name, bias in found.items() if abs(bias) > CLEAR_BIAS}
+    assert raised == {name for name in found if name in RAISED}
+
+
+def test_what_takes_the_place_of_another_is_a_result_without_a_twin_of_its_own():
+    names = {x.name for x in results()}
+    for result in results():
+        if result.debiased:
+            assert result.debiased in names
+            assert result.debiased not in DEBIASED
+            assert BEST[result.debiased] == BEST[result.name]
+
+
+def test_results_of_one_name_have_one_best_end():
+    for result in results():
+        assert result.best in ("", BEST.get(result.name)), result.name
+
+
+def test_ranks_and_contrasts_of_pools_count_the_same_trials():
+    """In each set one model answered ten times as much; over both sets they are alike."""
+    parts = [
+        calibrated_and_not(k, trials=n).assign(set=k)
+        for k, n in ((1, (200, 2000)), (2, (2000, 200)))
+    ]
+    draws = resample_trials(pd.concat(parts), by=["model", "set"], n=400, seed=1)
+    asked = {"var": "resolution", "over": "model", "pool": "set"}
+    assert hmetad.contrast(draws, **asked)["withheld"].values.tolist() == [""]
+    assert (hmetad.rank(draws, **asked)["withheld"] == "").all()
