@@ -22,10 +22,10 @@ from hmetad.bayes.store import load_fit as load_fit
 from hmetad.bayes.store import save_fit as save_fit
 from hmetad.compare.contrasts import contrast as contrast
 from hmetad.compare.decisions import Decisions as Decisions
-from hmetad.compare.decisions import decide as decide
 from hmetad.compare.model_comparison import compare_models as compare_models
-from hmetad.compare.normal_decisions import decide_normal as decide_normal
 from hmetad.compare.ranking import rank as rank
+from hmetad.compare.verdicts import decide as decide
+from hmetad.compare.verdicts import decide_normal as decide_normal
 from hmetad.counts.binning import bin_confidence as bin_confidence
 from hmetad.counts.correct import count_correct as count_correct
 from hmetad.counts.intervals import resample_interval as resample_interval

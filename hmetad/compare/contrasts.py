@@ -1,11 +1,13 @@
 """Contrasts between the cells of a design, draw by draw.
 
-Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair).
+Posterior draws (chain, draw, cell) → draws of differences (chain, draw, pair). A contrast is a row
+of weights of cells, 1 and −1 for a pair: made of two levels or of the user's matrix, averaged over
+levels where asked, then applied to the draws.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,57 +15,80 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hmetad.arguments import check_inputs, of_type, refuse_same_names, row_labels
-from hmetad.compare.chance import unlike_contrasts
-from hmetad.compare.contrast_draws import (
-    Kind,
-    comparable,
-    pair_contrasts,
-    pair_weights,
-    weighted_contrasts,
+from hmetad.arguments import check_inputs, refuse_same_names, row_labels
+from hmetad.compare.averaging import (
+    Pool,
+    Weights,
+    as_pool,
+    average_contrasts,
+    not_pooled,
+    pool_attrs,
 )
-from hmetad.compare.dependence import dependence, notices_for, side_coverage
-from hmetad.compare.pooled import not_pooled, pooled_over
-from hmetad.compare.pooling import Weights, as_pool, pool_attrs
-from hmetad.compare.quantities import (
+from hmetad.compare.cells import (
     SAMPLE_DIMS,
-    Draws,
+    Fits,
+    cells_of,
+    check_fits,
+    design_of,
     error_flags,
     joined_codes,
-    quantity_draws,
+    levels_held,
+    name_list,
+    strata_of,
 )
-from hmetad.compare.separate import separate_cells
-from hmetad.compare.strata import design_of, held_names, strata_of
-from hmetad.compare.type1_differences import type1_differences
-from hmetad.compare.weights import as_table, weighted_cells
+from hmetad.compare.comparability import (
+    carried_notices,
+    dependence,
+    inverse_trials,
+    raised_by_chance,
+    side_coverage,
+    type1_differences,
+    unlike_sides,
+)
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import Notice, first_few, notice_attrs, notice_of
+from hmetad.notice import first_few, notice_attrs, notice_of
 
-__all__ = [
-    "Kind",
-    "cells_of",
-    "check_request",
-    "contrast",
-    "pair_cells",
-]
+__all__ = ["Kind", "contrast", "moved_apart", "pair_cells"]
 
 type Floats = NDArray[np.float64]
+type Level = str | float | bool | None
 
-POOLED = ("pooled", "not_pooled")
+Kind = Literal["difference", "log_ratio", "superiority"]
 RESERVED = (
-    *("label", "left", "right", "left_cell", "right_cell", "withheld", *POOLED),
+    *("label", "left", "right", "left_cell", "right_cell", "withheld", "pooled", "not_pooled"),
     *("left_coverage", "right_coverage"),
 )
 PAIRINGS = {
     False: "draw by draw, which keeps the posterior covariance",
     True: "as independent: one side moved on by chains and draws; means do not depend on it",
 }
+# Weights such as 1/3 sum to 0 within rounding.
+ROUNDING = 1e-9
+# Rows of draws at a time, in numbers: what fits a processor's cache.
+CHUNK = 2**18
 
 
-@check_inputs(skip=("draws",), kind=of_type(str))
+class Contrasts(NamedTuple):
+    """What contrasts are of: names, weights of cells, (contrast, cell), and what is left out.
+
+    Of averages also over how many levels each is.
+    """
+
+    pairs: pd.DataFrame
+    weights: csr_array
+    lacking: list[str]
+    levels: list[int]
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the contrasts."""
+        return [*self.pairs["label"]]
+
+
+@check_inputs(skip=("draws",))
 def contrast(
-    draws: Draws | Mapping[str, Draws],
+    draws: Fits,
     *,
     var: str | None = None,
     over: str,
@@ -164,54 +189,79 @@ def contrast(
     >>> contrast(log_m, over="model", matrix=halves)["pair"].values.tolist()
     ['half']
     """
-    check_request(draws, kind, against, matrix, independent)
-    held = held_names(within)
+    check_fits(draws, independent)
+    if against is not None and matrix is not None:
+        raise InputError("against", f"{against!r} beside a matrix", "one of the two")
+    held = name_list(within)
     refuse_same_names(held, RESERVED)
-    values = cells_of(draws, var, (over, *held, *held_names(pool)))
+    values = cells_of(draws, var, (over, *held, *name_list(pool)))
     pooling = as_pool(draws, values, (over, *held), pool, weights)
-    apart = (*held, *(pooling.columns if pooling else ()))
-    if kind == "log_ratio" and str(values.name).startswith("log_"):
+    names = (over, *held, *(pooling.columns if pooling else ()))
+    numbers = comparable(values, kind)
+    made = weighted_contrasts(values, names, against, matrix)
+    if pooling is not None:
+        made = averaged_contrasts(made, values, held, pooling, numbers)
+    sides = values[over].values if pooling else np.arange(values.sizes["cell"])
+    data = draws_of_contrasts(numbers, made, kind, sides if independent else None)
+    is_unlike = unlike_sides(inverse_trials(draws, values, names), made.weights)
+    found = [
+        *raised_by_chance(values, made.pairs["label"][is_unlike].tolist()),
+        *carried_notices(values, over),
+        *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
+        *not_pooled(made.pairs),
+        *dependence(draws, values, over, names[1:], independent),
+        *type1_differences(draws, values, names, made.weights, made.labels, independent),
+    ]
+    result = labelled_contrasts(data, values, made.pairs, held, kind)
+    withheld = {"withheld": ("pair", withheld_codes(values, made.weights, is_unlike))}
+    result = result.assign_coords(withheld | side_coverage(values, over, made.weights))
+    said = {"over": over, "within": ", ".join(held), "pairing_rule": PAIRINGS[independent]}
+    said |= {"pairing": "independent" if independent else "joint"}
+    if matrix is not None:
+        table = as_table(matrix, over).astype(float)
+        said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
+    return result.assign_attrs(said | notice_attrs(found) | pool_attrs(pooling, made.levels))
+
+
+def comparable(values: xr.DataArray, kind: Kind) -> Floats:
+    """Values to subtract or compare: as they are, or logarithms, NaN where undefined."""
+    numbers = values.values.astype(float)
+    if kind != "log_ratio":
+        return numbers
+    if str(values.name).startswith("log_"):
         step = "It is a logarithm already: its difference is the log ratio."
         raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
-    numbers = comparable(values, kind)
-    codes, flags = error_flags(values)
-    levels: list[int] = []
-    if matrix is None:
-        pairs = pair_cells(values, over=over, within=apart, against=against)
-        left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
-        sparse = pair_weights(left, right, values.sizes["cell"])
-        missing = [] if pooling else strata_without(pairs, values, over, apart)
-    else:
-        pairs, dense, missing = weighted_cells(values, matrix, over=over, within=apart)
-        sparse = csr_array(dense)
-    if pooling is not None:
-        pairs, sparse, missing, levels = pooled_over(
-            pairs, sparse, missing, values, held, pooling, numbers
-        )
-        sides = values[over].values if independent else None
-        data = weighted_contrasts(numbers, sparse, kind, sides)
-    elif matrix is None:
-        data = pair_contrasts(numbers, left, right, kind, independent)
-    else:
-        sides = np.arange(values.sizes["cell"]) if independent else None
-        data = weighted_contrasts(numbers, sparse, kind, sides)
-    names, labels = (over, *apart), pairs["label"].tolist()
-    raised, are_unlike = unlike_contrasts(draws, values, names, sparse, labels)
-    found = [
-        *raised,
-        *notices_for(values, over),
-        *left_out(missing),
-        *not_pooled(pairs),
-        *dependence(draws, values, over, apart, independent),
-        *type1_differences(draws, values, names, sparse, labels, independent=independent),
-    ]
-    result = label_contrasts(data, values, pairs, held, kind, over, independent)
-    concerned = flags.astype(float) @ abs(sparse).T > 0
-    codes, concerned = [*codes, "raised-by-chance"], np.vstack([concerned, are_unlike])
-    told = {"withheld": ("pair", joined_codes(codes, concerned))}
-    result = result.assign_coords(told | side_coverage(values, over, sparse))
-    said = notice_attrs(found) | matrix_record(matrix, over)
-    return result.assign_attrs(said | pool_attrs(pooling, levels))
+    return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
+
+
+def weighted_contrasts(
+    values: xr.DataArray,
+    names: Sequence[str],
+    against: Level,
+    matrix: pd.DataFrame | xr.DataArray | None,
+) -> Contrasts:
+    """Contrasts within each stratum: the user's, or pairs, with weights 1 (left) and −1 (right)."""
+    if matrix is not None:
+        return Contrasts(*weights_of_matrix(values, names, matrix), levels=[])
+    pairs = pair_cells(values, over=names[0], within=names[1:], against=against)
+    pair, ones = np.arange(len(pairs)), np.ones(len(pairs))
+    places = np.tile(pair, 2), np.concatenate([pairs["left_cell"], pairs["right_cell"]])
+    shape = len(pairs), values.sizes["cell"]
+    weights = csr_array((np.concatenate([ones, -ones]), places), shape)
+    return Contrasts(pairs, weights, strata_without(values, names[1:], weights), [])
+
+
+def averaged_contrasts(
+    made: Contrasts, values: xr.DataArray, held: Sequence[str], pool: Pool, numbers: Floats
+) -> Contrasts:
+    """Contrasts over the levels of a pool; lacking are strata and contrasts without any level."""
+    pairs, weights, levels = average_contrasts(
+        made.pairs, made.weights, values, held, pool, numbers
+    )
+    of_pairs = "left_cell" in made.pairs
+    known = {f"{label} | {level}" for label in pairs["label"] for level in pool.share}
+    lacking = [] if of_pairs else [label for label in made.lacking if label not in known]
+    return Contrasts(pairs, weights, [*strata_without(values, held, weights), *lacking], levels)
 
 
 def pair_cells(
@@ -219,30 +269,18 @@ def pair_cells(
     *,
     over: str,
     within: Sequence[str] = (),
-    against: str | float | bool | None = None,
+    against: Level = None,
 ) -> pd.DataFrame:
-    """Which cell stands on the left and on the right of each pair.
+    """Which cell stands on the left and on the right of each pair, a row per pair.
 
-    Parameters
-    ----------
-    cells : Dataset or DataArray
-        Anything with a dim "cell" and its coordinates.
-    over, within, against
-        As in `contrast`.
-
-    Returns
-    -------
-    DataFrame
-        One row per pair: left_cell, right_cell (positions), left, right (levels of `over`), the
-        levels of `within`, and a label.
+    left_cell, right_cell (positions), left, right (levels of `over`), the levels of `within`, and a
+    label.
     """
     design = design_of(cells, over, within)
     levels = design[over].to_numpy()
     if against is not None and against not in levels:
-        known = design[over].unique()
-        raise InputError(
-            "against", repr(against), f"a level of {over}", nearest(str(against), known)
-        )
+        step = nearest(str(against), design[over].unique())
+        raise InputError("against", repr(against), f"a level of {over}", step)
     sides = [sides_of(stratum, levels, against) for stratum in strata_of(design, within)]
     left, right = (np.concatenate(side) for side in zip(*sides, strict=True))
     if not len(left):
@@ -254,15 +292,12 @@ def pair_cells(
         # Contrasts of contrasts: both stand in the label whole.
         whole = cells["cell"].to_numpy()
         labels = [f"({a}) − ({b})" for a, b in zip(whole[left], whole[right], strict=True)]
-    positions = {"left_cell": left, "right_cell": right}
-    shown = {"left": levels[left], "right": levels[right]}
-    return pd.DataFrame(
-        {**positions, **shown, **{name: held[name] for name in within}, "label": labels}
-    )
+    columns = {"left_cell": left, "right_cell": right, "left": levels[left], "right": levels[right]}
+    return pd.DataFrame({**columns, **{name: held[name] for name in within}, "label": labels})
 
 
 def sides_of(
-    stratum: NDArray[np.intp], levels: NDArray[Any], against: str | float | bool | None
+    stratum: NDArray[np.intp], levels: NDArray[Any], against: Level
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Left and right cells of the pairs of a stratum."""
     if against is None:
@@ -275,99 +310,157 @@ def sides_of(
     return others, np.full(len(others), stratum[is_reference][0])
 
 
-def check_request(
-    draws: object,
-    kind: str,
-    against: object,
-    matrix: object,
-    independent: bool,
-) -> None:
-    """Refuse arguments that contradict each other."""
-    if not isinstance(draws, xr.DataArray | Mapping):
-        got = type(draws).__name__
-        raise InputError("draws", got, "a fit, draws of a quantity, or fits by name")
-    if kind not in get_args(Kind):
-        raise InputError("kind", repr(kind), ", ".join(get_args(Kind)))
-    if against is not None and matrix is not None:
-        raise InputError("against", f"{against!r} beside a matrix", "one of the two")
-    if is_several(draws) and not independent:
-        step = "Their draws do not belong together: say so by independent=True, or fit them jointly"
-        raise InputError("draws", "separate fits", "one joint fit", f"{step}.")
+def weights_of_matrix(
+    values: xr.DataArray, names: Sequence[str], matrix: pd.DataFrame | xr.DataArray
+) -> tuple[pd.DataFrame, csr_array, list[str]]:
+    """The user's contrasts within each stratum, and their weights, (contrast, cell).
+
+    Contrasts that a stratum lacks a level for are left out; their labels come last.
+    """
+    over, *within = names
+    design = design_of(values, over, within)
+    table = checked_weights(matrix, design[over].to_numpy(), over)
+    rows: list[dict[str, Any]] = []
+    weights, missing = [], []
+    for stratum in strata_of(design, within):
+        position = dict(zip(design[over].iloc[stratum], stratum, strict=True))
+        held = design.iloc[stratum[0]][within].to_dict()
+        for name, row in table.iterrows():
+            label = " | ".join([str(name), *map(str, held.values())])
+            used = row[row != 0]
+            if not set(used.index) <= set(position):
+                missing.append(label)
+                continue
+            sides = {"left": sum_of(used[used > 0]), "right": sum_of(used[used < 0])}
+            rows.append({**sides, **held, "label": label})
+            weights.append(np.zeros(len(design)))
+            weights[-1][[position[level] for level in used.index]] = used
+    if not rows:
+        got = f"contrasts of levels that are never together: {', '.join(missing[:3])}"
+        raise InputError("matrix", got, "a stratum with all levels of a contrast")
+    return pd.DataFrame(rows), csr_array(np.array(weights)), missing
 
 
-def is_several(draws: object) -> bool:
-    """Whether draws are a mapping of separate fits; a Dataset and a DataTree are one."""
-    return isinstance(draws, Mapping) and not isinstance(draws, xr.Dataset | xr.DataTree)
+def checked_weights(
+    matrix: pd.DataFrame | xr.DataArray, levels: NDArray[Any], over: str
+) -> pd.DataFrame:
+    """Weights as a data frame of numbers, or an error that says why they are no contrasts."""
+    table = as_table(matrix, over)
+    if table.empty or not all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+        raise InputError("matrix", f"{table.shape} of {set(table.dtypes)}", "a table of numbers")
+    unknown = [level for level in table.columns if level not in levels]
+    if unknown:
+        step = nearest(str(unknown[0]), map(str, levels))
+        raise InputError("matrix", f"column {unknown[0]!r}", f"a level of {over}", step)
+    for axis, names in (("rows", table.index), ("columns", table.columns)):
+        if names.has_duplicates:
+            raise InputError("matrix", f"{axis} named alike", f"{axis} with names of their own")
+    table = table.astype(float)
+    for name, row in table.iterrows():
+        size = abs(row).sum()
+        if not np.isfinite(size) or size == 0 or abs(row.sum()) > ROUNDING * size:
+            step = "What is added with weight 1 in all has to be taken away again."
+            got = f"weights of {name!r} with sum {row.sum():g}"
+            raise InputError("matrix", got, "finite weights, not all 0, with sum 0", step)
+    return table
 
 
-def cells_of(
-    draws: Draws | Mapping[str, Draws], var: str | None, names: Sequence[str]
-) -> xr.DataArray:
-    """Draws of one quantity, (chain, draw, cell), of one fit or of several."""
-    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
-        return quantity_draws(draws, var, names)
-    return separate_cells(draws, var, names)
+def as_table(matrix: pd.DataFrame | xr.DataArray, over: str) -> pd.DataFrame:
+    """Matrix with contrasts in rows and levels in columns."""
+    if isinstance(matrix, pd.DataFrame):
+        return matrix
+    if matrix.ndim != 2:
+        allowed = "a DataFrame, or a DataArray with two dims"
+        raise InputError("matrix", f"dims {matrix.dims}", allowed)
+    columns = over if over in matrix.dims else matrix.dims[1]
+    ordered = matrix.transpose(..., columns)
+    rows, levels = (ordered[dim].values for dim in ordered.dims)
+    return pd.DataFrame(ordered.values, index=rows, columns=levels)
 
 
-def label_contrasts(
-    data: Floats,
-    values: xr.DataArray,
-    pairs: pd.DataFrame,
-    held: Sequence[str],
-    kind: Kind,
-    over: str,
-    independent: bool,
-) -> xr.DataArray:
-    """Contrasts with the names of their pairs, and what was done."""
-    shown = ("left", "right", *held, *(name for name in POOLED if name in pairs))
-    names = {"pair": pairs["label"], **{name: pairs[name] for name in shown}}
-    coords: dict[str, Any] = {d: values[d] for d in SAMPLE_DIMS if d in values.coords}
-    coords |= {name: ("pair", as_plain_array(column)) for name, column in names.items()}
-    units = values.attrs.get("units")
-    return xr.DataArray(
-        data,
-        dims=(*SAMPLE_DIMS, "pair"),
-        coords=coords,
-        name=f"log ratio of {values.name}" if kind == "log_ratio" else values.name,
-        attrs={
-            "quantity": str(values.name),
-            "kind": kind,
-            "over": over,
-            "within": ", ".join(held),
-            "pairing": "independent" if independent else "joint",
-            "pairing_rule": PAIRINGS[independent],
-            **({"units": units} if units and kind == "difference" else {}),
-            **{name: values.attrs[name] for name in INDEPENDENT if name in values.attrs},
-        },
-    )
+def sum_of(weights: pd.Series) -> str:
+    """Levels with their weights, as in ``½·a + ½·b``; a weight of 1 is not written."""
+    terms = [
+        str(level) if abs(weight) == 1 else f"{abs(weight):.3g}·{level}"
+        for level, weight in weights.items()
+    ]
+    return " + ".join(terms)
 
 
-def strata_without(
-    pairs: pd.DataFrame, values: xr.DataArray, over: str, held: Sequence[str]
+def strata_without(values: xr.DataArray, held: Sequence[str], weights: csr_array) -> list[str]:
+    """Strata, in words, no cell of which is in a contrast."""
+    strata = levels_held(values, held)
+    used = {strata[cell] for cell in np.unique(weights.indices)}
+    return [" | ".join(map(str, one)) for one in dict.fromkeys(strata) if one not in used]
+
+
+def draws_of_contrasts(
+    numbers: Floats, made: Contrasts, kind: Kind, sides: NDArray[Any] | None
+) -> Floats:
+    """Weighted sums of cells, (chain, draw, cell) and (pair, cell) → (chain, draw, pair).
+
+    Cells of different sides are independent of each other; without sides, none are. In memory
+    pairs come first: what is done with a pair next reads its draws in one run.
+    """
+    pairs, weights = made.pairs, made.weights
+    if "left_cell" in pairs:
+        moved = numbers if sides is None else np.roll(numbers, (1, numbers.shape[1] // 2), (0, 1))
+        rows, others = (np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (numbers, moved))
+        left, right = (pairs[side].to_numpy() for side in ("left_cell", "right_cell"))
+        sums = np.empty((len(left), *rows.shape[1:]))
+        step = max(1, CHUNK // rows[0].size)
+        for start in range(0, len(left), step):
+            part = slice(start, start + step)
+            difference = np.subtract(rows[left[part]], others[right[part]], out=sums[part])
+            if kind == "superiority":
+                sums[part] = above_zero(difference)
+        return np.moveaxis(sums, 0, -1)
+    numbers = numbers if sides is None else moved_apart(numbers, sides)
+    defined = np.isfinite(numbers)
+    rows = np.moveaxis(np.where(defined, numbers, 0), -1, 0).reshape(weights.shape[1], -1)
+    sums = weights @ rows
+    if not defined.all():
+        # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
+        missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
+        sums[abs(weights) @ missing > 0] = np.nan
+    result = above_zero(sums) if kind == "superiority" else sums
+    return np.moveaxis(result.reshape(-1, *numbers.shape[:2]), 0, -1)
+
+
+def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
+    """Draws (chain, draw, cell), those of each side moved on by its own part of a run."""
+    chains, draws, cells = numbers.shape
+    number = pd.factorize(sides)[0]
+    moves = [(i % chains, i * draws // (number.max() + 1)) for i in number.tolist()]
+    return np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], axis=-1)
+
+
+def above_zero(difference: Floats) -> Floats:
+    """1 where a difference is above zero, else 0; NaN where it is undefined."""
+    return np.where(np.isnan(difference), np.nan, difference > 0)
+
+
+def withheld_codes(
+    values: xr.DataArray, weights: csr_array, is_unlike: NDArray[np.bool_]
 ) -> list[str]:
-    """Strata, in words, of which no cell is in a pair."""
-    design = design_of(values, over, held)
-    used = {*pairs["left_cell"], *pairs["right_cell"]}
-    strata = strata_of(design, held)
-    lone = [stratum[0] for stratum in strata if not used & set(stratum.tolist())]
-    return [" | ".join(map(str, design.iloc[i][list(held)])) for i in lone]
+    """Codes of the errors on the cells of each contrast, or on the contrast itself."""
+    codes, flags = error_flags(values)
+    concerned = np.vstack([flags.astype(float) @ abs(weights).T > 0, is_unlike])
+    return joined_codes([*codes, "raised-by-chance"], concerned)
 
 
-def left_out(missing: Sequence[str]) -> list[Notice]:
-    """Notice of contrasts that could not be formed because a level is missing, if any."""
-    if not missing:
-        return []
-    return [notice_of("left-out", strata=first_few(missing))]
-
-
-def matrix_record(matrix: pd.DataFrame | xr.DataArray | None, over: str) -> dict[str, str]:
-    """Attrs with the weights of contrasts, where a matrix was given."""
-    if matrix is None:
-        return {}
-    table = as_table(matrix, over).astype(float)
-    return {"matrix": json.dumps(table.to_dict("split"), ensure_ascii=False)}
-
-
-def as_plain_array(column: pd.Series) -> NDArray[Any]:
-    """Column as NumPy text or numbers, never a pandas extension array."""
-    return np.array(column.tolist())
+def labelled_contrasts(
+    data: Floats, values: xr.DataArray, pairs: pd.DataFrame, held: Sequence[str], kind: Kind
+) -> xr.DataArray:
+    """Contrasts with the names of their pairs, and what they are of."""
+    shown = ["left", "right", *held, *(name for name in ("pooled", "not_pooled") if name in pairs)]
+    coords: dict[str, Any] = {dim: values[dim] for dim in SAMPLE_DIMS if dim in values.coords}
+    # NumPy text or numbers, never pandas extension arrays.
+    coords |= {"pair": np.array(pairs["label"].tolist())}
+    coords |= {name: ("pair", np.array(pairs[name].tolist())) for name in shown}
+    attrs = {"quantity": str(values.name), "kind": kind}
+    if values.attrs.get("units") and kind == "difference":
+        attrs["units"] = values.attrs["units"]
+    attrs |= {name: values.attrs[name] for name in INDEPENDENT if name in values.attrs}
+    name = f"log ratio of {values.name}" if kind == "log_ratio" else values.name
+    return xr.DataArray(data, coords, (*SAMPLE_DIMS, "pair"), name, attrs)

@@ -1,62 +1,117 @@
-"""From draws to verdicts.
+"""Decisions: the one record of verdicts that tables, text, figures, pages and gates render.
 
-Draws (chain, draw, pair or cell) → Decisions. Two answers are kept apart: the statistical one
-(does the interval exclude the null?) and the practical one (where does it lie against the
-region of practical equivalence?).
-Source: Kruschke (2018); Makowski et al. (2019).
+Results of each quantity, with settings → table by its columns, short text, and words on what was
+done for several comparisons and levels.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal, get_args
+from math import isnan
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, refuse_same_names
-from hmetad.compare.columns import COLUMNS, headings, labelled_columns
-from hmetad.compare.quantities import (
-    SAMPLE_DIMS,
-    as_cells,
-    both_codes,
-    check_not_empty,
-    error_flags,
-    in_chains,
-    joined_codes,
-    undefined_notice,
-)
-from hmetad.compare.summaries import summarise
-from hmetad.compare.verdicts import FEWEST_IN_TAIL, answers, unsettled_answers, with_withheld
-from hmetad.compare.wording import correction_words, pool_words
-from hmetad.errors import InputError, one_line
-from hmetad.monte_carlo import has_chains, too_undefined
-from hmetad.notice import Notice, notice_of, notices, with_notices
-from hmetad.notice_registry import limit
+from hmetad.arguments import refuse_same_names
+from hmetad.errors import one_line
+from hmetad.notice import notices
+from hmetad.untrusted import read_attr
 
 __all__ = [
+    "COLUMNS",
+    "Column",
     "Decisions",
-    "IntervalKind",
-    "check_arguments",
-    "decide",
-    "refuse_taken",
+    "correction_words",
+    "headings",
+    "labelled_columns",
+    "pool_words",
+    "ranked_words",
 ]
 
-IntervalKind = Literal["eti", "hdi"]
-type Floats = NDArray[np.float64]
+MOST_ROWS, MOST_SHARES = 60, 8
 
-# Attrs of a contrast that the decisions on it keep.
-CONTRAST_ATTRS = (
-    *("quantity", "kind", "over", "within", "matrix"),
-    *("pairing", "pairing_rule", "units", "notices", "reference"),
-    *("pool", "pool_rule", "pool_weights", "pool_levels"),
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of decisions: name, meaning, and where it is shown.
+
+    A column without a heading is only in the complete table and in files; that of a page is the
+    terminal's with a capital, unless another is given. ``{null}`` stands for the null value.
+    `usual` is a value that says nothing: the column is shown where it has another.
+    """
+
+    name: str
+    means: str
+    terminal: str = ""
+    page: str | None = None
+    usual: str | float | None = None
+
+    @property
+    def is_reason(self) -> bool:
+        """Whether it is shown only where it says anything."""
+        return self.usual is not None
+
+    def heading(self, where: Literal["terminal", "page"]) -> str:
+        """Heading in a place; empty where the column is not shown there."""
+        if where == "terminal":
+            return self.terminal
+        return self.terminal[:1].upper() + self.terminal[1:] if self.page is None else self.page
+
+
+# In their order in the table, where coordinates come after the label.
+COLUMNS = (
+    Column("label", "what is judged", "contrast"),
+    Column("mean", "mean of the draws, or the estimate", "mean"),
+    Column("sd", "standard deviation of the draws, or the standard error"),
+    Column("lower", "lower bound of the interval", "lower"),
+    Column("upper", "upper bound of the interval", "upper"),
+    Column("mcse_lower", "Monte Carlo standard error of the lower bound"),
+    Column("mcse_upper", "Monte Carlo standard error of the upper bound"),
+    Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
+    Column("p_direction", "probability of the more likely sign", "P(dir.)"),
+    Column("in_rope", "share of the posterior in the ROPE", "in ROPE"),
+    Column("rhat", "rank-normalised R̂ of the draws judged; independent draws have none"),
+    Column("ess_tail", "effective draws of the worse bound"),
+    Column(
+        "statistical",
+        "whether the interval excludes the null; no answer where it is withheld",
+        "excludes null",
+        "≠ {null}",
+    ),
+    Column("verdict", "where the interval lies against the ROPE", "verdict"),
+    Column("direction", "greater or less than the ROPE, where the verdict is different"),
+    Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
+    Column("pooled", "levels that a pooled contrast is over"),
+    Column(
+        "not_pooled",
+        "levels that a pooled contrast lacks: a side is missing, or too often undefined, there",
+        "without",
+        usual="",
+    ),
+    Column(
+        "undefined",
+        "share of the draws that are undefined; up to 5 % are left out",
+        "undefined",
+        usual=0.0,
+    ),
+    Column(
+        "left_coverage",
+        "share of the items that the left side has, of those of levels that share items",
+        "left coverage",
+        usual=1.0,
+    ),
+    Column(
+        "right_coverage", "share of the items that the right side has", "right coverage", usual=1.0
+    ),
+    Column("withheld", "codes of what withholds the answers", "withheld for", usual=""),
+    Column(
+        "unsettled", "answers that more draws could change", "MC error could turn", "", usual=""
+    ),
 )
-# Columns that contrasts bring along.
+# Columns that contrasts bring along as coordinates.
 BROUGHT = {"withheld", "pooled", "not_pooled", "left_coverage", "right_coverage"}
-MOST_ROWS = 60
 
 
 @dataclass(frozen=True)
@@ -137,144 +192,21 @@ class Decisions:
         return self.results.attrs
 
     def __repr__(self) -> str:
-        shown = short_table(self)
+        headline, shown, below = short_form(self)
         text = shown.to_string(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
-        return "\n".join([headline(self), text, *draws_needed(self)])
+        return "\n".join([headline, text, *below])
 
     def _repr_html_(self) -> str:
-        shown = short_table(self)
+        headline, shown, below = short_form(self)
         # A label that is cut short may be that of another.
         with pd.option_context("display.max_colwidth", None):
             table = shown.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST_ROWS)
-        below = [f"<p>{escape(line)}</p>" for line in draws_needed(self)]
-        return "\n".join([f"<p>{escape(headline(self))}</p>", table, *below])
+        first, *last = (f"<p>{escape(line)}</p>" for line in (headline, *below))
+        return "\n".join([first, table, *last])
 
 
-@check_inputs(skip=("rope",))
-def decide(
-    draws: xr.DataArray,
-    *,
-    rope: tuple[float, float],
-    null: float = 0.0,
-    ci_prob: float = 0.95,
-    ci_kind: IntervalKind = "eti",
-    comparisons: int = 1,
-) -> Decisions:
-    """Judge quantities by their posterior draws.
-
-    Parameters
-    ----------
-    draws : DataArray
-        Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
-        levels of a coefficient. Draws whose attr ``sampling`` is ``"independent"``, as those of
-        `resample` and `bayes.fit_estimates`, have no chains to check.
-    rope : tuple of float
-        Region of practical equivalence, on the scale of the draws. There is no default: what
-        is negligible is for the analyst to decide.
-    null : float
-        Value of "no effect".
-    ci_prob : float
-        Probability of the interval.
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density interval.
-    comparisons : int
-        Number of comparisons m: intervals at 1 - (1 - ci_prob)/m (Bonferroni).
-
-    Returns
-    -------
-    Decisions
-        With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
-        those of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
-        ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have
-        none) or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are left
-        out, of that quantity alone; `undefined` is their share, and a notice says so. Where the
-        draws are good but not enough of them, `unsettled` names the answers that 2 Monte Carlo
-        errors could change; verdict and full_verdict are then "unreliable"; more draws help.
-        `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
-        for intervals of this probability, with the number that would do.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range, there are no draws, or they have other dims.
-
-    Notes
-    -----
-    The error of a bound is that of the quantile it is (for ``"hdi"``, of the quantile at which it
-    lies, which is less than its whole error). With fewer than five effective draws beyond a bound,
-    as after a strict correction, the bound is taken to lie anywhere further out.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> draws = xr.DataArray(
-    ...     rng.normal(0.3, 0.05, (4, 500, 1)),
-    ...     dims=("chain", "draw", "cell"),
-    ...     coords={"cell": ["a"]},
-    ... )
-    >>> decide(draws, rope=(-0.1, 0.1)).table()[["label", "verdict"]].values.tolist()
-    [['a', 'different']]
-    """
-    check_arguments(rope, null, ci_prob, comparisons)
-    if ci_kind not in get_args(IntervalKind):
-        raise InputError("ci_kind", repr(ci_kind), "'eti' or 'hdi'")
-    if draws.attrs.get("kind") == "superiority":
-        step = "The probability of superiority is the mean of these draws."
-        raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
-    draws = with_one_dim(draws)
-    dim = judged_dim(draws)
-    check_not_empty(draws)
-    rows = draws.transpose(dim, *SAMPLE_DIMS).values
-    level = 1 - (1 - ci_prob) / comparisons
-    found = summarise(
-        rows,
-        level=level,
-        is_hdi=ci_kind == "hdi",
-        null=null,
-        rope=rope,
-        are_chains=has_chains(draws.attrs),
-    )
-    withheld = reasons(draws, found)
-    values = {**found, **judge(found, rope, null, withheld != "")}
-    coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
-    refuse_taken(draws)
-    results = xr.Dataset(labelled_columns(values, dim), coords)
-    said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
-    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
-    labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
-    said_too = [*undefined_notice(labels, found["undefined"]), *draws_notice(rows, level)]
-    results = with_notices(results, [*notices(results), *said_too]) if said_too else results
-    return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
-
-
-def draws_notice(rows: Floats, level: float) -> list[Notice]:
-    """Notice where an interval has too few draws beyond its ends, and how many would do."""
-    draws, outside = rows.shape[1] * rows.shape[2], (1 - level) / 2
-    if draws * outside >= FEWEST_IN_TAIL:
-        return []
-    # Twice as many leave room for draws that are less than independent.
-    needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
-    return [
-        notice_of("draws-for-level", level=f"{100 * level:.4g}", draws=draws, needed=f"{needed:,}")
-    ]
-
-
-def refuse_taken(judged: xr.DataArray) -> None:
-    """Refuse coordinates with the name of a column: the table would have two of it."""
-    # Contrasts have such coordinates; of cells they would be grouping columns.
-    brought = set() if "cell" in judged.dims else BROUGHT
-    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
-
-
-def short_table(decisions: Decisions) -> pd.DataFrame:
-    """Columns of the table that are shown by default; reasons where there are any."""
-    table = decisions.table()
-    shown = table[[*headings(table.to_dict("records"), "terminal")]]
-    return shown.map(lambda cell: one_line(cell, None) if isinstance(cell, str) else cell)
-
-
-def headline(decisions: Decisions) -> str:
-    """What is judged, against which region, with which intervals."""
+def short_form(decisions: Decisions) -> tuple[str, pd.DataFrame, list[str]]:
+    """What is judged and how; the columns shown by default; and how many draws are needed."""
     low, high = decisions.rope
     level = 100 * (1 - (1 - decisions.ci_prob) / decisions.comparisons)
     number = decisions.results["verdict"].size
@@ -286,77 +218,92 @@ def headline(decisions: Decisions) -> str:
         correction_words(decisions.comparisons, number),
         pool_words(decisions.attrs),
     )
-    return f"Decisions: {'; '.join(filter(None, parts))}"
-
-
-def draws_needed(decisions: Decisions) -> list[str]:
-    """How many draws the intervals need, in a sentence, where there are too few."""
+    table = decisions.table()
+    shown = table[[*headings(table.to_dict("records"), "terminal")]]
+    shown = shown.map(lambda cell: one_line(cell, None) if isinstance(cell, str) else cell)
     found = notices(decisions.results)
-    return [notice.message for notice in found if notice.code == "draws-for-level"]
+    below = [notice.message for notice in found if notice.code == "draws-for-level"]
+    return f"Decisions: {'; '.join(filter(None, parts))}", shown, below
 
 
-def check_arguments(
-    rope: tuple[float, float], null: float, ci_prob: float, comparisons: int
-) -> None:
-    """Refuse a ROPE with its ends swapped, and probabilities and numbers out of range."""
-    if not isinstance(rope, Sequence) or len(rope) != 2 or not rope[0] < rope[1]:
-        step = "Write both limits, as in rope=(-0.05, 0.05)."
-        raise InputError("rope", repr(rope), "(lower, upper) with lower < upper", step)
-    if not np.isfinite(null):
-        raise InputError("null", str(null), "a finite number")
-    if not 0 < ci_prob < 1:
-        raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
-    if comparisons < 1 or comparisons != int(comparisons):
-        raise InputError("comparisons", str(comparisons), "a whole number of at least 1")
+def labelled_columns(
+    found: Mapping[str, Any], judged: xr.DataArray, dim: str
+) -> dict[str, tuple[str, Any, dict[str, str]]]:
+    """Columns among what was found of what is judged: their dim, values, and what they are.
 
-
-def with_one_dim(draws: xr.DataArray) -> xr.DataArray:
-    """Draws of a single number with a dim: its cell, else its name."""
-    draws = in_chains(draws)
-    if set(draws.dims) != set(SAMPLE_DIMS):
-        return draws
-    if "cell" in draws.coords:
-        return draws.expand_dims("cell")
-    return draws.expand_dims(pair=[str(draws.name)])
-
-
-def judged_dim(draws: xr.DataArray) -> str:
-    """The one dim besides chain and draw."""
-    others = [str(dim) for dim in draws.dims if dim not in SAMPLE_DIMS]
-    if len(others) != 1 or not set(SAMPLE_DIMS) <= set(draws.dims):
-        step = "Select one element of the others by .sel()."
-        raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim", step)
-    return others[0]
-
-
-def reasons(draws: xr.DataArray, found: dict[str, Floats]) -> NDArray[np.str_]:
-    """Codes of why there is no verdict on each quantity; empty text where there is one."""
-    number = len(found["mean"])
-    is_contrast = "withheld" in draws.coords
-    fit_says = joined_codes(*error_flags(as_cells(draws))) if not is_contrast else []
-    said = draws["withheld"].values.tolist() if is_contrast else fit_says
-    with np.errstate(invalid="ignore"):
-        drifts = found["rhat"] > limit("rhat")
-    is_undefined = too_undefined(found["undefined"])
-    is_defined = ~is_undefined & (found["constant"] == 0)
-    flags = {
-        "undefined": is_undefined,
-        "constant": found["constant"] == 1,
-        "rhat": drifts & is_defined,
-        "few-draws": np.isnan(found["ess_tail"]) & is_defined,
+    Coordinates with the name of a column are refused, but those of contrasts, which bring some
+    along; of cells they would be grouping columns.
+    """
+    brought = set() if "cell" in judged.dims else BROUGHT
+    refuse_same_names(judged.coords, {column.name for column in COLUMNS} - brought)
+    return {
+        column.name: (dim, found[column.name], {"long_name": column.means})
+        for column in COLUMNS
+        if column.name in found
     }
-    own = joined_codes(list(flags), np.array(list(flags.values())).reshape(len(flags), number))
-    return both_codes(said, own)
 
 
-def judge(
-    found: dict[str, Floats],
-    rope: tuple[float, float],
-    null: float,
-    is_withheld: NDArray[np.bool_],
-) -> dict[str, NDArray[Any]]:
-    """The answers, those withheld that Monte Carlo error could change, and their names."""
-    given = answers(found, rope, null)
-    unsure = {k: v & ~is_withheld for k, v in unsettled_answers(found, given, rope, null).items()}
-    names = joined_codes(list(unsure), np.array(list(unsure.values())))
-    return {**with_withheld(given, is_withheld, unsure), "unsettled": np.array(names, dtype=str)}
+def headings(
+    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "0"
+) -> dict[str, str]:
+    """Columns of rows that are shown, and their headings; reasons where there are any.
+
+    Examples
+    --------
+    >>> headings([{"label": "a", "mean": 0.3, "sd": 0.1, "withheld": ""}], "page")
+    {'label': 'Contrast', 'mean': 'Mean'}
+    """
+    shown: dict[str, str] = {}
+    for column in COLUMNS:
+        cells = [row[column.name] for row in rows if column.name in row]
+        said = [x for x in cells if x is not None and x == x and x != column.usual]
+        title = column.heading(where)
+        if title and (said if column.is_reason else cells):
+            shown[column.name] = title.format(null=null)
+    return shown
+
+
+def correction_words(comparisons: int, judged: int) -> str:
+    """Whether intervals allow for several comparisons; empty where a single one is judged.
+
+    Examples
+    --------
+    >>> correction_words(10, 10), correction_words(1, 10), correction_words(1, 1)
+    ("Bonferroni's correction for 10 comparisons", 'no correction for 10 comparisons', '')
+    """
+    if comparisons > 1:
+        return f"Bonferroni's correction for {comparisons} comparisons"
+    return f"no correction for {judged} comparisons" if judged > 1 else ""
+
+
+def ranked_words(ranks: Sequence[float]) -> str:
+    """How many of what is compared have a rank; empty where all have.
+
+    Examples
+    --------
+    >>> ranked_words([1.2, 1.8]), ranked_words([1.2, 1.8, float("nan")])
+    ('', ' of 2 of 3 levels')
+    """
+    ranked = sum(not isnan(rank) for rank in ranks)
+    return "" if ranked == len(ranks) else f" of {ranked} of {len(ranks)} levels"
+
+
+def pool_words(said: Mapping[Any, Any]) -> str:
+    """Over what contrasts are pooled, and how levels are weighed; empty where they are not.
+
+    Examples
+    --------
+    >>> pool_words({"pool": "set", "pool_rule": "trials", "pool_weights": '{"A": 0.25, "B": 0.75}'})
+    'pooled over set with weights by trials: A 25 %, B 75 %'
+    """
+    if not said.get("pool"):
+        return ""
+    rules = {"equal": "with equal weights", "trials": "with weights by trials"}
+    rule = (rules | {"given": "with weights as given"}).get(said.get("pool_rule", ""), "")
+    shares = read_attr(said, "pool_weights")
+    words = f"pooled over {said['pool']} {rule}"
+    number = str(said.get("pool_levels", len(shares)))
+    if said.get("pool_rule") == "equal" or len(shares) > MOST_SHARES:
+        return f"{words} of {number} levels"
+    named = ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items())
+    return f"{words}: {named}" + (f"; {number} levels" if " of " in number else "")

@@ -15,21 +15,27 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from hmetad.arguments import check_inputs, refuse_same_names, with_variables
-from hmetad.compare.chance import inverse_trials, with_unlike_cells
-from hmetad.compare.contrast_draws import moved_apart
-from hmetad.compare.contrasts import cells_of, check_request
-from hmetad.compare.dependence import dependence, notices_for
-from hmetad.compare.pooled import pooled_values
-from hmetad.compare.pooling import Weights, as_pool, pool_attrs
-from hmetad.compare.quantities import (
-    Draws,
+from hmetad.arguments import check_inputs, probability, refuse_same_names, with_variables
+from hmetad.compare.averaging import Weights, as_pool, average_cells, pool_attrs
+from hmetad.compare.cells import (
+    Fits,
     both_codes,
+    cells_of,
+    check_fits,
+    design_of,
     error_flags,
     joined_codes,
-    undefined_notice,
+    name_list,
+    strata_of,
 )
-from hmetad.compare.strata import design_of, held_names, strata_of
+from hmetad.compare.comparability import (
+    are_unlike,
+    carried_notices,
+    dependence,
+    inverse_trials,
+    raised_by_chance,
+)
+from hmetad.compare.contrasts import moved_apart
 from hmetad.coverage import items_of, shares_of
 from hmetad.errors import InputError
 from hmetad.monte_carlo import (
@@ -42,7 +48,7 @@ from hmetad.monte_carlo import (
     too_undefined,
     undefined_share,
 )
-from hmetad.notice import Notice, notice_attrs, notice_of, notices
+from hmetad.notice import Notice, notice_attrs, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 from hmetad.results import about, attrs_of, best_end, names_of, refuse_biased, shown_in
 
@@ -52,9 +58,9 @@ type Floats = NDArray[np.float64]
 type Columns = dict[str, NDArray[Any]]
 
 
-@check_inputs(skip=("draws",))
+@check_inputs(skip=("draws",), ci_prob=probability)
 def rank(
-    draws: Draws | Mapping[str, Draws],
+    draws: Fits,
     *,
     var: str | None = None,
     over: str,
@@ -125,60 +131,53 @@ def rank(
     >>> ranks["verdict"].values.tolist(), ranks["rank_upper"].values.tolist()
     (['not best', 'undecided', 'undecided'], [3.0, 2.0, 2.0])
     """
-    if not 0 < ci_prob < 1:
-        raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
-    check_request(draws, "difference", None, None, independent)
-    held = held_names(within)
-    values = cells_of(draws, var, (over, *held, *held_names(pool)))
-    if not has_chains(values.attrs):
+    check_fits(draws, independent)
+    held = name_list(within)
+    values = cells_of(draws, var, (over, *held, *name_list(pool)))
+    are_chains = has_chains(values.attrs)
+    if not are_chains:
         refuse_biased(str(values.name), "var")
     if largest_first is None:
         largest_first = best_end(str(values.name)) != "less"
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     apart = (*held, *(pooling.columns if pooling else ()))
     related = dependence(draws, values, over, apart, independent)
-    levels: list[int] = []
     inverse = inverse_trials(draws, values, (over, *apart))
+    levels: list[int] = []
     if pooling is not None:
         design_of(values, over, apart)
-        values, shares, lacking, levels = pooled_values(values, over, held, pooling)
-        # Bias falls as 1/n, so that a weighted mean has the mean of 1/n, as in `contrast`.
+        values, shares, lacking, levels = average_cells(values, over, held, pooling)
         inverse = None if inverse is None else shares @ inverse
         related = [*lacking, *related]
-    values = with_unlike_cells(values, inverse, over, held)
     design = design_of(values, over, held)
     strata = strata_of(design, held)
     if max(map(len, strata)) < 2:
         raise InputError("over", repr(over), "a coordinate with two levels or more to rank")
+    labels = values["cell"].values
+    if inverse is not None:
+        unlike = [one for one in strata if are_unlike(inverse[one])]
+        concerned = [label for one in unlike for label in labels[one].tolist()]
+        values = with_notices(values, raised_by_chance(values, concerned))
     numbers = values.values.astype(float)
-    places = np.arange(numbers.shape[-1])
-    rows = np.moveaxis(moved_apart(numbers, places) if independent else numbers, -1, 0)
-    others, column = np.unique(design[over].to_numpy(), return_inverse=True)
-    are_chains = has_chains(values.attrs)
-    result = nothing_known(len(rows), max(map(len, strata)), len(others))
-    result["undefined"] = undefined_share(rows)
-    is_beyond, joint = too_undefined(result["undefined"]), 1.0
-    reasons = np.where(is_beyond, "undefined", "").astype(object)
-    codes, flags = error_flags(values)
-    cuts = cuts_of_pairs(values)
-    for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
-        said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))[0]
-        defined = defined_draws(rows[stratum])
-        joint = min(joint, float(np.isfinite(rows[stratum]).all(axis=0).mean()))
-        reasons[stratum] = both_codes([said], [cuts or untrusted(defined, are_chains)])[0]
-        if defined.size and not cuts:
-            found = rank_stratum(defined, largest_first, ci_prob, are_chains)
-            fill(result, found, stratum, column[stratum])
-    result["verdict"][reasons != ""] = "unreliable"
-    labelled = labelled_ranks(result, values, others, reasons)
-    items = items_of(values.attrs, over, values["cell"].values)
-    if items is not None and "coverage" not in labelled.coords:
-        labelled = labelled.assign_coords(coverage=("cell", shares_of(items)))
+    numbers = moved_apart(numbers, np.arange(len(labels))) if independent else numbers
+    rows = np.moveaxis(numbers, -1, 0)
+    options = {"largest_first": largest_first, "ci_prob": ci_prob, "are_chains": are_chains}
+    result, reasons, joint = rank_strata(rows, values, strata, design[over].to_numpy(), options)
+    found = [
+        *carried_notices(values, over),
+        *related,
+        *undefined_notice(labels, result["undefined"].values, joint),
+        *draws_notice(rows, ci_prob),
+    ]
+    coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
+    refuse_same_names(coords, [*names_of("rank"), "rank", "other", "withheld"])
+    items = items_of(values.attrs, over, labels)
+    if items is not None and "coverage" not in coords:
+        coords["coverage"] = ("cell", shares_of(items))
     attrs = {"quantity": str(values.name), "over": over, "within": ", ".join(held)}
-    lost = undefined_notice(values["cell"].values, result["undefined"], joint)
-    told = [*notices_for(values, over), *related, *lost, *draws_notice(rows, ci_prob)]
-    attrs |= notice_attrs(told) | pool_attrs(pooling, levels)
-    return labelled.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
+    attrs |= notice_attrs(found) | pool_attrs(pooling, levels)
+    result = result.assign_coords({**coords, "withheld": ("cell", reasons)})
+    return result.assign_attrs(attrs, ci_prob=ci_prob, largest_first=int(largest_first))
 
 
 @check_inputs(ranks=with_variables("mean_rank", "verdict", "p_best", dim="cell", made_by="rank"))
@@ -218,10 +217,50 @@ def rank_table(ranks: xr.Dataset) -> pd.DataFrame:
     return frame.loc[order, columns].reset_index(drop=True)
 
 
+def rank_strata(
+    rows: Floats,
+    values: xr.DataArray,
+    strata: Sequence[NDArray[np.intp]],
+    levels: NDArray[Any],
+    options: Mapping[str, Any],
+) -> tuple[xr.Dataset, NDArray[np.str_], float]:
+    """Ranks within each stratum; why a cell is not judged; the least share of draws ranked.
+
+    Levels with too many undefined draws have no rank, and the others are as without them.
+    """
+    others, column = np.unique(levels, return_inverse=True)
+    most = max(map(len, strata))
+    shapes = {"p_rank": (len(rows), most), "p_superior": (len(rows), len(others))}
+    result: Columns = {x: np.full(shapes.get(x, len(rows)), np.nan) for x in names_of("rank")}
+    result["verdict"] = np.full(len(rows), "unreliable", dtype=object)
+    result["undefined"] = undefined_share(rows)
+    is_beyond, joint = too_undefined(result["undefined"]), 1.0
+    reasons = np.where(is_beyond, "undefined", "").astype(object)
+    codes, flags = error_flags(values)
+    cuts = cuts_of_pairs(values)
+    for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
+        said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))
+        defined = defined_draws(rows[stratum])
+        joint = min(joint, float(np.isfinite(rows[stratum]).all(axis=0).mean()))
+        reasons[stratum] = both_codes(said, [cuts or untrusted(defined, options["are_chains"])])[0]
+        if defined.size and not cuts:
+            found = rank_stratum(defined, **options)
+            result["p_rank"][stratum] = 0.0
+            result["p_rank"][stratum, : len(stratum)] = found.pop("p_rank")
+            result["p_superior"][np.ix_(stratum, column[stratum])] = found.pop("p_superior")
+            for name, column_of_found in found.items():
+                result[name][stratum] = column_of_found
+    result["verdict"][reasons != ""] = "unreliable"
+    result["verdict"] = result["verdict"].astype(str)
+    dims = {"p_rank": ("cell", "rank"), "p_superior": ("cell", "other")}
+    data = {x: (dims.get(x, ("cell",)), result[x], attrs_of(x, "rank")) for x in names_of("rank")}
+    coords = {"rank": np.arange(1, most + 1), "other": others}
+    return xr.Dataset(data, coords), reasons.astype(str), joint
+
+
 def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float, are_chains: bool) -> Columns:
     """Ranks of the levels of one stratum, (level, chain, draw) → arrays that start with level."""
-    levels, sampled = len(rows), rows.shape[1:]
-    flat = rows.reshape(levels, -1)
+    flat = rows.reshape(len(rows), -1)
     ordered = -flat if largest_first else flat
     first, last = (rankdata(ordered, method=how, axis=0).astype(int) for how in ("min", "max"))
     shares = rank_shares(first, last)
@@ -229,12 +268,18 @@ def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float, are_chains: 
     # Sums of shares fall short of 1 by rounding.
     tails = (1 - ci_prob) / 2 - 1e-12, (1 + ci_prob) / 2 - 1e-12
     lower, upper = ((below >= tail).argmax(axis=1) + 1 for tail in tails)
-    is_best = np.where(first == 1, 1 / last, 0.0).reshape(levels, *sampled)
-    effective = best_draws(is_best, rows - rows.mean(axis=0), are_chains)
-    p_best = shares[:, 0]
-    ends = share_interval(p_best, effective)
-    words = [best_words(p, ci_prob) for p in (p_best, *ends)]
+    is_best = np.where(first == 1, 1 / last, 0.0).reshape(rows.shape)
+    # Where being the best never changes, effective draws are those of the distance from the mean.
+    centred, never = rows - rows.mean(axis=0), np.ptp(is_best, axis=(1, 2)) == 0
+    of_rows, of_best = (effective_draws(x, are_chains=are_chains) for x in (centred, is_best))
+    effective, p_best = np.where(never, of_rows, of_best), shares[:, 0]
+    words = [
+        np.select([p >= ci_prob, p <= 1 - ci_prob], ["best", "not best"], "undecided")
+        for p in (p_best, *share_interval(p_best, effective))
+    ]
     is_settled = (words[0] == words[1]) & (words[0] == words[2])
+    # Ties count half.
+    above = np.array([(row > flat).mean(axis=1) for row in flat])
     return {
         "mean_rank": (first + last).mean(axis=1) / 2,
         "rank_lower": lower,
@@ -243,7 +288,7 @@ def rank_stratum(rows: Floats, largest_first: bool, ci_prob: float, are_chains: 
         "mcse_best": np.sqrt(is_best.var(axis=(1, 2)) / effective),
         "verdict": np.where(is_settled, words[0], "unreliable"),
         "p_rank": shares,
-        "p_superior": superiority(flat),
+        "p_superior": above + (1 - above - above.T) / 2,
     }
 
 
@@ -260,22 +305,18 @@ def rank_shares(first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
     return np.clip(shares, 0, 1)
 
 
-def superiority(flat: Floats) -> Floats:
-    """Share of draws in which a level is above another, ties counting half, (level, level)."""
-    above = np.array([(row > flat).mean(axis=1) for row in flat])
-    return above + (1 - above - above.T) / 2
-
-
-def best_draws(is_best: Floats, rows: Floats, are_chains: bool) -> Floats:
-    """Effective draws of being the best; where it never changes, of the distances from the mean."""
-    never_changes = np.ptp(is_best, axis=(1, 2)) == 0
-    of_rows, of_best = (effective_draws(x, are_chains=are_chains) for x in (rows, is_best))
-    return np.where(never_changes, of_rows, of_best)
+def undefined_notice(labels: NDArray[Any], share: Floats, joint: float) -> list[Notice]:
+    """Notice of what has undefined draws, and of what is left where all has to be defined."""
+    if not (share > 0).any():
+        return []
+    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
+    concerned = labels[share > 0].astype(str)
+    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
 
 
 def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:
     """Notice where no level could be called the best, even by all draws, and how many would do."""
-    draws = rows.shape[1] * rows.shape[2]
+    draws = rows[0].size
     least, _ = share_interval(np.ones(1), np.full(1, float(draws)))
     if least[0] >= ci_prob:
         return []
@@ -283,11 +324,6 @@ def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:
     needed = 1000 * math.ceil(2 * math.log(0.025) / math.log(ci_prob) / 1000)
     said = {"level": f"{100 * ci_prob:.4g}", "draws": draws, "needed": f"{needed:,}"}
     return [notice_of("draws-for-level.rank", **said)]
-
-
-def best_words(p_best: Floats, ci_prob: float) -> NDArray[np.str_]:
-    """Verdicts on being the best."""
-    return np.select([p_best >= ci_prob, p_best <= 1 - ci_prob], ["best", "not best"], "undecided")
 
 
 def untrusted(rows: Floats, are_chains: bool) -> str:
@@ -311,41 +347,3 @@ def cuts_of_pairs(values: xr.DataArray) -> str:
     """Code where ranks by M are of pairs of options: they change with the cuts of confidence."""
     is_paired = any(one.code == "paired-options" for one in notices(values))
     return "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""
-
-
-def nothing_known(cells: int, places: int, others: int) -> Columns:
-    """Arrays of the results, NaN everywhere."""
-    shapes = {"p_rank": (cells, places), "p_superior": (cells, others)}
-    numbers = {name: np.full(shapes.get(name, (cells,)), np.nan) for name in names_of("rank")}
-    return {**numbers, "verdict": np.full(cells, "unreliable", dtype=object)}
-
-
-def fill(
-    result: Columns, found: Columns, stratum: NDArray[np.intp], column: NDArray[np.intp]
-) -> None:
-    """Write what was found in one stratum into its cells, and the columns of its levels."""
-    result["p_rank"][stratum] = 0.0
-    result["p_rank"][stratum, : len(stratum)] = found.pop("p_rank")
-    result["p_superior"][np.ix_(stratum, column)] = found.pop("p_superior")
-    for name, values in found.items():
-        result[name][stratum] = values
-
-
-def labelled_ranks(
-    result: Columns, values: xr.DataArray, others: NDArray[Any], reasons: NDArray[Any]
-) -> xr.Dataset:
-    """Results with the cells' coordinates, and what they mean."""
-    dims = {"p_rank": ("cell", "rank"), "p_superior": ("cell", "other")}
-    data = {
-        name: (
-            dims.get(name, ("cell",)),
-            result[name].astype(str) if name == "verdict" else result[name],
-            attrs_of(name, "rank"),
-        )
-        for name in names_of("rank")
-    }
-    coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
-    refuse_same_names(coords, [*names_of("rank"), "rank", "other", "withheld"])
-    coords |= {"rank": np.arange(1, result["p_rank"].shape[1] + 1), "other": others}
-    coords["withheld"] = ("cell", reasons.astype(str))
-    return xr.Dataset(data, coords)

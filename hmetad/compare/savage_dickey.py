@@ -15,14 +15,15 @@ from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, finite, refuse_same_names
-from hmetad.compare.contrasts import contrast
-from hmetad.compare.quantities import (
+from hmetad.compare.cells import (
     SAMPLE_DIMS,
     as_cells,
+    both_codes,
     error_flags,
     joined_codes,
     one_variable,
 )
+from hmetad.compare.contrasts import contrast
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import effective_draws
 from hmetad.results import attrs_of, names_of
@@ -95,8 +96,6 @@ def bayes_factor(
     >>> bayes_factor(fit, var="log_m_age")["bf01"].round(-1).item()  # exactly 10
     10.0
     """
-    if not np.isfinite(null):
-        raise InputError("null", str(null), "a finite number")
     prior = prior_draws(fit, var)
     posterior = one_variable(fit, var)
     if over is not None:
@@ -109,11 +108,14 @@ def bayes_factor(
         posterior, prior = single_dim(posterior), single_dim(prior)
         said = joined_codes(*error_flags(as_cells(posterior)))
     dim = next(str(d) for d in posterior.dims if d not in SAMPLE_DIMS)
-    found = [
+    found = pd.DataFrame(
         densities(posterior.isel({dim: i}).values, prior.isel({dim: i}).values, null)
         for i in range(posterior.sizes[dim])
-    ]
-    return label_factors(found, said, posterior, dim, null)
+    )
+    withheld = both_codes(said, found["reason"].tolist())
+    result = labelled_factors(found, posterior, dim).assign_coords(withheld=(dim, withheld))
+    attrs = {k: v for k, v in posterior.attrs.items() if k == "notices"}
+    return result.assign_attrs(attrs | {"quantity": str(posterior.name), "null": null})
 
 
 def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
@@ -132,8 +134,12 @@ def prior_draws(fit: xr.DataTree, var: str) -> xr.DataArray:
         raise InputError("fit", f"prior dims {values.dims}", f"dims {posterior.dims}")
     shared = [d for d in posterior.dims if d in posterior.coords and d in values.coords]
     aligned = values.sel({d: posterior[d].values for d in shared if d not in SAMPLE_DIMS})
-    kept = {k: v for k, v in posterior.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
-    return aligned.assign_coords(kept)
+    return aligned.assign_coords(coordinates_of_places(posterior))
+
+
+def coordinates_of_places(draws: xr.DataArray) -> dict[Any, xr.DataArray]:
+    """Coordinates of draws but those of chains and draws."""
+    return {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
 
 
 def single_dim(draws: xr.DataArray) -> xr.DataArray:
@@ -146,8 +152,8 @@ def single_dim(draws: xr.DataArray) -> xr.DataArray:
 
 def densities(posterior: Floats, prior: Floats, null: float) -> dict[str, float | str]:
     """Densities at the null and their errors, (chain, draw) each; or why there are none."""
-    nothing: dict[str, float | str] = dict.fromkeys(("posterior", "prior"), np.nan)
-    nothing |= dict.fromkeys(("posterior_error", "prior_error"), np.nan)
+    names = ("posterior", "posterior_error", "prior", "prior_error")
+    nothing: dict[str, float | str] = dict.fromkeys(names, np.nan)
     if not (np.isfinite(posterior).all() and np.isfinite(prior).all()):
         return {**nothing, "reason": "undefined"}
     if not all(draws.min() < null < draws.max() for draws in (posterior, prior)):
@@ -168,36 +174,25 @@ def kernel_error(draws: Floats, null: float, width: float) -> float:
     return float(kernel.std() / np.sqrt(effective_draws(kernel[None])[0]))
 
 
-def label_factors(
-    found: Sequence[dict[str, float | str]],
-    said: Sequence[str],
-    posterior: xr.DataArray,
-    dim: str,
-    null: float,
-) -> xr.Dataset:
-    """Bayes factors with their labels."""
-    table = pd.DataFrame(list(found))
-    bf01 = table["posterior"] / table["prior"]
+def labelled_factors(found: pd.DataFrame, posterior: xr.DataArray, dim: str) -> xr.Dataset:
+    """Bayes factors, their errors and the densities, with the labels of what they are of."""
+    bf01 = found["posterior"] / found["prior"]
     relative = np.hypot(
-        table["posterior_error"] / table["posterior"], table["prior_error"] / table["prior"]
+        found["posterior_error"] / found["posterior"], found["prior_error"] / found["prior"]
     )
     columns = {
         "bf01": bf01,
         "bf10": 1 / bf01,
         "mcse_bf01": bf01 * relative,
         "mcse_bf10": relative / bf01,
-        "posterior_density": table["posterior"],
-        "prior_density": table["prior"],
+        "posterior_density": found["posterior"],
+        "prior_density": found["prior"],
     }
-    reasons = zip(said, table["reason"], strict=True)
-    withheld = [", ".join(filter(None, both)) for both in reasons]
-    coords = {k: v for k, v in posterior.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
+    coords = coordinates_of_places(posterior)
     own = ["withheld"] if dim == "cell" else []
     refuse_same_names(coords, [*names_of("bayes_factor"), *own])
     data = {
         name: (dim, np.asarray(values), attrs_of(name, "bayes_factor"))
         for name, values in columns.items()
     }
-    attrs = {k: v for k, v in posterior.attrs.items() if k == "notices"}
-    result = xr.Dataset(data, coords, attrs | {"quantity": str(posterior.name), "null": null})
-    return result.assign_coords(withheld=(dim, withheld))
+    return xr.Dataset(data, coords)

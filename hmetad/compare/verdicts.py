@@ -1,111 +1,390 @@
-"""Where intervals lie, in words: against the null, and against the region of equivalence (ROPE).
+"""From draws, or estimates and standard errors, to verdicts.
 
-Bounds and shares, an element per quantity → answers, and which of them Monte Carlo error could
-change. Source: Kruschke (2018); Makowski et al. (2019).
+Draws (chain, draw, pair or cell), or estimates → summaries → Decisions. Two answers are kept apart:
+the statistical one (does the interval exclude the null?) and the practical one (where does it lie
+against the region of practical equivalence, ROPE?).
+Source: Kruschke (2018); Makowski et al. (2019).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import xarray as xr
+from arviz_stats.base import array_stats
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from hmetad.arguments import arrays_of_numbers, check_inputs
+from hmetad.compare.cells import (
+    SAMPLE_DIMS,
+    as_cells,
+    both_codes,
+    error_flags,
+    joined_codes,
+    stacked_notices,
+    with_chains,
+)
+from hmetad.compare.decisions import Decisions, labelled_columns
+from hmetad.errors import InputError
+from hmetad.monte_carlo import (
+    effective_draws,
+    has_chains,
+    quantile_error,
+    rank_rhat,
+    row_quantile,
+    share_interval,
+    too_undefined,
+    where_defined,
+)
+from hmetad.notice import notice_attrs, notice_of, notices, with_notices
+from hmetad.notice_registry import limit
 
 __all__ = [
-    "FEWEST_IN_TAIL",
-    "answers",
+    "IntervalKind",
+    "check_arguments",
+    "decide",
+    "decide_normal",
     "interval_words",
+    "judge",
     "nearby_intervals",
-    "unsettled_answers",
-    "with_withheld",
+    "summarise",
 ]
 
+IntervalKind = Literal["eti", "hdi"]
 type Floats = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
-type Answers = dict[str, NDArray[Any]]
+type Columns = dict[str, Floats]
+type Rope = tuple[float, float]
 
+# Attrs of a contrast that the decisions on it keep.
+CONTRAST_ATTRS = (
+    *("quantity", "kind", "over", "within", "matrix"),
+    *("pairing", "pairing_rule", "units", "notices", "reference"),
+    *("pool", "pool_rule", "pool_weights", "pool_levels"),
+)
 FULL_RULE_MARGIN = 0.025
 # Monte Carlo errors by which a bound may be off: 19 in 20 are nearer.
 ERRORS = 2
 FEWEST_IN_TAIL = 5
+# Numbers in a part of rows that fits the processor's cache.
+CHUNK = 2**18
 
 
-def answers(found: Mapping[str, Floats], rope: tuple[float, float], null: float) -> Answers:
-    """The three answers to each interval and share of the posterior in the ROPE.
+@check_inputs(skip=("rope",))
+def decide(
+    draws: xr.DataArray,
+    *,
+    rope: tuple[float, float],
+    null: float = 0.0,
+    ci_prob: float = 0.95,
+    ci_kind: IntervalKind = "eti",
+    comparisons: int = 1,
+) -> Decisions:
+    """Judge quantities by their posterior draws.
 
     Parameters
     ----------
-    found : mapping of array, shape (n,)
-        lower and upper, the bounds of the intervals; in_rope, the shares.
+    draws : DataArray
+        Dims chain, draw and at most one more, such as pair (from `contrast`), cell, or the
+        levels of a coefficient. Draws whose attr ``sampling`` is ``"independent"``, as those of
+        `resample` and `bayes.fit_estimates`, have no chains to check.
     rope : tuple of float
+        Region of practical equivalence, on the scale of the draws. There is no default: what
+        is negligible is for the analyst to decide.
     null : float
+        Value of "no effect".
+    ci_prob : float
+        Probability of the interval.
+    ci_kind : {"eti", "hdi"}
+        Equal-tailed or highest-density interval.
+    comparisons : int
+        Number of comparisons m: intervals at 1 - (1 - ci_prob)/m (Bonferroni).
 
     Returns
     -------
-    dict of array, shape (n,)
-        statistical: whether the interval excludes the null; verdict: where it lies against the
-        ROPE; full_verdict: the same words by the share, below .025 and above .975.
+    Decisions
+        With rhat, ess_tail, and the coordinate withheld: why there is no verdict at all, as codes:
+        those of `contrast` or of the fit, ``"undefined"`` (more than 5 % of its draws),
+        ``"constant"``, ``"rhat"`` (above 1.01, of the contrast itself; independent draws have
+        none) or ``"few-draws"`` (fewer than four a chain). Up to 5 % of undefined draws are left
+        out, of that quantity alone; `undefined` is their share, and a notice says so. Where the
+        draws are good but not enough of them, `unsettled` names the answers that 2 Monte Carlo
+        errors could change; verdict and full_verdict are then "unreliable"; more draws help.
+        `notices` reads the notices of the draws, and ``"draws-for-level"`` where there are too few
+        for intervals of this probability, with the number that would do.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, there are no draws, or they have other dims.
+
+    Notes
+    -----
+    The error of a bound is that of the quantile it is (for ``"hdi"``, of the quantile at which it
+    lies, which is less than its whole error). With fewer than five effective draws beyond a bound,
+    as after a strict correction, the bound is taken to lie anywhere further out.
 
     Examples
     --------
-    >>> found = {"lower": [0.2, -0.01], "upper": [0.3, 0.02], "in_rope": [0.0, 1.0]}
-    >>> found = {name: np.array(values) for name, values in found.items()}
-    >>> answers(found, (-0.1, 0.1), 0.0)["verdict"].tolist()
-    ['different', 'negligible']
+    >>> rng = np.random.default_rng(1)
+    >>> draws = xr.DataArray(
+    ...     rng.normal(0.3, 0.05, (4, 500, 1)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a"]},
+    ... )
+    >>> decide(draws, rope=(-0.1, 0.1)).table()[["label", "verdict"]].values.tolist()
+    [['a', 'different']]
     """
-    lower, upper = found["lower"], found["upper"]
-    return {
-        "statistical": excludes(lower, upper, null),
-        "verdict": interval_words(lower, upper, rope),
-        "full_verdict": share_words(found["in_rope"]),
-    }
+    check_arguments(rope, null, ci_prob, comparisons)
+    if draws.attrs.get("kind") == "superiority":
+        step = "The probability of superiority is the mean of these draws."
+        raise InputError("draws", "superiority (0 or 1)", "draws of a difference", step)
+    draws, dim = with_one_dim(with_chains(draws))
+    rows = draws.transpose(dim, *SAMPLE_DIMS).values
+    level = 1 - (1 - ci_prob) / comparisons
+    found = summarise(
+        rows,
+        level=level,
+        is_hdi=ci_kind == "hdi",
+        null=null,
+        rope=rope,
+        are_chains=has_chains(draws.attrs),
+    )
+    withheld = reasons(draws, found)
+    found = {**found, **judge(found, rope, null, withheld != "")}
+    coords = {k: v for k, v in draws.coords.items() if not set(v.dims) & set(SAMPLE_DIMS)}
+    results = xr.Dataset(labelled_columns(found, draws, dim), coords)
+    said = {k: v for k, v in draws.attrs.items() if k in CONTRAST_ATTRS}
+    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(said)
+    labels = draws[dim].values if dim in draws.coords else np.arange(len(withheld))
+    own, undefined, number = [], found["undefined"], rows[0].size
+    if (undefined > 0).any():
+        concerned = labels[undefined > 0].astype(str)
+        own.append(notice_of("undefined-draws.left-out", concerned, share=undefined.max(), kept=""))
+    outside = (1 - level) / 2
+    if number * outside < FEWEST_IN_TAIL:
+        # Twice as many leave room for draws that are less than independent.
+        needed = 1000 * math.ceil(round(2 * FEWEST_IN_TAIL / outside / 1000, 6))
+        told = {"level": f"{100 * level:.4g}", "draws": number, "needed": f"{needed:,}"}
+        own.append(notice_of("draws-for-level", **told))
+    results = with_notices(results, [*notices(results), *own]) if own else results
+    return Decisions(results, str(draws.name), rope, null, ci_prob, ci_kind, comparisons)
 
 
-def unsettled_answers(
-    found: Mapping[str, Floats], given: Answers, rope: tuple[float, float], null: float
-) -> dict[str, Flags]:
-    """Which answers could change with more draws.
+@check_inputs(skip=("rope",), estimate=arrays_of_numbers, se=arrays_of_numbers)
+def decide_normal(
+    estimate: ArrayLike | xr.DataArray,
+    se: ArrayLike | xr.DataArray,
+    *,
+    rope: tuple[float, float],
+    null: float = 0.0,
+    ci_prob: float = 0.95,
+    comparisons: int = 1,
+    labels: Sequence[str] | None = None,
+) -> Decisions:
+    """Judge quantities by their estimates and standard errors.
 
     Parameters
     ----------
-    found : mapping of array, shape (n,)
-        What `summarise` returns.
-    given : dict of array, shape (n,)
-        Its `answers`.
-    rope, null
-        As in `answers`.
+    estimate, se : array or DataArray, shape (n,)
+        Estimates and their standard errors, or one error for all. An estimate that is a DataArray
+        keeps its dim, coordinates and notices.
+    rope, null, ci_prob, comparisons
+        As in `decide`. The p-value is that of the two-sided z-test, multiplied by the number
+        of comparisons (at most 1); the interval is widened to match.
+    labels : sequence of str, optional
+        Names of the quantities, where `estimate` has none.
 
     Returns
     -------
-    dict of array of bool, shape (n,)
-        By the names of the answers.
-    """
-    near = list(nearby_intervals(found))
-    others = {
-        "statistical": [excludes(*bounds, null) for bounds in near],
-        "verdict": [interval_words(*bounds, rope) for bounds in near],
-        "full_verdict": [share_words(found[end]) for end in ("in_rope_least", "in_rope_most")],
-    }
-    return {name: (np.array(others[name]) != given[name]).any(axis=0) for name in given}
+    Decisions
+        With p_value in place of the Monte Carlo errors. The coordinate withheld says why there is
+        no verdict: codes of the errors that the estimates carry for their cells, as in `decide`, or
+        ``"undefined"``. Estimates for cells of a model with grouping factors are not independent:
+        notice ``"shrunken-estimates"`` (Boehm et al. 2018).
 
-
-def with_withheld(
-    given: Answers, is_withheld: Flags, unsure: Mapping[str, Flags] | None = None
-) -> Answers:
-    """Answers with none where they are withheld, and no verdict where it is not settled.
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or errors or labels are not those of the estimates.
 
     Examples
     --------
-    >>> given = {"statistical": [True], "verdict": ["different"], "full_verdict": ["different"]}
-    >>> given = {name: np.array(values) for name, values in given.items()}
-    >>> with_withheld(given, np.array([True]))["verdict"].tolist()
-    ['unreliable']
+    >>> decide_normal([0.02, 0.4], [0.02, 0.05], rope=(-0.1, 0.1)).table()["verdict"].tolist()
+    ['negligible', 'different']
     """
-    none = dict.fromkeys(given, np.zeros_like(is_withheld)) | dict(unsure or {})
-    words = {
-        name: np.where(is_withheld | none[name], "unreliable", given[name])
-        for name in ("verdict", "full_verdict")
+    check_arguments(rope, null, ci_prob, comparisons)
+    values = labelled_estimate(estimate, labels)
+    dim = str(values.dims[0])
+    errors = errors_of(values, se)
+    mean, sd = values.values, errors.values
+    is_defined = np.isfinite(mean) & np.isfinite(sd)
+    withheld = both_codes(
+        codes_on_estimates(values), np.where(is_defined, "", "undefined").tolist()
+    )
+    z = norm.isf((1 - ci_prob) / comparisons / 2)
+    distance = abs(mean - null) / sd
+    found = {
+        "mean": mean,
+        "sd": sd,
+        "lower": mean - z * sd,
+        "upper": mean + z * sd,
+        "p_value": np.minimum(1.0, comparisons * 2 * norm.sf(distance)),
+        "p_direction": norm.cdf(distance),
+        "in_rope": np.asarray(norm.cdf(rope[1], mean, sd) - norm.cdf(rope[0], mean, sd)),
     }
-    return {"statistical": given["statistical"] & ~is_withheld, **words}
+    found |= judge(found, rope, null, withheld != "")
+    # These two bring labels along, and attrs of their own.
+    own = {"mean": values, "sd": errors}
+    results = xr.Dataset({**labelled_columns(found, values, dim), **own})
+    said = list(notices(values))
+    if values.attrs.get("pooled_over"):
+        cells = values[dim].values.tolist() if dim in values.coords else []
+        over = values.attrs["pooled_over"]
+        said.append(notice_of("shrunken-estimates", map(str, cells), over=over))
+    results = results.assign_coords(withheld=(dim, withheld)).assign_attrs(notice_attrs(said))
+    return Decisions(results, str(values.name), rope, null, ci_prob, "normal", comparisons)
+
+
+def check_arguments(rope: Rope, null: float, ci_prob: float, comparisons: int) -> None:
+    """Refuse a ROPE with its ends swapped, and probabilities and numbers out of range."""
+    if not isinstance(rope, Sequence) or len(rope) != 2 or not rope[0] < rope[1]:
+        step = "Write both limits, as in rope=(-0.05, 0.05)."
+        raise InputError("rope", repr(rope), "(lower, upper) with lower < upper", step)
+    if not np.isfinite(null):
+        raise InputError("null", str(null), "a finite number")
+    if not 0 < ci_prob < 1:
+        raise InputError("ci_prob", str(ci_prob), "a probability above 0 and below 1")
+    if comparisons < 1 or comparisons != int(comparisons):
+        raise InputError("comparisons", str(comparisons), "a whole number of at least 1")
+
+
+def with_one_dim(draws: xr.DataArray) -> tuple[xr.DataArray, str]:
+    """Draws with the one dim besides chain and draw; of a single number, its cell or its name."""
+    if set(draws.dims) == set(SAMPLE_DIMS):
+        if "cell" in draws.coords:
+            return draws.expand_dims("cell"), "cell"
+        return draws.expand_dims(pair=[str(draws.name)]), "pair"
+    others = [str(dim) for dim in draws.dims if dim not in SAMPLE_DIMS]
+    if len(others) != 1 or not set(SAMPLE_DIMS) <= set(draws.dims):
+        step = "Select one element of the others by .sel()."
+        raise InputError("draws", f"dims {draws.dims}", "chain, draw and one more dim", step)
+    return draws, others[0]
+
+
+def reasons(draws: xr.DataArray, found: Columns) -> NDArray[np.str_]:
+    """Codes of why there is no verdict on each quantity; empty text where there is one."""
+    if "withheld" in draws.coords:
+        said = draws["withheld"].values.tolist()
+    else:
+        said = joined_codes(*error_flags(as_cells(draws)))
+    with np.errstate(invalid="ignore"):
+        drifts = found["rhat"] > limit("rhat")
+    is_undefined = too_undefined(found["undefined"])
+    is_defined = ~is_undefined & (found["constant"] == 0)
+    flags = {
+        "undefined": is_undefined,
+        "constant": found["constant"] == 1,
+        "rhat": drifts & is_defined,
+        "few-draws": np.isnan(found["ess_tail"]) & is_defined,
+    }
+    return both_codes(said, joined_codes(list(flags), np.array(list(flags.values()))))
+
+
+def codes_on_estimates(values: xr.DataArray) -> list[str]:
+    """Codes of the errors that estimates carry, for each of them.
+
+    Of cells, or of pairs with coordinates left and right, those of the cells; for others, such as a
+    coefficient, an error about sampling concerns all.
+
+    Examples
+    --------
+    >>> said = '[{"code": "rhat", "severity": "error", "message": "", "cells": ["a"]}]'
+    >>> m = xr.DataArray([0.1, 0.2], {"cell": ["a", "b"]}, name="log_m", attrs={"notices": said})
+    >>> codes_on_estimates(m)
+    ['rhat', '']
+    """
+    if "withheld" in values.coords:
+        return [str(codes) for codes in values["withheld"].values]
+
+    def of_cells(labels: list[str], attrs: Mapping[Any, Any]) -> tuple[list[str], Flags]:
+        name = values.attrs.get("quantity", values.name)
+        return error_flags(xr.DataArray(values.values, {"cell": labels}, "cell", name, attrs))
+
+    if values.dims == ("cell",) and "cell" in values.coords:
+        return joined_codes(*of_cells(values["cell"].values.tolist(), values.attrs))
+    if {"left", "right"} <= set(values.coords):
+        codes, left = of_cells(values["left"].values.tolist(), values.attrs)
+        _, right = of_cells(values["right"].values.tolist(), values.attrs)
+        return joined_codes(codes, left | right)
+    labels = [str(i) for i in range(values.size)]
+    return joined_codes(*of_cells(labels, stacked_notices(values, labels, None)))
+
+
+def labelled_estimate(
+    estimate: ArrayLike | xr.DataArray, labels: Sequence[str] | None
+) -> xr.DataArray:
+    """Estimates with one labelled dim."""
+    if isinstance(estimate, xr.DataArray):
+        if estimate.ndim != 1:
+            raise InputError("estimate", f"dims {estimate.dims}", "one dim")
+        return estimate.astype(float)
+    values = np.atleast_1d(np.asarray(estimate, dtype=float))
+    if values.ndim != 1:
+        raise InputError("estimate", f"shape {values.shape}", "one dim")
+    names = [str(i + 1) for i in range(len(values))] if labels is None else list(labels)
+    if len(names) != len(values):
+        raise InputError("labels", f"{len(names)} labels", f"one for each of {len(values)}")
+    return xr.DataArray(values, dims="pair", coords={"pair": names}, name="estimate")
+
+
+def errors_of(values: xr.DataArray, se: ArrayLike | xr.DataArray) -> xr.DataArray:
+    """Standard errors of labelled estimates, one each."""
+    dim, labels = values.dims[0], values.indexes
+    theirs = se.indexes if isinstance(se, xr.DataArray) else {}
+    if dim in labels and dim in theirs and not labels[dim].equals(theirs[dim]):
+        step = f"Select them alike: se.sel({dim}=estimate[{dim!r}])."
+        raise InputError("se", "other labels than those of estimate", "the same labels", step)
+    numbers = np.asarray(se, dtype=float)
+    if numbers.shape not in ((), (1,), values.shape):
+        raise InputError("se", f"shape {numbers.shape}", f"one number, or {values.size}")
+    if (numbers <= 0).any():
+        raise InputError("se", f"{np.nanmin(numbers)}", "standard errors above 0")
+    return values.copy(data=np.broadcast_to(numbers, values.shape))
+
+
+def judge(
+    found: Mapping[str, Floats], rope: Rope, null: float, is_withheld: Flags
+) -> dict[str, NDArray[Any]]:
+    """Answers to intervals and shares of the posterior in the ROPE.
+
+    statistical: whether the interval excludes the null; verdict: where it lies against the ROPE;
+    full_verdict: the same words by the share, below .025 and above .975. What is withheld has none
+    of them. Of draws also unsettled: the names of the answers that Monte Carlo error could change;
+    such verdicts are "unreliable".
+    """
+    intervals = {
+        "statistical": lambda low, high: (low > null) | (high < null),
+        "verdict": lambda low, high: interval_words(low, high, rope),
+    }
+    bounds, in_rope = (found["lower"], found["upper"]), found["in_rope"]
+    given = {name: answer(*bounds) for name, answer in intervals.items()}
+    given["full_verdict"] = share_words(in_rope)
+    result, hidden = {}, dict.fromkeys(given, is_withheld)
+    if "mcse_lower" in found:
+        near = list(nearby_intervals(found))
+        others = {name: [answer(*ends) for ends in near] for name, answer in intervals.items()}
+        ends = (found["in_rope_least"], found["in_rope_most"])
+        others["full_verdict"] = [share_words(end) for end in ends]
+        turns = {k: (np.array(x) != given[k]).any(axis=0) & ~is_withheld for k, x in others.items()}
+        names = joined_codes(list(turns), np.array(list(turns.values())))
+        result["unsettled"] = np.array(names, dtype=str)
+        hidden = {name: is_withheld | turns[name] for name in turns}
+    for name in ("verdict", "full_verdict"):
+        result[name] = np.where(hidden[name], "unreliable", given[name])
+    return {"statistical": given["statistical"] & ~is_withheld, **result}
 
 
 def nearby_intervals(found: Mapping[str, Floats]) -> Iterator[tuple[Floats, Floats]]:
@@ -120,12 +399,7 @@ def nearby_intervals(found: Mapping[str, Floats]) -> Iterator[tuple[Floats, Floa
             yield low, high
 
 
-def excludes(lower: Floats, upper: Floats, null: float) -> Flags:
-    """Whether intervals exclude the null."""
-    return (lower > null) | (upper < null)
-
-
-def interval_words(lower: Floats, upper: Floats, rope: tuple[float, float]) -> NDArray[np.str_]:
+def interval_words(lower: Floats, upper: Floats, rope: Rope) -> NDArray[np.str_]:
     """Verdicts by where intervals lie against the ROPE."""
     outside = (lower > rope[1]) | (upper < rope[0])
     inside = (lower >= rope[0]) & (upper <= rope[1])
@@ -136,3 +410,86 @@ def share_words(in_rope: Floats) -> NDArray[np.str_]:
     """Verdicts by the share of the posterior in the ROPE."""
     cases = [in_rope < FULL_RULE_MARGIN, in_rope > 1 - FULL_RULE_MARGIN]
     return np.select(cases, ["different", "negligible"], "inconclusive")
+
+
+def summarise(
+    rows: Floats,
+    *,
+    level: float,
+    is_hdi: bool,
+    null: float,
+    rope: Rope,
+    are_chains: bool = True,
+) -> Columns:
+    """Summaries of rows of draws, (n, chain, draw), and their Monte Carlo errors, (n,) each.
+
+    mean, sd, lower, upper (highest-density, else equal-tailed), mcse_lower, mcse_upper; tail_lower
+    and tail_upper: effective draws beyond each bound; ess_tail: those of the worse bound; rhat;
+    p_direction; in_rope with the ends of its 95 % Monte Carlo interval, in_rope_least and
+    in_rope_most; constant (0 or 1); and undefined, the share of the draws that are, which are left
+    out. NaN where that is more than 5 %. Rows are taken in parts, so that ten thousand contrasts
+    need little more memory than their draws.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(3, 1, (1, 4, 1000))
+    >>> found = summarise(rows, level=0.95, is_hdi=False, null=0, rope=(-0.1, 0.1))
+    >>> {name: found[name].round(1)[0].item() for name in ("mean", "sd", "lower", "rhat")}
+    {'mean': 3.0, 'sd': 1.0, 'lower': 1.1, 'rhat': 1.0}
+    """
+
+    def of_rows(values: Floats) -> Columns:
+        ordered = np.sort(values.reshape(len(values), -1), axis=1)
+        found = {
+            "mean": values.mean(axis=(1, 2)),
+            "sd": values.std(axis=(1, 2), ddof=1),
+            **bounds(values, ordered, level, is_hdi, are_chains),
+            "p_direction": np.maximum(
+                (values > null).mean(axis=(1, 2)), (values < null).mean(axis=(1, 2))
+            ),
+            "rhat": rank_rhat(values) if are_chains else np.full(len(values), np.nan),
+        }
+        found |= share_inside(values, rope, found["ess_tail"], are_chains)
+        return {**found, "constant": (ordered[:, 0] == ordered[:, -1]) * 1.0}
+
+    step = max(1, CHUNK // rows[0].size)
+    parts = [
+        where_defined(np.ascontiguousarray(rows[start : start + step], dtype=float), of_rows)
+        for start in range(0, len(rows), step)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def bounds(
+    values: Floats, ordered: Floats, level: float, is_hdi: bool, are_chains: bool
+) -> Columns:
+    """Interval of each row, and the Monte Carlo errors of its bounds, as the quantiles they are."""
+    below = above = np.full(len(values), (1 - level) / 2)
+    if is_hdi:
+        interval = array_stats.hdi(ordered, level, axis=-1)
+        lower, upper = interval[:, 0], interval[:, 1]
+        below = (ordered < lower[:, None]).mean(axis=1)
+        above = (ordered > upper[:, None]).mean(axis=1)
+    else:
+        lower, upper = row_quantile(ordered, below), row_quantile(ordered, 1 - above)
+    mcse_lower, ess_lower = quantile_error(values, ordered, below, are_chains=are_chains)
+    mcse_upper, ess_upper = quantile_error(values, ordered, 1 - above, are_chains=are_chains)
+    return {
+        "lower": lower,
+        "upper": upper,
+        "mcse_lower": mcse_lower,
+        "mcse_upper": mcse_upper,
+        "tail_lower": ess_lower * below,
+        "tail_upper": ess_upper * above,
+        "ess_tail": np.minimum(ess_lower, ess_upper),
+    }
+
+
+def share_inside(values: Floats, rope: Rope, ess_tail: Floats, are_chains: bool) -> Columns:
+    """Share of the draws in the ROPE, and its 95 % Monte Carlo interval."""
+    inside = (values >= rope[0]) & (values <= rope[1])
+    share, effective = inside.mean(axis=(1, 2)), effective_draws(inside, are_chains=are_chains)
+    # Where no draw or every draw is inside, its correlation in time shows in the tails alone.
+    is_pure = (share == 0) | (share == 1)
+    least, most = share_interval(share, np.where(is_pure, ess_tail, effective))
+    return {"in_rope": share, "in_rope_least": least, "in_rope_most": most}

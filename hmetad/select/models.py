@@ -16,7 +16,7 @@ from hmetad.arguments import check_inputs
 from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo
 from hmetad.bayes.predictive import mean_counts
-from hmetad.compare.frequencies import model_frequencies
+from hmetad.compare.model_comparison import model_frequencies
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle

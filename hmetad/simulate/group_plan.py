@@ -28,8 +28,7 @@ from hmetad.arguments import (
     with_posterior,
     with_submit,
 )
-from hmetad.compare.decisions import check_arguments
-from hmetad.compare.verdicts import interval_words
+from hmetad.compare.verdicts import check_arguments, interval_words
 from hmetad.errors import InputError
 from hmetad.results import attrs_of
 from hmetad.simulate.group_outcomes import summarise_studies

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hmetad.bayes.fit import fit
-from hmetad.compare.summaries import summarise
+from hmetad.compare.verdicts import summarise
 from hmetad.notice_registry import limit
 from hmetad.simulate.people import Population, simulate_people
 from hmetad.simulate.questions import QUESTIONS

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
-from hmetad.compare.normal_decisions import decide_normal
+from hmetad.compare.verdicts import decide_normal
 from hmetad.simulate.recovery import summaries
 
 __all__ = ["VERDICTS", "median_and_error", "share_error", "study_results"]

@@ -14,8 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, seed_or_none
-from hmetad.compare.decisions import check_arguments
-from hmetad.compare.verdicts import interval_words
+from hmetad.compare.verdicts import check_arguments, interval_words
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError
 from hmetad.memory import refuse_memory

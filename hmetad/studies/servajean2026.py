@@ -16,8 +16,8 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.compare.contrasts import contrast, pair_cells
-from hmetad.compare.decisions import Decisions, decide
-from hmetad.compare.normal_decisions import decide_normal
+from hmetad.compare.decisions import Decisions
+from hmetad.compare.verdicts import decide, decide_normal
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.sdt import sdt, z_test
 from hmetad.plots.intervals import describe_intervals

@@ -15,7 +15,7 @@ from hmetad.bayes.predict import predict, predict_levels
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.decisions import decide
+from hmetad.compare.verdicts import decide
 from hmetad.errors import InputError
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report

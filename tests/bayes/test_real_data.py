@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from hmetad.bayes.predict import predict
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.decisions import decide
+from hmetad.compare.verdicts import decide
 from hmetad.notice import notices
 
 pytestmark = pytest.mark.slow

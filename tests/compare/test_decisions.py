@@ -14,11 +14,10 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.commands.compared import decisions_answer
-from hmetad.compare import columns
+from hmetad.compare import decisions as columns
+from hmetad.compare.cells import one_variable
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.decisions import decide
-from hmetad.compare.normal_decisions import decide_normal
-from hmetad.compare.quantities import one_variable
+from hmetad.compare.verdicts import decide, decide_normal
 from hmetad.counts.resample import resample
 from hmetad.errors import InputError
 from hmetad.mle.meta_d import fit_mle
@@ -197,19 +196,15 @@ def test_each_column_of_a_table_of_decisions_says_what_it_is():
 
 
 def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
-    def width(found):
-        return found["upper"] - found["lower"]
-
-    added = columns.Column("width", "width of the interval", "width", "Width", width)
+    added = columns.Column("tail_lower", "effective draws below", "in tail")
     monkeypatch.setattr(columns, "COLUMNS", (*columns.COLUMNS, added))
     decisions = decide(normal_draws(0.3), rope=ROPE)
     table = decisions.table()
-    assert table["width"].tolist() == (table["upper"] - table["lower"]).tolist()
-    assert "width" in repr(decisions).splitlines()[1]
-    assert decision_table(decisions, "").columns[-1] == "Width"
-    assert decisions_answer(decisions).listings[0].columns["width"] == "width"
-    assert decisions_record(decisions)["results"][0]["width"] == table["width"].item()
-    assert "width" in decide_normal([0.3], 0.1, rope=ROPE).table()
+    assert table["tail_lower"].item() == pytest.approx(0.025 * table["ess_tail"].item(), rel=0.5)
+    assert "tail_lower" in repr(decisions).splitlines()[1]
+    assert decision_table(decisions, "").columns[-1] == "In tail"
+    assert decisions_answer(decisions).listings[0].columns["tail_lower"] == "in tail"
+    assert decisions_record(decisions)["results"][0]["tail_lower"] == table["tail_lower"].item()
 
 
 def test_no_table_of_decisions_gets_two_columns_of_one_name():

@@ -1,13 +1,26 @@
-"""The comparison of models is ArviZ's, with its numbers put into words."""
+"""Words follow from differences and errors; frequencies are those of the exact posterior."""
+
+from itertools import product
 
 import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
+from scipy.special import digamma, expit, gammaln, logsumexp, softmax
+from scipy.stats import beta, dirichlet
 
 from hmetad import fit, loo, simulate_counts
-from hmetad.compare.model_comparison import compare_models
+from hmetad.compare.model_comparison import (
+    compare_models,
+    exceedance,
+    free_energy,
+    log_evidence_of_equal,
+    model_frequencies,
+    posterior_concentration,
+)
 from hmetad.errors import InputError
+from hmetad.notice import Notice, notices, with_notices
 
 
 def result(shift=0.0, scatter=0.0, trials=400, noise=0.01):
@@ -75,3 +88,316 @@ def test_fits_single_models_and_other_trials_are_refused():
         compare_models([result(), result()])
     with pytest.raises(InputError, match="one count table"):
         compare_models({"a": result(), "b": result(trials=399)})
+
+
+def evidence_of(people, models, sd, seed=1, ahead=0.0):
+    """Log evidence that differs by `sd`; the first model is ahead."""
+    values = np.random.default_rng(seed).normal(0, sd, (people, models))
+    values[:, 0] += ahead
+    return pd.DataFrame(values, [f"p{i}" for i in range(people)], [f"m{k}" for k in range(models)])
+
+
+def by_enumeration(log_evidence, prior):
+    """Log evidence, mean frequencies and attributions, by every assignment of people to models."""
+    people, models = log_evidence.shape
+    assigned = np.array(list(product(range(models), repeat=people)))
+    numbers = (assigned[:, :, None] == np.arange(models)).sum(axis=1)
+    total = models * prior
+    log_weight = log_evidence[np.arange(people), assigned].sum(axis=1)
+    log_weight += (gammaln(prior + numbers) - gammaln(prior)).sum(axis=1)
+    log_weight += gammaln(total) - gammaln(total + people)
+    evidence = logsumexp(log_weight)
+    weight = np.exp(log_weight - evidence)
+    share = [[weight[assigned[:, n] == k].sum() for k in range(models)] for n in range(people)]
+    return evidence, weight @ (prior + numbers) / (total + people), np.array(share)
+
+
+def by_quadrature(log_evidence):
+    """Log evidence of two models, and the probability that the first is the more frequent.
+
+    Under a uniform prior the posterior is a polynomial, which is integrated without error.
+    """
+    x, width = np.polynomial.legendre.leggauss(len(log_evidence) // 2 + 2)
+    halves = []
+    for low in (0.0, 0.5):
+        r = low + (x + 1) / 4
+        log_p = np.logaddexp(log_evidence[:, :1] + np.log(r), log_evidence[:, 1:] + np.log1p(-r))
+        halves.append(logsumexp(log_p.sum(axis=0) + np.log(width / 4)))
+    evidence = np.logaddexp(*halves)
+    return evidence, np.exp(halves[1] - evidence)
+
+
+def exactly_protected(log_evidence):
+    """Protected exceedance probability of the first of two models."""
+    evidence, is_first = by_quadrature(log_evidence)
+    risk = expit(log_evidence_of_equal(log_evidence) - evidence)
+    return (1 - risk) * is_first + risk / 2
+
+
+def by_plain_iteration(log_evidence, prior, start, steps=20_000):
+    """Concentration by the two equations in turn."""
+    alpha = np.array(start, dtype=float)
+    for _ in range(steps):
+        alpha = prior + softmax(log_evidence + digamma(alpha), axis=1).sum(axis=0)
+    return alpha
+
+
+@pytest.mark.parametrize("alpha", [(3.0, 1.5), (0.5, 0.5), (11.8, 2.2), (1000, 1010), (0.5, 900)])
+def test_the_exceedance_of_two_models_is_that_of_the_beta_distribution(alpha):
+    expected = [beta.sf(0.5, *alpha), beta.cdf(0.5, *alpha)]
+    np.testing.assert_allclose(exceedance(np.array(alpha, dtype=float)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "alpha", [(1, 2, 3, 4), (0.5, 0.5, 0.6), (50, 60, 55, 3, 1), (1.2, 300, 310)]
+)
+def test_the_exceedance_of_more_models_is_that_of_dirichlet_draws(alpha):
+    n = 400_000
+    draws = np.random.default_rng(1).dirichlet(alpha, n)
+    share = np.bincount(draws.argmax(axis=1), minlength=len(alpha)) / n
+    found = exceedance(np.array(alpha, dtype=float))
+    # Five Monte Carlo standard errors, of 14 shares.
+    assert (abs(found - share) <= 5 * np.sqrt(found * (1 - found) / n) + 1e-12).all()
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("people", "models"), [(8, 2), (6, 3)])
+@pytest.mark.parametrize(
+    ("prior", "sd", "off", "share_off"),
+    [
+        (1.0, 0.0, 1e-9, 1e-9),
+        (1.0, 1.0, 0.1, 0.15),
+        (1.0, 3.0, 0.04, 0.1),
+        (1.0, 10.0, 0.01, 0.08),
+        (1.0, 30.0, 0.003, 0.03),
+        (3.0, 1.0, 0.02, 0.05),
+        (3.0, 3.0, 0.01, 0.04),
+        (0.5, 1.0, 0.3, 0.4),
+        (0.5, 3.0, 0.1, 0.15),
+    ],
+)
+def test_frequencies_are_near_those_of_all_assignments(people, models, prior, sd, off, share_off):
+    """Tolerances are what the approximation costs: less, the stronger evidence and prior are."""
+    for seed in range(5):
+        evidence = evidence_of(people, models, sd, seed)
+        _, frequency, share = by_enumeration(evidence.to_numpy(), prior)
+        found = model_frequencies(evidence, prior=prior)
+        np.testing.assert_allclose(found["frequency"], frequency, atol=off)
+        np.testing.assert_allclose(found["attribution"], share, atol=share_off)
+
+
+@pytest.mark.parametrize(("prior", "most_below"), [(0.5, 2.0), (1.0, 1.3), (3.0, 0.6)])
+@pytest.mark.parametrize("sd", [0.0, 1.0, 3.0, 30.0])
+def test_the_bound_is_below_the_log_evidence_and_that_of_equal_frequencies_is_exact(
+    sd, prior, most_below
+):
+    for seed in range(5):
+        evidence = evidence_of(6, 3, sd, seed).to_numpy()
+        alpha, _ = posterior_concentration(evidence, prior)
+        exact = by_enumeration(evidence, prior)[0]
+        assert exact - most_below < free_energy(evidence, prior, alpha) <= exact + 1e-9
+        # A prior so narrow that frequencies are equal; its gamma functions lose some digits.
+        equal = by_enumeration(evidence, 1e8)[0]
+        assert log_evidence_of_equal(evidence) == pytest.approx(equal, abs=1e-5)
+
+
+def test_the_bound_is_that_of_its_definition():
+    """E[log p(y, z, r) − log q(z, r)], the mean over draws of r and over all z."""
+    evidence, alpha = evidence_of(4, 3, 2.0).to_numpy(), np.array([3, 1.2, 4])
+    r = np.random.default_rng(1).dirichlet(alpha, 200_000)
+    g = softmax(evidence + digamma(alpha), axis=1)
+    given = (g * (evidence - np.log(g))).sum() + np.log(r) @ g.sum(axis=0)
+    terms = given + dirichlet([1.5] * 3).logpdf(r.T) - dirichlet(alpha).logpdf(r.T)
+    error = terms.std() / np.sqrt(len(terms))
+    assert free_energy(evidence, 1.5, alpha) == pytest.approx(terms.mean(), abs=4 * error)
+
+
+def test_with_decisive_evidence_nothing_is_approximate():
+    follows = np.array([0, 0, 0, 1, 2, 0])
+    evidence = pd.DataFrame(1000.0 * (follows[:, None] == np.arange(3)), columns=list("abc"))
+    found = model_frequencies(evidence)
+    np.testing.assert_allclose(found["alpha"], [5, 2, 2], atol=1e-12)
+    exact, frequency, share = by_enumeration(evidence.to_numpy(), 1.0)
+    np.testing.assert_allclose(found["frequency"], frequency, atol=1e-12)
+    np.testing.assert_allclose(found["attribution"], share, atol=1e-12)
+    equal = 6000 - 6 * np.log(3)
+    assert found["omnibus_risk"].item() == pytest.approx(expit(equal - exact), abs=1e-9)
+    low, high = beta.interval(0.95, 5, 4)
+    assert found["frequency_lower"][0].item() == pytest.approx(low)
+    assert found["frequency_upper"][0].item() == pytest.approx(high)
+
+
+@pytest.mark.parametrize("people", [5, 20, 60])
+@pytest.mark.parametrize("sd", [0.0, 0.5, 2.0, 5.0])
+def test_the_protected_probability_is_near_the_exact_one_and_the_risk_never_too_small(people, sd):
+    for seed in range(10):
+        evidence = evidence_of(people, 2, sd, seed, ahead=sd / 2)
+        exact = by_quadrature(evidence.to_numpy())[0]
+        found = model_frequencies(evidence)
+        risk = expit(log_evidence_of_equal(evidence.to_numpy()) - exact)
+        assert found["omnibus_risk"] >= risk - 1e-12
+        protected = exactly_protected(evidence.to_numpy())
+        # What the approximation costs.
+        assert found["protected_exceedance"][0].item() == pytest.approx(protected, abs=0.12)
+
+
+@pytest.mark.parametrize(
+    ("strength", "least", "most"), [(1, 0.61, 0.75), (2, 0.79, 0.89), (4, 0.92, 0.98)]
+)
+def test_intervals_hold_the_truth_where_evidence_is_strong_and_too_seldom_elsewhere(
+    strength, least, most
+):
+    """Log evidence differs by strength²/2 on average, in favour of the model that is true.
+
+    Limits are three standard errors of a share of 400 groups around what the docstring says.
+    """
+    rng, held, groups = np.random.default_rng(1), 0, 400
+    for _ in range(groups):
+        truth = rng.random()
+        sign = np.where(rng.random(20) < truth, 1, -1)
+        difference = rng.normal(sign * strength**2 / 2, strength)
+        evidence = pd.DataFrame({"a": difference, "b": np.zeros(20)})
+        found = model_frequencies(evidence)
+        held += bool(found["frequency_lower"][0] < truth < found["frequency_upper"][0])
+        protected = exactly_protected(evidence.to_numpy())
+        assert found["protected_exceedance"][0].item() == pytest.approx(protected, abs=0.05)
+    assert least < held / groups < most
+
+
+@pytest.mark.parametrize("prior", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("models", [2, 4])
+@pytest.mark.parametrize("sd", [0.3, 2.0, 50.0])
+def test_the_two_equations_in_turn_lead_to_the_same_place_from_anywhere(prior, models, sd):
+    evidence = evidence_of(20, models, sd, ahead=0.2).to_numpy()
+    found, converged = posterior_concentration(evidence, prior)
+    assert converged
+    rng = np.random.default_rng(2)
+    for start in (np.full(models, prior), *(prior + 20 * rng.dirichlet([0.3] * models, 2))):
+        expected = by_plain_iteration(evidence, prior, start)
+        np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("people", "models", "sd", "prior"),
+    [(2, 2, 1, 1), (5000, 3, 0.01, 1), (5000, 2, 1e-6, 0.5), (100, 20, 2, 1), (50, 3, 1, 1e6)],
+)
+def test_slow_cases_come_to_rest_too(people, models, sd, prior):
+    evidence = evidence_of(people, models, sd, ahead=sd).to_numpy()
+    alpha, converged = posterior_concentration(evidence, prior)
+    assert converged
+    assert alpha.sum() == pytest.approx(models * prior + people)
+    again = by_plain_iteration(evidence, prior, alpha, 1)
+    np.testing.assert_allclose(alpha, again, rtol=1e-9)
+
+
+def test_an_iteration_that_does_not_come_to_rest_says_so(monkeypatch):
+    evidence = evidence_of(20, 3, 1.0, ahead=1)
+    assert model_frequencies(evidence)["converged"].item() is True
+    monkeypatch.setattr("hmetad.compare.model_comparison.MOST_STEPS", 1)
+    assert model_frequencies(evidence)["converged"].item() is False
+
+
+def test_a_number_added_to_a_person_changes_nothing():
+    evidence = evidence_of(9, 3, 2.0)
+    added = evidence.add(np.linspace(-4000, 9000, 9), axis=0)
+    xr.testing.assert_allclose(model_frequencies(evidence), model_frequencies(added), atol=1e-9)
+
+
+def test_the_order_of_models_and_people_changes_nothing():
+    evidence = evidence_of(9, 4, 2.0)
+    found = model_frequencies(evidence)
+    turned = model_frequencies(evidence.iloc[::-1, [2, 0, 3, 1]])
+    labels = {"model": found["model"], "person": found["person"]}
+    xr.testing.assert_allclose(found, turned.sel(labels), atol=1e-9)
+
+
+@pytest.mark.parametrize("models", [2, 5])
+def test_evidence_that_says_nothing_leaves_all_models_equal(models):
+    found = model_frequencies(pd.DataFrame(np.zeros((500, models))))
+    for name in ("frequency", "exceedance", "protected_exceedance"):
+        np.testing.assert_allclose(found[name], 1 / models, atol=1e-9)
+    np.testing.assert_allclose(found["attribution"], 1 / models, atol=1e-9)
+    assert found["omnibus_risk"] > 0.9
+
+
+def test_a_prior_of_equal_frequencies_leaves_nothing_to_tell():
+    found = model_frequencies(evidence_of(20, 3, 3.0, ahead=3), prior=1e6)
+    np.testing.assert_allclose(found["frequency"], 1 / 3, atol=1e-5)
+    assert found["omnibus_risk"].item() == pytest.approx(0.5, abs=1e-4)
+
+
+def test_one_person_with_overwhelming_evidence_decides_nothing():
+    """Unlike the sum of evidence, which is far in favour of the second model here."""
+    values = np.tile([0.0, -5.0], (12, 1))
+    values[0] = [0, 500]
+    found = model_frequencies(pd.DataFrame(values, columns=["a", "b"]))
+    assert found["protected_exceedance"].sel(model="a") > 0.9
+    assert found["attribution"].sel(person=0, model="b") > 0.999
+
+
+def test_an_array_is_read_as_the_table_of_the_same_numbers():
+    evidence = evidence_of(5, 3, 2.0)
+    array = xr.DataArray(
+        evidence.to_numpy().T, {"model": evidence.columns, "subject": evidence.index}
+    )
+    notice = Notice("few-errors", "warning", "3 errors.", ("p1",))
+    found = model_frequencies(with_notices(array, [notice]))
+    xr.testing.assert_equal(found, model_frequencies(evidence))
+    assert found["attribution"].dims == ("person", "model")
+    assert [one.code for one in notices(found)] == ["few-errors"]
+
+
+def test_results_say_what_was_assumed_and_can_be_kept(tmp_path):
+    found = model_frequencies(evidence_of(5, 2, 2.0).astype("Float64"), prior=2, ci_prob=0.5)
+    assert (found.attrs["prior"], found.attrs["ci_prob"]) == (2, 0.5)
+    inside = beta(*found["alpha"].values).cdf(
+        [found[f"frequency_{x}"][0] for x in ("lower", "upper")]
+    )
+    np.testing.assert_allclose(inside, [0.25, 0.75])
+    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "found.nc", engine="h5netcdf") as kept:
+        xr.testing.assert_equal(kept.load(), found)
+
+
+GOOD = evidence_of(4, 3, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        (GOOD.to_numpy(), "DataFrame"),
+        (GOOD[["m0"]], "got 1, allowed is two or more, one column per model"),
+        (GOOD.iloc[:1], "two or more, one row per person. Of one person, compare"),
+        (GOOD.iloc[:0], "got 0, allowed is two or more"),
+        (GOOD.assign(m1=[0, np.nan, 0, 0]), "nan for 'p1' and 'm1'"),
+        (GOOD.assign(m2=[0, 0, -np.inf, 0]), "-inf for 'p2' and 'm2'"),
+        (GOOD.assign(m2=pd.array([1, 2, None, 4], dtype="Int64")), "nan for 'p2' and 'm2'"),
+        (GOOD.assign(subject=list("abcd")), r"'subject', .* belong to the index"),
+        (GOOD.assign(m0=[1j] * 4), "complex128 in 'm0'"),
+        (GOOD.astype(object), "object in 'm0'"),
+        (GOOD.set_axis(["a", "b", "a"], axis=1), "'a' twice, allowed is one column per model"),
+        (GOOD.set_axis(["1", "b", 1], axis=1), "'1' twice"),
+        (GOOD.set_axis(list("xyzx")), "'x' twice, allowed is one row per person"),
+        (GOOD.set_index("m0", append=True), "2 levels of names"),
+        (xr.DataArray(GOOD.to_numpy(), dims=("subject", "card")), r"evidence\.rename"),
+        (xr.DataArray(np.zeros((2, 2, 2)), dims=("a", "b", "model")), "two dims"),
+    ],
+)
+def test_evidence_that_is_none_is_refused(evidence, said):
+    with pytest.raises(InputError, match=f"^evidence: .*{said}"):
+        model_frequencies(evidence)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"prior": 0.4}, "prior: got 0.4, allowed is 0.5 to 1000000"),
+        ({"prior": np.nan}, "prior: got nan"),
+        ({"prior": np.inf}, "prior: got inf"),
+        ({"prior": [1, 1]}, "prior: "),
+        ({"ci_prob": 95}, "ci_prob: got 95"),
+    ],
+)
+def test_options_out_of_range_are_refused(option, said):
+    with pytest.raises(InputError, match=f"^{said}"):
+        model_frequencies(GOOD, **option)

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
-from hmetad.compare.quantities import error_flags
+from hmetad.compare.cells import error_flags
 from hmetad.counts.correct import count_correct, type2_counts
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample

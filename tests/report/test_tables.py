@@ -3,14 +3,14 @@
 import ast
 from inspect import getsource
 
-from hmetad.compare import decisions, ranking, savage_dickey
+from hmetad.compare import ranking, savage_dickey, verdicts
 from hmetad.notice_registry import codes
 from hmetad.report.contents.tables import codes_in_words
 
 
 def own_codes():
     """Codes that comparisons give beside those of notices."""
-    reasons = ast.walk(ast.parse(getsource(decisions.reasons)))
+    reasons = ast.walk(ast.parse(getsource(verdicts.reasons)))
     yield from (key.value for node in reasons if isinstance(node, ast.Dict) for key in node.keys)
     for function in (ranking.untrusted, ranking.cuts_of_pairs):
         for node in ast.walk(ast.parse(getsource(function))):

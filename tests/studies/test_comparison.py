@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad.compare.normal_decisions import decide_normal
+from hmetad.compare.verdicts import decide_normal
 from hmetad.studies.comparison import (
     ComparisonRow,
     compare_with_print,

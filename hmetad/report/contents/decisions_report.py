@@ -59,7 +59,7 @@ def decisions_report(
 
     Examples
     --------
-    >>> from hmetad.compare.normal_decisions import decide_normal
+    >>> from hmetad.compare.verdicts import decide_normal
     >>> page = decisions_report(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)), method="By hand.")
     >>> [block.heading for block in page.blocks if isinstance(block, Prose)]
     ['Question', 'Decisions: estimate', 'Method']

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hmetad.compare.columns import COLUMNS
-from hmetad.compare.decisions import Decisions
+from hmetad.compare.decisions import COLUMNS, Decisions
 from hmetad.report.contents.tables import decision_table, interval_note
 from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS
@@ -59,7 +58,7 @@ def pair_strata(decisions: Decisions) -> list[Stratum]:
 
     Examples
     --------
-    >>> from hmetad.compare.normal_decisions import decide_normal
+    >>> from hmetad.compare.verdicts import decide_normal
     >>> pair_strata(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
     []
     """

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.compare.chance import are_unlike
-from hmetad.compare.pooling import counted_trials
+from hmetad.compare.averaging import counted_trials
+from hmetad.compare.comparability import are_unlike
 from hmetad.compare.ranking import rank
 from hmetad.counts.resample import has_spread
 from hmetad.monte_carlo import INDEPENDENT, too_undefined, undefined_share

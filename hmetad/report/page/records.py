@@ -35,7 +35,7 @@ def decisions_record(decisions: Decisions) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from hmetad.compare.normal_decisions import decide_normal
+    >>> from hmetad.compare.verdicts import decide_normal
     >>> record = decisions_record(decide_normal([0.4], [0.05], rope=(-0.1, 0.1)))
     >>> record["rope"], record["results"][0]["verdict"]
     ([-0.1, 0.1], 'different')

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad.compare.quantities import error_flags, joined_codes, quantity_draws
+from hmetad.compare.cells import cells_of, error_flags, joined_codes, one_variable
 from hmetad.errors import InputError
 
 
@@ -26,7 +26,7 @@ def per_response():
 
 
 def test_every_place_of_further_dims_is_a_cell(per_response):
-    cells = quantity_draws(per_response.to_dataset(), "m_ratio")
+    cells = cells_of(per_response.to_dataset(), "m_ratio")
     assert cells["cell"].values.tolist() == ["x | S1", "x | S2", "y | S1", "y | S2"]
     assert cells["model"].values.tolist() == ["a", "a", "b", "b"]
     expected = per_response.sel(cell="y", response="S1", drop=True).values
@@ -35,12 +35,12 @@ def test_every_place_of_further_dims_is_a_cell(per_response):
 
 def test_the_order_of_dims_does_not_matter(per_response):
     turned = per_response.transpose("response", "draw", "cell", "chain")
-    xr.testing.assert_identical(quantity_draws(turned, None), quantity_draws(per_response, None))
+    xr.testing.assert_identical(cells_of(turned, None), cells_of(per_response, None))
 
 
 def test_errors_on_a_cell_concern_all_its_places(per_response):
     fit = per_response.to_dataset().assign_attrs(notices=said(("rhat", ["y"]), ("ess", [])))
-    cells = quantity_draws(fit, "m_ratio")
+    cells = cells_of(fit, "m_ratio")
     codes, flags = error_flags(cells)
     assert joined_codes(codes, flags) == ["ess", "ess", "rhat, ess", "rhat, ess"]
 
@@ -53,7 +53,7 @@ def test_errors_of_sampling_concern_a_coefficient_whole_and_those_of_signs_do_no
         name="log_m_task",
         attrs={"notices": said(("rhat", ["y"]), ("dprime-sign", ["x"]))},
     )
-    cells = quantity_draws(effect, None, ["task"])
+    cells = cells_of(effect, None, ["task"])
     assert cells["task"].values.tolist() == ["b", "c"]
     assert joined_codes(*error_flags(cells)) == ["rhat", "rhat"]
 
@@ -65,17 +65,17 @@ def test_group_effects_go_by_the_name_of_their_group():
         coords={"subject__factor_dim": ["1", "2", "3"]},
         name="log_m_1|subject",
     )
-    assert quantity_draws(effects, None, ["subject"])["subject"].values.tolist() == ["1", "2", "3"]
-    assert "subject__factor_dim" in quantity_draws(effects, None).coords
+    assert cells_of(effects, None, ["subject"])["subject"].values.tolist() == ["1", "2", "3"]
+    assert "subject__factor_dim" in cells_of(effects, None).coords
 
 
 def test_a_single_number_and_other_objects_are_refused():
     slope = xr.DataArray(np.zeros((2, 5)), dims=("chain", "draw"), name="log_m_age")
     with pytest.raises(InputError, match=r"one number.*decide"):
-        quantity_draws(slope, None)
+        cells_of(slope, None)
     with pytest.raises(InputError, match="without posterior"):
-        quantity_draws(xr.DataTree(), "log_m")
+        cells_of(xr.DataTree(), "log_m")
     with pytest.raises(InputError, match="list"):
-        quantity_draws([1, 2], None)
+        one_variable([1, 2], None)
     with pytest.raises(InputError, match="Did you mean 'log_m_age'"):
-        quantity_draws(slope.to_dataset(), "log_m_agee")
+        cells_of(slope.to_dataset(), "log_m_agee")

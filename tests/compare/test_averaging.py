@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 
 from hmetad.compare.contrasts import contrast
-from hmetad.compare.decisions import decide
+from hmetad.compare.follow_ups import repeat_decisions
 from hmetad.compare.ranking import rank
-from hmetad.compare.repeat import repeat_decisions
+from hmetad.compare.verdicts import decide
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts

@@ -1,0 +1,381 @@
+"""Averages over levels, such as sets of items, the same levels for all that is compared.
+
+Draws, columns and a rule of weights → Pool: the level of each cell, the share of each level; then
+contrasts within levels, or cells → weighted means over levels. Levels in which few draws are
+undefined are averaged, and these draws are left out.
+Source: Cochran (1954) for weighted means of differences within strata.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hmetad.arguments import check_inputs, describe_value, row_labels
+from hmetad.compare.cells import (
+    SAMPLE_DIMS,
+    Draws,
+    Fits,
+    cell_levels,
+    cells_of,
+    coordinates_of_cells,
+    each_fit,
+    levels_held,
+    name_list,
+    one_variable,
+    strata_of,
+)
+from hmetad.coverage import summed_coverage
+from hmetad.errors import InputError, nearest
+from hmetad.frozen import FrozenMapping
+from hmetad.monte_carlo import too_undefined
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
+
+__all__ = [
+    "Pool",
+    "Weights",
+    "as_pool",
+    "average_cells",
+    "average_contrasts",
+    "counted_trials",
+    "not_pooled",
+    "pool_attrs",
+    "trials_by_level",
+    "trials_of",
+]
+
+type Flags = NDArray[np.bool_]
+type Floats = NDArray[np.float64]
+type Weights = str | Mapping[str, float]
+
+
+@check_inputs(skip=("draws",))
+def trials_by_level(draws: Mapping[str, Draws], over: str) -> dict[str, float]:
+    """Number of trials of each level of a coordinate, over all of its cells.
+
+    Parameters
+    ----------
+    draws : mapping of str to DataTree or Dataset
+        Fits, or draws of resampling, by name.
+    over : str
+        Coordinate of the cells; where they have no such one, fits by name are compared.
+
+    Returns
+    -------
+    dict of str to float
+        Empty where trials are not known.
+
+    Raises
+    ------
+    InputError
+        If `draws` are no fits or draws by name.
+
+    Examples
+    --------
+    >>> cells = {"cell": ["x", "y"], "model": ("cell", ["a", "b"])}
+    >>> trials_by_level({"": xr.Dataset({"trials": ("cell", [100, 200])}, cells)}, "model")
+    {'a': 100.0, 'b': 200.0}
+    """
+    one = xr.Dataset | xr.DataArray | xr.DataTree
+    is_named = isinstance(draws, Mapping) and not isinstance(draws, one)
+    if not is_named or not all(
+        isinstance(source, one)
+        and (not isinstance(source, xr.DataTree) or "posterior" in source.children)
+        for source in draws.values()
+    ):
+        got = describe_value(draws)
+        raise InputError("draws", got, "fits or draws by name", "Give {'': draws}.")
+    totals: dict[str, float] = {}
+    for name, source in draws.items():
+        counted = counted_trials(source)
+        if counted is None:
+            return {}
+        drawn = source["posterior"] if isinstance(source, xr.DataTree) else source
+        known = over in drawn.coords and drawn[over].dims == ("cell",)
+        levels = drawn.coords[over].to_numpy().tolist() if known else [name] * counted.size
+        for level, number in zip(levels, counted.values.tolist(), strict=True):
+            totals[str(level)] = totals.get(str(level), 0.0) + number
+    return totals
+
+
+def counted_trials(fit: Draws) -> xr.DataArray | None:
+    """Trials of each cell of a fit or of draws, if it has them."""
+    if isinstance(fit, xr.DataTree):
+        observed = fit["observed_data"].to_dataset() if "observed_data" in fit.children else {}
+        if "counts" in observed:
+            counts = observed["counts"]
+            return counts.sum([dim for dim in counts.dims if dim != "cell"])
+        if "trials" in observed:
+            return observed["trials"]
+        return counted_trials(fit["posterior"].to_dataset())
+    if not isinstance(fit, xr.Dataset) or "trials" not in fit:
+        return None
+    trials = fit["trials"]
+    if "cell" not in trials.dims or "trials" in coordinates_of_cells(trials):
+        return None
+    return cast(Any, trials.mean([dim for dim in trials.dims if dim != "cell"]))
+
+
+def trials_of(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> Floats:
+    """Number of trials of each cell of the values, of which `names` are the coordinates in use."""
+
+    def as_one_draw(fit: Draws) -> xr.DataArray:
+        one = one_variable(fit, None if isinstance(fit, xr.DataArray) else str(values.name))
+        one = one.isel({dim: slice(1) for dim in SAMPLE_DIMS})
+        counted = counted_trials(fit)
+        if counted is None or "cell" not in one.dims:
+            step = (
+                "Draws of measures.resample_trials, of resample(counts, measure) and fits have "
+                "them; else give the weights: weights={'easy': 200, 'hard': 100}."
+            )
+            raise InputError("weights", "'trials' of draws without them", "a weight a level", step)
+        known = counted.reindex(cell=one["cell"].values)
+        return xr.zeros_like(one, dtype=float) + xr.DataArray(known.values, dims="cell")
+
+    counted = cells_of(each_fit(draws, as_one_draw), None, names)
+    return np.asarray(counted.values[0, 0], dtype=float)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Levels that are averaged: of each cell, and the share of each, with the sum 1.
+
+    The rule is "equal", "trials" or "given"; levels of several columns are joined by " | ".
+    """
+
+    columns: tuple[str, ...]
+    rule: str
+    share: Mapping[str, float]
+    labels: NDArray[np.str_]
+
+
+def as_pool(
+    draws: Fits,
+    values: xr.DataArray,
+    names: Sequence[str],
+    pool: str | Sequence[str],
+    weights: Weights,
+) -> Pool | None:
+    """Levels to average over, and their shares; None where nothing is averaged.
+
+    Examples
+    --------
+    >>> values = xr.DataArray(
+    ...     np.zeros((1, 2, 2)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["x", "y"], "set": ("cell", ["A", "B"])},
+    ... )
+    >>> dict(as_pool(values, values, (), "set", {"A": 1, "B": 3}).share)
+    {'A': 0.25, 'B': 0.75}
+    """
+    columns = name_list(pool)
+    if not columns:
+        if weights != "equal":
+            step = "Add pool, the coordinate to pool over."
+            raise InputError("weights", "weights without pool", "none", step)
+        return None
+    for name in columns:
+        if name in names:
+            raise InputError("pool", repr(name), "coordinates other than over and within")
+    parts = [cell_levels(values, name).tolist() for name in columns]
+    labels = np.array([" | ".join(map(str, level)) for level in zip(*parts, strict=True)])
+    levels = list(dict.fromkeys(labels.tolist()))
+    if isinstance(weights, Mapping):
+        rule, raw = "given", given_weights(weights, levels)
+    elif weights == "trials":
+        counted = trials_of(draws, values, (*names, *columns))
+        rule, raw = weights, [float(np.mean(counted[labels == level])) for level in levels]
+    elif weights == "equal":
+        rule, raw = weights, [1.0] * len(levels)
+    else:
+        allowed = "'equal', 'trials', or a weight for each level"
+        raise InputError("weights", describe_value(weights), allowed)
+    total = float(np.sum(raw))
+    if not total > 0:
+        raise InputError("weights", "no trials in any cell", "trials", "Write weights='equal'.")
+    share = FrozenMapping({k: x / total for k, x in zip(levels, raw, strict=True)})
+    return Pool(columns, rule, share, labels)
+
+
+def given_weights(weights: Mapping[str, float], levels: Sequence[str]) -> list[float]:
+    """Weights of one's own, one above 0 for every level."""
+    named = {str(level): float(x) for level, x in weights.items()}
+    unknown = [level for level in named if level not in levels]
+    if unknown:
+        raise InputError("weights", repr(unknown[0]), "a level", nearest(unknown[0], levels))
+    lacking = [level for level in levels if level not in named]
+    if lacking:
+        step = "To leave a level out, leave out its cells."
+        raise InputError("weights", f"none for {lacking[0]!r}", "a weight for each level", step)
+    if not all(np.isfinite(x) and x > 0 for x in named.values()):
+        raise InputError("weights", describe_value(dict(weights)), "finite numbers above 0")
+    return [named[level] for level in levels]
+
+
+def pool_attrs(pool: Pool | None, levels: Sequence[int]) -> dict[str, str]:
+    """Attrs that say over what was averaged, with which weights, and over how many levels each."""
+    if pool is None:
+        return {}
+    shares = json.dumps(dict(pool.share), ensure_ascii=False)
+    said = {"pool": ", ".join(pool.columns), "pool_rule": pool.rule, "pool_weights": shares}
+    ends = dict.fromkeys((min(levels), max(levels)))
+    number = " to ".join(map(str, ends))
+    whole = {len(pool.share)} == {*ends}
+    return {**said, "pool_levels": number if whole else f"{number} of {len(pool.share)}"}
+
+
+def mostly_defined(missing: Flags) -> NDArray[np.intp]:
+    """Levels to average, by their undefined draws (level, quantity, draw).
+
+    The most defined come first, as long as of each quantity few enough draws lack one of them. What
+    is undefined in every level has no say, and by itself keeps all of them.
+    """
+    shares = missing.mean(axis=-1)
+    missing = missing[:, ~too_undefined(shares).all(axis=0)]
+    if not missing.any():
+        return np.arange(len(missing))
+    order = np.argsort(missing.mean(axis=-1).max(axis=-1), kind="stable")
+    lost = np.logical_or.accumulate(missing[order], axis=0).mean(axis=-1).max(axis=-1)
+    # Where no level does for every quantity, the best one is taken.
+    return np.sort(order[: max(1, int((~too_undefined(lost)).sum()))])
+
+
+def average_contrasts(
+    pairs: pd.DataFrame,
+    weights: csr_array,
+    values: xr.DataArray,
+    held: Sequence[str],
+    pool: Pool,
+    numbers: Floats,
+) -> tuple[pd.DataFrame, csr_array, list[int]]:
+    r"""Contrasts over the levels of a pool: pairs, weights, and over how many levels each is.
+
+    With the weights :math:`w_s` of the levels s that have all sides of a contrast, and of which up
+    to 5 % of the draws are undefined, all levels together (`mostly_defined`),
+    :math:`\delta = \sum_s w_s \delta_s / \sum_s w_s`. The result has ``pooled`` and
+    ``not_pooled``: levels that each contrast is over, and those that it lacks.
+    """
+    level = [
+        " | ".join(map(str, row)) for row in zip(*(pairs[x] for x in pool.columns), strict=True)
+    ]
+    columns = [pairs[name] for name in ("left", "right", *held)]
+    alike: dict[tuple[object, ...], list[int]] = {}
+    # Texts may be alike where levels are not.
+    for place, key in enumerate(zip(base_labels(pairs, level, held), *columns, strict=True)):
+        alike.setdefault(key, []).append(place)
+    there: dict[tuple[object, ...], dict[str, None]] = {}
+    for stratum, label in zip(levels_held(values, held), pool.labels.tolist(), strict=True):
+        there.setdefault(stratum, {})[label] = None
+    missing = missing_draws(numbers)
+    lacks_draws = (abs(weights) @ missing.any(axis=1).astype(float)) > 0
+    absent = missing.astype(float) if lacks_draws.any() else missing
+    rows, shares, numbers_of_levels = [], [], []
+    for (base, left, right, *here), places in alike.items():
+        used = np.array(places)
+        if lacks_draws[used].any():
+            lost = abs(weights[used]) @ absent > 0
+            used = used[mostly_defined(lost[:, None])]
+        named = [level[i] for i in used]
+        numbers_of_levels.append(len(named))
+        share = np.array([pool.share[one] for one in named])
+        if not share.sum() > 0:
+            raise InputError("weights", f"0 for {', '.join(named)}", "a weight above 0")
+        shares.append(np.bincount(used, share / share.sum(), len(pairs)))
+        lacking = [one for one in there[tuple(here)] if one not in named]
+        said = {"pooled": ", ".join(named), "not_pooled": ", ".join(lacking), "label": base}
+        levels = dict(zip(held, here, strict=True))
+        rows.append({"left": left, "right": right, **levels, **said})
+    return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights), numbers_of_levels
+
+
+def base_labels(pairs: pd.DataFrame, level: Sequence[str], held: Sequence[str]) -> list[str]:
+    """Labels of contrasts without the level that each ends by."""
+    plain = (f"{a} − {b}" for a, b in zip(pairs["left"], pairs["right"], strict=True))
+    whole = [
+        " | ".join(map(str, row)) for row in zip(plain, *(pairs[x] for x in held), strict=True)
+    ]
+    return [
+        label.removesuffix(f" | {one}") if label.endswith(f" | {one}") else other
+        for label, one, other in zip(pairs["label"], level, whole, strict=True)
+    ]
+
+
+def missing_draws(numbers: Floats) -> Flags:
+    """Which draws are undefined, (chain, draw, cell) → (cell, all draws)."""
+    missing: Flags = ~np.isfinite(numbers).reshape(-1, numbers.shape[-1]).T
+    return missing
+
+
+def not_pooled(pairs: pd.DataFrame) -> list[Notice]:
+    """Notice of averaged contrasts that lack a level, with their labels."""
+    if "not_pooled" not in pairs or not (pairs["not_pooled"] != "").any():
+        return []
+    lacking = pairs[pairs["not_pooled"] != ""]
+    levels = dict.fromkeys(", ".join(lacking["not_pooled"]).split(", "))
+    return [notice_of("not-pooled", lacking["label"], levels=first_few(levels))]
+
+
+def average_cells(
+    values: xr.DataArray, over: str, held: Sequence[str], pool: Pool
+) -> tuple[xr.DataArray, Floats, list[Notice], list[int]]:
+    """Weighted means over the levels of a pool, a cell for each level of what is ranked together.
+
+    With the weights of the cells in each; a notice of levels that were left out, since something
+    that is ranked is missing or too often undefined there; and how many each stratum is over.
+    """
+    design = pd.DataFrame({name: values[name].values for name in (over, *held)})
+    missing = missing_draws(values.values)
+    rows, weights, lacking, numbers = [], [], [], []
+    for stratum in strata_of(design, held):
+        own = design[over].iloc[stratum].tolist()
+        compared, levels = list(dict.fromkeys(own)), pool.labels[stratum].tolist()
+        place = dict(zip(zip(levels, own, strict=True), stratum.tolist(), strict=True))
+        levels = list(dict.fromkeys(levels))
+        shared = [s for s in levels if all((s, one) in place for one in compared)]
+        if not shared:
+            step = f"Leave out what is in few levels of {', '.join(pool.columns)}."
+            raise InputError("pool", "no level with all that is ranked", "one at least", step)
+        places = np.array([[place[s, one] for one in compared] for s in shared])
+        kept = mostly_defined(missing[places])
+        good = [shared[i] for i in kept]
+        here = {name: design[name].iloc[stratum[0]] for name in held}
+        lacking += [" | ".join(map(str, (s, *here.values()))) for s in levels if s not in good]
+        numbers.append(len(good))
+        share = np.array([pool.share[s] for s in good])
+        for one, cells in zip(compared, places[kept].T, strict=True):
+            rows.append({over: one, **here})
+            weights.append(np.bincount(cells, share / share.sum(), len(design)))
+    shares = np.array(weights)
+    said = [notice_of("not-pooled", levels=first_few(lacking))] if lacking else []
+    return labelled_means(values, pd.DataFrame(rows), shares), shares, said, numbers
+
+
+def labelled_means(values: xr.DataArray, cells: pd.DataFrame, weights: Floats) -> xr.DataArray:
+    """Weighted means of cells, with names and the notices of what they rest on."""
+    is_defined = np.isfinite(values.values)
+    means = np.where(is_defined, values.values, 0) @ weights.T
+    missing = (~is_defined).astype(float) @ (weights > 0).T.astype(float)
+    labels = row_labels(cells.itertuples(index=False))
+    found = []
+    for notice in notices(values):
+        concerned = np.isin(values["cell"].values, notice.cells)
+        named = [a for a, row in zip(labels, weights, strict=True) if (row[concerned] > 0).any()]
+        if named or not notice.cells:
+            found.append(replace(notice, cells=tuple(named)))
+    coords = {str(name): ("cell", np.array(x.tolist())) for name, x in cells.items()}
+    attrs = {k: x for k, x in values.attrs.items() if k not in ("notices", "coverage")}
+    attrs |= summed_coverage(values.attrs, values["cell"].values, labels, weights > 0)
+    sampled = {dim: values[dim] for dim in SAMPLE_DIMS if dim in values.coords}
+    return xr.DataArray(
+        np.where(missing > 0, np.nan, means),
+        dims=(*SAMPLE_DIMS, "cell"),
+        coords={**sampled, **coords, "cell": labels},
+        name=values.name,
+        attrs=attrs | notice_attrs(found),
+    )

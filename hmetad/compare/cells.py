@@ -1,0 +1,381 @@
+"""Draws of one quantity as cells with coordinates, and the strata in which cells are compared.
+
+A fit, draws, or fits by name → DataArray (chain, draw, cell). What has dims of its own, such as a
+coefficient over the levels of a factor, gets a cell for each place; error notices of a fit stay
+with their cells.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from hmetad.arguments import check_inputs, row_labels
+from hmetad.errors import InputError, nearest
+from hmetad.monte_carlo import INDEPENDENT, has_chains
+from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice_registry import about_alone
+from hmetad.results import about
+
+__all__ = [
+    "GROUP_DIM",
+    "SAMPLE_DIMS",
+    "Draws",
+    "Fits",
+    "as_cells",
+    "both_codes",
+    "cell_levels",
+    "cells_of",
+    "check_fits",
+    "coordinates_of_cells",
+    "design_of",
+    "each_fit",
+    "error_flags",
+    "fits_in",
+    "joined_codes",
+    "leave_out",
+    "levels_held",
+    "name_list",
+    "one_variable",
+    "stacked_notices",
+    "strata_of",
+    "with_chains",
+]
+
+type Draws = xr.DataTree | xr.Dataset | xr.DataArray
+type Fits = Draws | Mapping[str, Draws]
+
+SAMPLE_DIMS = ("chain", "draw")
+GROUP_DIM = "__factor_dim"
+
+
+@check_inputs(skip=("levels",))
+def leave_out(draws: Draws, over: str, levels: Sequence[Any]) -> Draws:
+    """Draws without the cells of some levels, for `contrast` and `rank`.
+
+    A level that cannot be judged, such as a model whose d′ is not above 0, leaves no rank of the
+    others to trust. Which levels to leave out is to be said before their differences are seen.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray
+        A fit, what `hmetad.predict` returned, or draws of resampling; it is not changed.
+    over : str
+        Coordinate of the cells.
+    levels : sequence
+        Its levels to leave out.
+
+    Returns
+    -------
+    DataTree, Dataset or DataArray
+        As `draws`. Notices that concern the left-out cells alone are gone.
+
+    Raises
+    ------
+    InputError
+        If cells have no such coordinate, a level is unknown, or none would be left.
+
+    Examples
+    --------
+    >>> log_m = xr.DataArray(
+    ...     np.zeros((1, 2, 3)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a", "b", "c"], "model": ("cell", ["a", "b", "c"])},
+    ... )
+    >>> leave_out(log_m, "model", ["b"])["cell"].values.tolist()
+    ['a', 'c']
+    """
+    drawn = draws["posterior"].to_dataset() if isinstance(draws, xr.DataTree) else draws
+    if over not in drawn.coords or drawn[over].dims != ("cell",):
+        raise InputError("over", repr(over), "a coordinate of the cells")
+    own = drawn[over].to_numpy()
+    for level in levels:
+        if level not in own:
+            step = nearest(str(level), [*map(str, own)])
+            raise InputError("levels", repr(level), f"levels of {over}", step)
+    is_kept = ~np.isin(own, list(levels))
+    if not is_kept.any():
+        raise InputError("levels", "all of them", "some, so that others are left")
+    gone = {*map(str, drawn["cell"].to_numpy()[~is_kept])}
+    kept = draws.isel(cell=is_kept)
+    labelled: list[Draws] = [kept]
+    if not isinstance(kept, xr.DataArray):
+        labelled += (
+            kept["posterior"] if isinstance(kept, xr.DataTree) else kept
+        ).data_vars.values()
+    for one in labelled:
+        said = [x for x in notices(one) if not x.cells or not gone >= {*x.cells}]
+        one.attrs = {**one.attrs, "notices": "[]", **notice_attrs(said)}
+    return kept
+
+
+def fits_in(draws: Fits) -> list[Draws]:
+    """The fits of a mapping; of one fit, which may be a mapping of variables, the fit itself."""
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        return [draws]
+    return list(draws.values())
+
+
+def each_fit(draws: Fits, function: Callable[[Draws], Any]) -> Any:
+    """Result of a function of a fit, or of each of several by name."""
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        return function(draws)
+    return {name: function(fit) for name, fit in draws.items()}
+
+
+def check_fits(draws: object, independent: bool) -> None:
+    """Refuse what are no draws, and separate fits that are taken for a joint one."""
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        return
+    if not isinstance(draws, Mapping):
+        got = type(draws).__name__
+        raise InputError("draws", got, "a fit, draws of a quantity, or fits by name")
+    if not independent:
+        step = "Their draws do not belong together: say so by independent=True, or fit them jointly"
+        raise InputError("draws", "separate fits", "one joint fit", f"{step}.")
+
+
+def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:
+    """Draws of one quantity, (chain, draw, cell), a cell for each of its places.
+
+    Of separate fits all cells stand side by side, told apart by the first of the names in use;
+    draws beyond those of the shortest fit are left out.
+    """
+    if isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray):
+        values = one_variable(draws, var, names)
+        if set(values.dims) == set(SAMPLE_DIMS):
+            step = "`decide` judges it as it is."
+            raise InputError("var", f"{values.name}, one number", "a quantity with levels", step)
+        return as_cells(values)
+    if len(draws) < 2:
+        raise InputError("draws", f"{len(draws)} fits in a mapping", "two fits or more")
+    parts = {str(name): one_of_several(fit, var, str(name), names) for name, fit in draws.items()}
+    labels = [label for values in parts.values() for label in values["cell"].values.tolist()]
+    if len(set(labels)) < len(labels):
+        parts = {name: relabel_cells(values, name) for name, values in parts.items()}
+    sizes = {dim: min(v.sizes[dim] for v in parts.values()) for dim in SAMPLE_DIMS}
+    shared = set.intersection(*(set(coordinates_of_cells(v)) for v in parts.values()))
+    found: list[Notice] = []
+    kept = []
+    for values in parts.values():
+        cells = tuple(values["cell"].values.tolist())
+        found += [replace(notice, cells=notice.cells or cells) for notice in notices(values)]
+        dropped = [name for name in values.coords if name not in {*shared, "cell"}]
+        kept.append(values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()}))
+    sampling = {} if any(has_chains(values.attrs) for values in parts.values()) else INDEPENDENT
+    joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
+    return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found), **sampling)
+
+
+def one_of_several(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.DataArray:
+    """Cells of one of several fits; a single number, such as a group's mean, is one cell."""
+    values = one_variable(fit, var, names)
+    if set(values.dims) == set(SAMPLE_DIMS):
+        values = values.expand_dims(cell=[name])
+    values = as_cells(values)
+    if names and names[0] not in coordinates_of_cells(values):
+        levels = np.array([name] * values.sizes["cell"])
+        values = values.assign_coords({names[0]: ("cell", levels)})
+    return values
+
+
+def relabel_cells(values: xr.DataArray, name: str) -> xr.DataArray:
+    """Cells, and notices about them, with the name of their fit in front."""
+    found = [
+        replace(notice, cells=tuple(f"{name} | {cell}" for cell in notice.cells))
+        for notice in notices(values)
+    ]
+    labels = [f"{name} | {cell}" for cell in values["cell"].values.tolist()]
+    return values.assign_coords(cell=labels).assign_attrs(notice_attrs(found))
+
+
+def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:
+    """Draws of one variable, with the notices of its fit.
+
+    A name in use that is no coordinate stands for the dim that a formula made of it: ``task`` for
+    ``task_dim``, ``subject`` for ``subject__factor_dim``.
+    """
+    if isinstance(draws, xr.DataTree):
+        if "posterior" not in draws.children:
+            raise InputError("draws", "a DataTree without posterior", "a fit, as `fit` returns it")
+        draws = draws["posterior"].to_dataset().assign_attrs(carried(draws))
+    if isinstance(draws, xr.Dataset):
+        sampled = [str(k) for k, v in draws.items() if "draw" in v.dims]
+        if var is None or var not in sampled:
+            left_out = [one for one in notices(draws) if one.code == "cells-not-kept"]
+            step = left_out[0].next_step if left_out else nearest(str(var), sampled)
+            raise InputError("var", repr(var), "a quantity with dim draw", step)
+        # What concerns a variable is written on it, where a fit or a prediction wrote it.
+        draws = draws[var].assign_attrs(carried(draws) | carried(draws[var]))
+    if not isinstance(draws, xr.DataArray) or "draw" not in draws.dims:
+        got = f"dims {draws.dims}" if isinstance(draws, xr.DataArray) else type(draws).__name__
+        raise InputError("draws", got, "a fit, or draws with dim draw")
+    values = with_chains(draws)
+    for name in names:
+        ends = (f"_{name}_dim", f"_{name}{GROUP_DIM}")
+        made = [d for d in values.dims if f"_{d}".endswith(ends)]
+        if name not in values.coords and len(made) == 1:
+            values = values.rename({made[0]: name})
+    return values
+
+
+def carried(draws: Draws) -> dict[Any, Any]:
+    """Attrs that draws keep: notices, coverage, and the level that coefficients differ from."""
+    kept = ("notices", "reference", "coverage")
+    return {name: value for name, value in draws.attrs.items() if name in kept}
+
+
+def with_chains(draws: xr.DataArray) -> xr.DataArray:
+    """Draws that are there, with dims chain and draw; those of resampling are one chain."""
+    none = [str(dim) for dim, size in draws.sizes.items() if size == 0]
+    if none:
+        got = f"none: {', '.join(none)} of length 0"
+        raise InputError("draws", got, "one cell or pair, and one draw, at least")
+    if "draw" in draws.dims and "chain" not in draws.dims:
+        return draws.drop_vars("chain", errors="ignore").expand_dims(chain=[0])
+    return draws
+
+
+def as_cells(values: xr.DataArray) -> xr.DataArray:
+    """Values with dims (chain, draw, cell): every place of further dims is a cell."""
+    dims = sorted((str(d) for d in values.dims if d not in SAMPLE_DIMS), key=lambda d: d != "cell")
+    if dims == ["cell"]:
+        return values.transpose(*SAMPLE_DIMS, "cell")
+    ordered = values.transpose(*SAMPLE_DIMS, *dims)
+    places = np.indices([ordered.sizes[dim] for dim in dims]).reshape(len(dims), -1)
+    coords: dict[str, Any] = {}
+    for dim, place in zip(dims, places, strict=True):
+        own = {dim: ordered[dim], **{k: v for k, v in ordered.coords.items() if v.dims == (dim,)}}
+        coords |= {str(k): ("cell", x.values[place], x.attrs) for k, x in own.items()}
+    labels = row_labels(zip(*(coords[dim][1].tolist() for dim in dims), strict=True))
+    owner = coords["cell"][1].tolist() if "cell" in dims else None
+    sampled = {name: ordered[name] for name in SAMPLE_DIMS if name in ordered.coords}
+    return xr.DataArray(
+        ordered.values.reshape(*ordered.shape[:2], len(labels)),
+        dims=(*SAMPLE_DIMS, "cell"),
+        coords={**sampled, **coords, "cell": labels},
+        name=values.name,
+        attrs=stacked_notices(values, labels, owner),
+    )
+
+
+def stacked_notices(
+    values: xr.DataArray, labels: Sequence[str], owner: Sequence[str] | None
+) -> dict[Any, Any]:
+    """Attrs whose notices name stacked cells, each with the cell that it belongs to.
+
+    A coefficient belongs to no cell: an error about the sampling of some cells concerns it
+    whole, one about the sign of d′ or meta-d′ in them does not.
+    """
+    found = []
+    for notice in notices(values):
+        if owner is None and notice.cells and about_alone(notice.code):
+            continue
+        named = set(notice.cells)
+        pairs = zip(labels, owner or [], strict=owner is not None)
+        cells = tuple(label for label, cell in pairs if cell in named)
+        found.append(replace(notice, cells=cells))
+    others = {k: v for k, v in values.attrs.items() if k != "notices"}
+    return {**others, **notice_attrs(found)}
+
+
+def error_flags(draws: xr.DataArray) -> tuple[list[str], NDArray[np.bool_]]:
+    """Codes of the errors that concern the quantity, and which cells each does, (errors, cells)."""
+    of, cells = about(str(draws.name)), draws["cell"].values
+    # What concerns meta-d′ concerns M, which follows from it.
+    errors = [
+        notice
+        for notice in notices(draws)
+        if notice.severity == "error" and (of == "M" or about_alone(notice.code) in ("", of))
+    ]
+    rows = [np.isin(cells, e.cells) if e.cells else np.ones(len(cells), bool) for e in errors]
+    return [e.code for e in errors], np.array(rows, dtype=bool).reshape(len(errors), len(cells))
+
+
+def joined_codes(codes: Sequence[str], flags: NDArray[np.bool_]) -> list[str]:
+    """Codes that hold of each column of the flags (codes, columns), as text.
+
+    Examples
+    --------
+    >>> joined_codes(["rhat", "ess"], np.array([[True, False], [True, False]]))
+    ['rhat, ess', '']
+    """
+    kinds, number = np.unique(flags, axis=1, return_inverse=True)
+    texts = [
+        ", ".join(dict.fromkeys(c for c, holds in zip(codes, kind, strict=True) if holds))
+        for kind in kinds.T
+    ]
+    return [texts[i] for i in number.ravel()] if len(codes) else [""] * flags.shape[1]
+
+
+def both_codes(some: Sequence[str], others: Sequence[str]) -> NDArray[np.str_]:
+    """Codes of two lists of texts, each code once."""
+    both = [[*a.split(", "), *b.split(", ")] for a, b in zip(some, others, strict=True)]
+    return np.array([", ".join(dict.fromkeys(filter(None, codes))) for codes in both], dtype=str)
+
+
+def name_list(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of coordinates, each once."""
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+
+
+def coordinates_of_cells(cells: xr.Dataset | xr.DataArray) -> list[str]:
+    """Names of the coordinates that tell cells apart."""
+    return [str(k) for k, v in cells.coords.items() if v.dims == ("cell",) and k != "cell"]
+
+
+def cell_levels(cells: xr.Dataset | xr.DataArray, name: str) -> NDArray[Any]:
+    """Levels of a coordinate, one per cell."""
+    known = coordinates_of_cells(cells)
+    if name not in known:
+        allowed = "a coordinate of the cells"
+        raise InputError("coordinate", repr(name), allowed, nearest(name, known))
+    return cells[name].values
+
+
+def design_of(
+    cells: xr.Dataset | xr.DataArray, over: str, within: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Levels of `over` and of what is held equal, a row per cell, which they have to identify."""
+    if over in within:
+        raise InputError("within", repr(over), "coordinates other than over")
+    if over in cells.coords and cells[over].attrs.get("role") == "covariate":
+        got = f"{over!r}, a covariate with {len(np.unique(cells[over]))} values"
+        step = (
+            f"Judge its coefficient, {getattr(cells, 'name', '')}_{over}, without over; contrast "
+            f"predict(fit, cells) at values of it; or, if it is a factor, count by it or write "
+            f"C({over}) in the formula."
+        )
+        raise InputError("over", got, "a factor, which has levels to compare", step)
+    design = pd.DataFrame({name: cell_levels(cells, name) for name in (over, *within)})
+    twice = design.duplicated(keep=False).to_numpy()
+    if twice.any():
+        alike = ", ".join(map(str, cells["cell"].values[twice][:2]))
+        others = sorted(set(coordinates_of_cells(cells)) - {over, *within})
+        step = (
+            f"Add to within: {', '.join(others)}; or, of a model with formulas, compare what "
+            "predict(fit) gives."
+        )
+        got = f"{', '.join([over, *within])}, alike in {alike}"
+        allowed = "coordinates that identify one cell each"
+        one_more = "Count by one more column."
+        raise InputError("over and within", got, allowed, step if others else one_more)
+    return design
+
+
+def levels_held(cells: xr.DataArray, held: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Of each cell, its levels of what is held equal."""
+    columns = [cells[name].values.tolist() for name in held]
+    return list(zip(*columns, strict=True)) if columns else [()] * cells.sizes["cell"]
+
+
+def strata_of(design: pd.DataFrame, within: Sequence[str]) -> list[NDArray[np.intp]]:
+    """Positions of the cells that agree in everything held equal, in the order of the cells."""
+    if not within:
+        return [np.arange(len(design))]
+    number = design.groupby(list(within), sort=False, dropna=False).ngroup().to_numpy()
+    return [np.flatnonzero(number == i) for i in range(number.max() + 1)]

@@ -1,0 +1,256 @@
+"""Cells that may not be compared as they are: on the same items, or of unequal trials, d′ or c.
+
+Draws and what is compared → list of Notice; coverage of items.
+Source: Boehm et al. (2018) for separate fits; Miller (2024) for items; Miller (1955) and Ferro &
+Fricker (2012) for what chance raises; Guggenmos (2021) and Rausch et al. (2023) for d′ and c.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import norm
+
+from hmetad.compare.averaging import counted_trials, trials_of
+from hmetad.compare.cells import (
+    GROUP_DIM,
+    SAMPLE_DIMS,
+    Draws,
+    Fits,
+    cells_of,
+    coordinates_of_cells,
+    design_of,
+    each_fit,
+    fits_in,
+    strata_of,
+)
+from hmetad.coverage import CODE, items_of, shares_of, unequal_items
+from hmetad.monte_carlo import has_chains
+from hmetad.notice import Notice, notice_of, notices
+from hmetad.notice_registry import limit
+from hmetad.results import about, is_raised_by_chance
+from hmetad.untrusted import read_attr
+
+__all__ = [
+    "are_unlike",
+    "carried_notices",
+    "dependence",
+    "inverse_trials",
+    "raised_by_chance",
+    "side_coverage",
+    "type1_differences",
+    "unlike_sides",
+]
+
+type Flags = NDArray[np.bool_]
+type Floats = NDArray[np.float64]
+
+TYPE1 = ("dprime", "c")
+# Of finding a difference in d′ or c in any of the contrasts, where there is none.
+FALSE_ALARM = 0.05
+CHUNK = 2**20
+# As many give a mean and an SD well enough, and cost little beside the contrasts themselves.
+DRAWS = 1000
+
+
+def dependence(
+    draws: Fits, values: xr.DataArray, over: str, held: Sequence[str], independent: bool
+) -> list[Notice]:
+    """Notices of cells that are compared as independent ones and may not be.
+
+    ``"separate-fits"`` where cells agree in a coordinate or fits in levels of a factor, and
+    ``"paired-data"`` where the counts say that cells were given the same items.
+
+    Examples
+    --------
+    >>> values = xr.DataArray(
+    ...     np.zeros((1, 4, 2)),
+    ...     dims=("chain", "draw", "cell"),
+    ...     coords={"cell": ["a", "b"], "model": ("cell", ["m1", "m2"])},
+    ...     attrs={"same_items": '[["a", "b"]]'},
+    ... )
+    >>> [one.code for one in dependence(values, values, "model", (), independent=True)]
+    ['paired-data']
+    """
+    if not independent:
+        return []
+    labels = values["cell"].values
+    others = [x for x in coordinates_of_cells(values) if x not in (over, *held)]
+    alike = {name: is_repeated(values[name].values) for name in (*held, *others)}
+    alike = {name: where for name, where in alike.items() if where.any() or name in held}
+    fits = fits_in(draws)
+    for name in shared_groups(fits) if len(fits) > 1 else []:
+        alike.setdefault(name, np.ones(len(labels), dtype=bool))
+    is_paired = np.zeros(len(labels), dtype=bool)
+    groups = [group for fit in fits for group in read_attr(fit.attrs, "same_items")]
+    for stratum in strata_of(design_of(values, over, held), held) if groups else []:
+        for group in groups:
+            members = stratum[np.isin(labels[stratum], group)]
+            is_paired[members] |= len(members) > 1
+    found = []
+    if alike:
+        cells = labels[np.any(list(alike.values()), axis=0)].tolist()
+        found.append(notice_of("separate-fits", cells, names=", ".join(alike)))
+    if is_paired.any():
+        found.append(notice_of("paired-data.draws", labels[is_paired].tolist()))
+    return found
+
+
+def is_repeated(levels: NDArray[np.generic]) -> Flags:
+    """Which levels occur more than once."""
+    _, number, times = np.unique(levels, return_inverse=True, return_counts=True)
+    return times[number] > 1
+
+
+def shared_groups(fits: Sequence[Draws]) -> list[str]:
+    """Grouping factors, such as subjects, of which all fits have effects for some same levels."""
+    levels: list[dict[str, set[Any]]] = []
+    for fit in fits:
+        posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
+        dims = [str(dim) for dim in posterior.dims if str(dim).endswith(GROUP_DIM)]
+        levels.append({dim: set(posterior[dim].values.tolist()) for dim in dims})
+    common = set.intersection(*(set(one) for one in levels))
+    shared = [dim for dim in common if set.intersection(*(one[dim] for one in levels))]
+    return sorted(dim.removesuffix(GROUP_DIM) for dim in shared)
+
+
+def carried_notices(values: xr.DataArray, over: str) -> list[Notice]:
+    """Notices of draws; that of unequal items is of the levels that are compared."""
+    labels = values["cell"].values.tolist()
+    items = items_of(values.attrs, over, labels)
+    if items is None:
+        return notices(values)
+    own = unequal_items(over, labels, values[over].values.tolist(), items)
+    return [*(one for one in notices(values) if one.code != CODE), *own]
+
+
+def side_coverage(values: xr.DataArray, over: str, weights: csr_array) -> dict[str, Any]:
+    """Coordinates of pairs: the share of items that each side has; none where it is unknown."""
+    items = items_of(values.attrs, over, values["cell"].values)
+    if items is None:
+        return {}
+    sides = {"left_coverage": weights > 0, "right_coverage": weights < 0}
+    return {name: ("pair", shares_of(used.astype(float) @ items)) for name, used in sides.items()}
+
+
+def inverse_trials(draws: Fits, values: xr.DataArray, names: Sequence[str]) -> Floats | None:
+    """1/n of each cell, where draws are of resampling and chance raises the quantity.
+
+    Bias falls as 1/n, so that the mean of 1/n is what a weighted mean of cells has.
+    """
+    if has_chains(values.attrs) or not is_raised_by_chance(str(values.name)):
+        return None
+    if any(counted_trials(fit) is None for fit in fits_in(draws)):
+        return None
+    return 1 / np.maximum(trials_of(draws, values, names), 1)
+
+
+def are_unlike(inverse: Floats) -> Flags:
+    """Whether numbers of trials, as 1/n on the last axis, are too unlike for a comparison.
+
+    Examples
+    --------
+    >>> are_unlike(1 / np.array([[250, 5000], [300, 310]])).tolist()
+    [True, False]
+    """
+    most = limit("raised-by-chance") * inverse.min(axis=-1)
+    unlike: Flags = inverse.max(axis=-1) > most
+    return unlike
+
+
+def unlike_sides(inverse: Floats | None, weights: csr_array) -> Flags:
+    """Contrasts of what chance raises whose sides have unlike trials, by 1/n of cells."""
+    if inverse is None:
+        return np.zeros(weights.shape[0], dtype=bool)
+    sides = [weights.maximum(0) @ inverse, (-weights).maximum(0) @ inverse]
+    return are_unlike(np.stack(sides, axis=-1))
+
+
+def raised_by_chance(values: xr.DataArray, concerned: Sequence[str]) -> list[Notice]:
+    """Notice of contrasts or cells with unlike numbers of trials, where there are any."""
+    return [notice_of("raised-by-chance", concerned, name=str(values.name))] if concerned else []
+
+
+def type1_differences(
+    draws: Fits,
+    values: xr.DataArray,
+    names: Sequence[str],
+    weights: csr_array,
+    labels: Sequence[str],
+    independent: bool,
+) -> list[Notice]:
+    """Notice of contrasts of M, or meta-d′, of whose d′ or c the interval, mean ± z·SD, excludes 0.
+
+    Its probability is 95 %, Bonferroni-corrected for all contrasts and both of them. Draws of M
+    alone give no notice.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).normal(0, 0.1, (2, 100, 2))
+    >>> fit = xr.Dataset(
+    ...     {
+    ...         "log_m": (("chain", "draw", "cell"), noise),
+    ...         "dprime": (("chain", "draw", "cell"), noise + [1, 2]),
+    ...         "c": (("chain", "draw", "cell"), noise),
+    ...     },
+    ...     {"cell": ["a", "b"]},
+    ... )
+    >>> difference = csr_array([[1.0, -1.0]])
+    >>> type1_differences(fit, fit["log_m"], (), difference, ["a − b"], False)[0].cells
+    ('a − b',)
+    """
+    if not about(str(values.name)):
+        return []
+    is_apart = np.zeros(weights.shape[0], dtype=bool)
+    for name in TYPE1:
+        beside = draws_beside(draws, name, values, names)
+        if beside is not None:
+            is_apart |= excludes_zero(beside, weights, independent)
+    cells = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
+    return [notice_of("type1-differs.draws", cells)] if cells else []
+
+
+def draws_beside(
+    draws: Fits, name: str, values: xr.DataArray, names: Sequence[str]
+) -> Floats | None:
+    """Draws of d′ or c, (draw, cell), of the cells of the values, if there are any.
+
+    Where each response has an M, d′ is that of both.
+    """
+
+    def beside_each_m(fit: Draws) -> xr.DataArray | None:
+        if isinstance(fit, xr.DataArray):
+            return None
+        posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
+        if name not in posterior or "cell" not in posterior[name].dims:
+            return None
+        return posterior[name].broadcast_like(posterior[str(values.name)])
+
+    beside = each_fit(draws, beside_each_m)
+    if any(fit is None for fit in (beside.values() if isinstance(beside, dict) else [beside])):
+        return None
+    found = cells_of(beside, None, names)
+    if found["cell"].values.tolist() != values["cell"].values.tolist():
+        return None
+    return found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
+
+
+def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> Flags:
+    """Which contrasts of the draws (draw, cell) have an interval without 0."""
+    # At most DRAWS, evenly spread over all chains.
+    draws = draws[:: -(-len(draws) // DRAWS)]
+    mean, centred = draws.mean(axis=0), draws - draws.mean(axis=0)
+    variance: Floats
+    if independent:
+        variance = weights.power(2) @ centred.var(axis=0)
+    else:
+        step = max(1, CHUNK // len(draws))
+        starts = range(0, weights.shape[0], step)
+        variance = np.concatenate(
+            [np.square(weights[i : i + step] @ centred.T).mean(axis=1) for i in starts]
+        )
+    clear_z = norm.isf(FALSE_ALARM / 2 / max(1, len(TYPE1) * weights.shape[0]))
+    return np.abs(weights @ mean) > clear_z * np.sqrt(variance)
