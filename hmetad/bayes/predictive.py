@@ -15,9 +15,9 @@ from hmetad.bayes.kept_cells import whole_posterior
 from hmetad.bayes.loo import OUTCOME, outcome_draws
 from hmetad.bayes.observe import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.counts.clusters import counts_together
 from hmetad.counts.correct import type2_counts
 from hmetad.counts.names import column_names
+from hmetad.counts.resample import counts_together
 from hmetad.measures.type2 import type2_roc
 from hmetad.notice import Notice, notice_where, notices, with_notices
 from hmetad.specs.spec import spec_of

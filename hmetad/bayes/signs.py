@@ -11,7 +11,7 @@ from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.pooling import pooled_over
 from hmetad.bayes.predict import predict, predict_levels
 from hmetad.counts.checks import STIMULI
-from hmetad.counts.clusters import counts_together
+from hmetad.counts.resample import counts_together
 from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio, items_together
 from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt

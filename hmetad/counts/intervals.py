@@ -17,9 +17,16 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.counts.checks import open_probability, table_dims
-from hmetad.counts.clusters import Clusters, clusters_of
-from hmetad.counts.draws import Hold, Kind
-from hmetad.counts.resample import Statistic, as_dataset, has_spread, resample
+from hmetad.counts.resample import (
+    Clusters,
+    Hold,
+    Kind,
+    Statistic,
+    as_dataset,
+    clusters_of,
+    has_spread,
+    resample,
+)
 from hmetad.counts.table_notices import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices

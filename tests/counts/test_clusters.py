@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from hmetad import InputError, count_correct, count_trials, notices, resample, sdt
-from hmetad.counts.clusters import clusters_of, weighted_tables
+from hmetad.counts.resample import clusters_of, weighted_tables
 
 
 def trials(items, models=("a", "b"), each=6, seed=0):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from hmetad.counts.draws import cell_generator, draw_tables
+from hmetad.counts.resample import cell_generator, draw_tables
 
 
 def table(**sizes):

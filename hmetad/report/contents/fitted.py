@@ -12,7 +12,7 @@ import xarray as xr
 
 from hmetad.bayes.kept_cells import columns_of_levels, has_cells
 from hmetad.bayes.predictive import MANY_OUTSIDE
-from hmetad.counts.clusters import counts_together
+from hmetad.counts.resample import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
