@@ -14,7 +14,7 @@ from hmetad.bayes.estimates_data import Estimates, read_estimates
 from hmetad.bayes.estimates_tree import estimates_tree
 from hmetad.bayes.normal_model import normal_model
 from hmetad.bayes.normal_sampling import sample_normal
-from hmetad.counts.draws import seed_entropy
+from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.memory import refuse_memory

@@ -16,7 +16,7 @@ from hmetad.bayes.check_estimates import check_estimates
 from hmetad.bayes.estimates_data import LINKS
 from hmetad.bayes.kept_cells import weighted_sum
 from hmetad.bayes.predict import cell_coords, joined_labels, new_cells
-from hmetad.counts.draws import seed_entropy
+from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError, nearest
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.specs.design import Block, cell_table, parse_design

@@ -6,7 +6,7 @@ Values and a number of ratings → integer ratings 1..K, K the most confident.
 import warnings
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -200,8 +200,6 @@ def check_ratings(ratings: int, method: str, edges: Sequence[float] | None) -> N
     """Refuse K, a method or edges that do not fit together."""
     if isinstance(ratings, bool) or not isinstance(ratings, int | np.integer) or ratings < 2:
         raise InputError("ratings", repr(ratings), "a whole number of at least 2")
-    if method not in get_args(Method):
-        raise InputError("method", repr(method), "'quantile', 'width' or 'edges'")
     if (edges is not None) != (method == "edges"):
         got = f"edges={edges!r} with method={method!r}"
         raise InputError("edges", got, "edges together with method='edges', and only there")

@@ -8,18 +8,25 @@ for its acceleration where trials of each stimulus are drawn apart.
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs, seed_or_none
-from hmetad.counts.checks import open_probability, table_dims
-from hmetad.counts.clusters import Clusters, clusters_of
-from hmetad.counts.draws import Hold, Kind
-from hmetad.counts.resample import Statistic, as_dataset, has_spread, resample
+from hmetad.arguments import check_inputs, probability, seed_or_none
+from hmetad.counts.checks import table_dims
+from hmetad.counts.resample import (
+    Clusters,
+    Hold,
+    Kind,
+    Statistic,
+    as_dataset,
+    clusters_of,
+    has_spread,
+    resample,
+)
 from hmetad.counts.table_notices import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
@@ -37,7 +44,7 @@ ROUNDING = 1e-9
 SUMMARY = ("estimate", "lower", "upper")
 
 
-@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), ci_prob=probability, seed=seed_or_none)
 def resample_interval(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -108,15 +115,12 @@ def resample_interval(
     >>> resample_interval(table, sdt, method="bca", seed=1)["dprime"].round(2).values
     array([[1.37, 0.98, 1.75]])
     """
-    if method not in get_args(Method):
-        raise InputError("method", repr(method), f"one of {get_args(Method)}")
     if draws is not None:
         if not {"kind", "hold", "cluster"} <= {*draws.attrs}:
             raise InputError("draws", "none of resample", "what resample gave for these counts")
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
-    open_probability("ci_prob", ci_prob)
     given = draws
     if draws is None:
         draws = resample(

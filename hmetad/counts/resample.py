@@ -1,31 +1,60 @@
 """Resample any measure of a count table: bootstrap, Dirichlet posterior, permutation null.
 
-Count table and a statistic (count table → Dataset) → Dataset with dim draw.
-Source: Efron & Tibshirani (1993) for the bootstrap; Rubin (1981) for the Dirichlet posterior.
+Count table and a statistic (count table → Dataset) → Dataset with dim draw. What is drawn are
+trials, or whole units that several trials share, as items and subjects are.
+Source: Efron & Tibshirani (1993) for the bootstrap; Rubin (1981) for the Dirichlet posterior;
+Davison & Hinkley (1997), section 3.8, for units.
 """
 
 import math
+import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
-from hmetad.counts.clusters import Clusters, clusters_of, weighted_tables
-from hmetad.counts.draws import Hold, Kind, cell_generator, draw_tables, seed_entropy
-from hmetad.errors import InputError
+from hmetad.counts.correct import type2_notices
+from hmetad.counts.table import cell_labels
+from hmetad.counts.table_notices import count_notices
+from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
+from hmetad.errors import InputError, nearest
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
 from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.notice_registry import limit
+from hmetad.rows.duplicates import is_people_name
 
-__all__ = ["Statistic", "as_dataset", "has_spread", "resample", "spreadless"]
+__all__ = [
+    "Clusters",
+    "Hold",
+    "Kind",
+    "Statistic",
+    "as_dataset",
+    "cell_generator",
+    "clusters_of",
+    "counts_together",
+    "draw_tables",
+    "has_spread",
+    "resample",
+    "seed_entropy",
+    "spreadless",
+]
 
 type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
 type Statistic = Callable[[xr.DataArray], xr.Dataset | xr.DataArray]
+type Draw = Callable[..., NDArray[Any]]
+Kind = Literal["bootstrap", "dirichlet", "permutation"]
+Hold = Literal["none", "stimulus"]
 
 # Tables that a statistic is given at once: enough to be fast, few enough for any memory.
 AT_ONCE = 50_000
@@ -33,7 +62,14 @@ AT_ONCE = 50_000
 ROUNDING = 1e-9
 
 
-@check_inputs(skip=("counts", "statistic"), seed=seed_or_none)
+def function_of_a_table(argument: str, value: object) -> None:
+    """Refuse what is no function, such as the result of one."""
+    if not callable(value):
+        step = "Give the function itself: resample(counts, fit_mle)."
+        raise InputError(argument, type(value).__name__, "a function of a table", step)
+
+
+@check_inputs(skip=("counts",), statistic=function_of_a_table, n=whole(1), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -103,84 +139,93 @@ def resample(
     >>> draws["dprime"].std().round(2).item()
     0.2
     """
-    dims = check_arguments(counts, statistic, n, kind, hold, cluster)
+    dims = table_dims(counts, "resample")
+    further = set(counts.dims) - {"cell", *dims}
+    if further:
+        got = f"further dims {sorted(map(str, further))}"
+        raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
+    # All tables drawn of a cell are held together.
+    refuse_memory("n", str(n), 8 * n * math.prod(counts.sizes[dim] for dim in dims))
+    if hold == "stimulus" and (dims == TYPE2_DIMS or kind == "permutation" or cluster):
+        allowed = "'none' for a type-2 table, for permutations and for clusters"
+        raise InputError("hold", "'stimulus'", allowed)
+    if cluster and kind == "permutation":
+        raise InputError("kind", "'permutation' beside cluster=", "'bootstrap' or 'dirichlet'")
     entropy = seed_entropy(seed)
     alone = "cell" not in counts.dims
     table = (counts.expand_dims("cell") if alone else counts).transpose("cell", *dims)
     table = table.rename("counts")
     if "cell" not in table.coords:
         table = table.assign_coords(cell=[str(i + 1) for i in range(table.sizes["cell"])])
-    refuse_counts(table, kind)
+    refuse_undrawable(table, kind)
     if cluster is None:
-        result = by_trials(table, statistic, n, kind, hold, entropy)
+        draw = partial(draw_tables, n=n, kind=kind, hold=hold)
+        result = by_trials(table, statistic, n, draw, entropy)
     else:
         result = by_clusters(clusters_of(table, cluster), statistic, n, kind, entropy)
-    result.attrs |= {
-        "kind": kind,
-        "hold": hold,
-        "cluster": cluster or "",
-        "n": n,
-        "seed": str(entropy),
-    }
+    drawn = {"kind": kind, "hold": hold, "cluster": cluster or "", "n": n, "seed": str(entropy)}
+    result.attrs |= drawn
     result = result if kind == "permutation" or table.chunks is not None else spreadless(result)
     return result.isel(cell=0) if alone else result
 
 
-def check_arguments(
-    counts: xr.DataArray, statistic: object, n: int, kind: str, hold: str, cluster: str | None
-) -> tuple[str, ...]:
-    """Dims of one table, or an error for an argument that is none of the legal ones."""
-    dims = table_dims(counts, "resample")
-    further = set(counts.dims) - {"cell", *dims}
-    if further:
-        got = f"further dims {sorted(map(str, further))}"
-        raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
-    if not callable(statistic):
-        step = "Give the function itself: resample(counts, fit_mle)."
-        raise InputError("statistic", type(statistic).__name__, "a function of a table", step)
-    whole_number("n", n, 1)
-    # All tables drawn of a cell are held together.
-    refuse_memory("n", str(n), 8 * n * math.prod(counts.sizes[dim] for dim in dims))
-    for name, given, legal in (("kind", kind, Kind), ("hold", hold, Hold)):
-        if given not in get_args(legal):
-            raise InputError(name, repr(given), f"one of {', '.join(map(repr, get_args(legal)))}")
-    if hold == "stimulus" and (dims == TYPE2_DIMS or kind == "permutation" or cluster):
-        allowed = "'none' for a type-2 table, for permutations and for clusters"
-        raise InputError("hold", "'stimulus'", allowed)
-    if cluster and kind == "permutation":
-        raise InputError("kind", "'permutation' beside cluster=", "'bootstrap' or 'dirichlet'")
-    return dims
+def draw_tables(
+    values: NDArray[Any],
+    n: int,
+    generator: np.random.Generator,
+    *,
+    kind: Kind = "bootstrap",
+    hold: Hold = "none",
+) -> NDArray[Any]:
+    """Tables (n, ...) drawn from the counts of one cell, (2, 2, K) or (2, K)."""
+    if kind == "permutation":
+        # (stimulus, response, rating) by response; a type-2 table is one of them.
+        sides = values[:, None] if values.ndim == 2 else values
+        drawn = [permute_rows(sides[:, r], n, generator) for r in range(sides.shape[1])]
+        return np.stack(drawn, axis=2).reshape(n, *values.shape)
+    rows = values.reshape(2 if hold == "stimulus" else 1, -1)
+    draw = multinomial if kind == "bootstrap" else dirichlet
+    return np.stack([draw(row, n, generator) for row in rows], axis=1).reshape(n, *values.shape)
 
 
-def refuse_counts(table: xr.DataArray, kind: str) -> None:
-    """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
-    if table.sizes["cell"] == 0:
-        raise InputError("counts", "a table without cells", "at least one cell")
-    is_whole = table.dtype.kind in "iu"
-    # A lazy table of whole numbers is not read before its draws are.
-    if table.chunks is not None and is_whole:
-        return
-    refuse_impossible_counts(table)
-    if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
-        step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+def permute_rows(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Ratings (2, K) permuted between the two rows, each with as many trials as before."""
+    colors = table.sum(axis=0)
+    first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)
+    return np.stack([first, colors - first], axis=1)
+
+
+def multinomial(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Bootstrap draws of a row of counts; a row without trials stays as it is."""
+    total = row.sum()
+    if total == 0:
+        return np.zeros((n, len(row)), dtype=np.int64)
+    return generator.multinomial(int(total), row / total, size=n)
+
+
+def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Dirichlet draws of a row of counts, as counts; an outcome without trials stays 0."""
+    gammas = generator.standard_gamma(row, size=(n, len(row)))
+    sums = gammas.sum(axis=1, keepdims=True)
+    return row.sum() * gammas / np.where(sums == 0, 1.0, sums)
+
+
+def cell_generator(seed: int, position: int) -> np.random.Generator:
+    """Random numbers of one cell; they do not depend on the draws of other cells."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,)))
+
+
+def seed_entropy(seed: int | None) -> int:
+    """Seed as given, or one made up."""
+    return secrets.randbits(128) if seed is None else whole_number("seed", seed, 0)
 
 
 @dataclass(frozen=True)
 class Job:
     """All that the draws of some cells need beside their counts and positions.
 
-    Parameters
-    ----------
-    statistic : callable
-    form : Dataset
-        What the statistic gives for one table.
-    cells, inner : Dataset
-        Coordinates of the cells, and of the dims of a table.
-    dims : tuple of str
-        Dims of a table.
-    n, kind, hold, entropy
-        As in `resample`; entropy is its seed.
+    `form` is what the statistic gives for one table; `cells` and `inner` are coordinates of the
+    cells, and of the dims of a table.
     """
 
     statistic: Statistic
@@ -189,13 +234,12 @@ class Job:
     inner: xr.Dataset
     dims: tuple[str, ...]
     n: int
-    kind: Kind
-    hold: Hold
-    entropy: Any
+    draw: Draw
+    entropy: int
 
 
 def by_trials(
-    table: xr.DataArray, statistic: Statistic, n: int, kind: Kind, hold: Hold, entropy: Any
+    table: xr.DataArray, statistic: Statistic, n: int, draw: Draw, entropy: int
 ) -> xr.Dataset:
     """Statistic over draws of trials, cell by cell; lazily where the table is."""
     dims = tuple(map(str, table.dims[1:]))
@@ -203,7 +247,7 @@ def by_trials(
     form = form_of(statistic, first)
     cells = table["cell"].coords.to_dataset().compute()
     inner = first.isel(cell=0, drop=True).coords.to_dataset()
-    job = Job(statistic, form, cells, inner, dims, n, kind, hold, entropy)
+    job = Job(statistic, form, cells, inner, dims, n, draw, entropy)
     positions = xr.DataArray(np.arange(table.sizes["cell"]), dims="cell")
     if table.chunks is not None:
         table = table.chunk(dict.fromkeys(dims, -1))
@@ -226,7 +270,7 @@ def by_trials(
 
 
 def draws_of_cells(
-    values: NDArray[Any], positions: NDArray[np.int64], job: Job
+    values: NDArray[Any], positions: Ints, job: Job
 ) -> tuple[NDArray[Any], ...] | NDArray[Any]:
     """Values of every variable for some of the cells, (cells, draw, ...)."""
     step = max(1, AT_ONCE // job.n)
@@ -234,22 +278,22 @@ def draws_of_cells(
     for start in range(0, len(values), step):
         part = slice(start, start + step)
         drawn = [
-            draw_tables(
-                row, job.n, cell_generator(job.entropy, int(i)), kind=job.kind, hold=job.hold
-            )
+            job.draw(row, generator=cell_generator(job.entropy, int(i)))
             for row, i in zip(values[part], positions[part], strict=True)
         ]
-        own = job.cells.isel(cell=positions[part])
-        coords = {**own.coords, **job.inner.coords}
+        coords = {**job.cells.isel(cell=positions[part]).coords, **job.inner.coords}
         tables = xr.DataArray(np.stack(drawn), coords, ("cell", "draw", *job.dims), name="counts")
-        found.append(in_slices(job.statistic, tables, job.form))
-    arrays = tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        # Of a single cell there may be more draws than a statistic is given at once.
+        most = max(1, AT_ONCE // len(drawn))
+        slices = [tables.isel(draw=slice(i, i + most)) for i in range(0, job.n, most)]
+        found.append(together([values_of(job.statistic, x, job.form) for x in slices], axis=1))
+    arrays = together(found, axis=0)
     # What apply_ufunc expects of one variable is no tuple.
-    return arrays if len(arrays) > 1 else arrays[0]
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
 def by_clusters(
-    clusters: Clusters, statistic: Statistic, n: int, kind: Kind, entropy: Any
+    clusters: "Clusters", statistic: Statistic, n: int, kind: Kind, entropy: int
 ) -> xr.Dataset:
     """Statistic over draws of whole units."""
     form = form_of(statistic, clusters.pooled.isel(cell=[0]))
@@ -259,12 +303,16 @@ def by_clusters(
     for start in range(0, n, step):
         tables = weighted_tables(clusters, min(step, n - start), kind, generators)
         found.append(values_of(statistic, tables, form))
-    arrays = [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
     labelled = [
         xr.DataArray(values, dims=("cell", "draw", *inner_dims(form[name])))
-        for values, name in zip(arrays, form.data_vars, strict=True)
+        for values, name in zip(together(found, axis=1), form.data_vars, strict=True)
     ]
     return assemble_draws(labelled, form, clusters.pooled, n)
+
+
+def together(parts: Sequence[Sequence[NDArray[Any]]], *, axis: int) -> list[NDArray[Any]]:
+    """Arrays of every variable, from those of several parts."""
+    return [np.concatenate(arrays, axis=axis) for arrays in zip(*parts, strict=True)]
 
 
 def form_of(statistic: Statistic, first: xr.DataArray) -> xr.Dataset:
@@ -286,14 +334,6 @@ def as_dataset(result: object) -> xr.Dataset:
     if not isinstance(result, xr.Dataset):
         raise InputError("statistic", f"a {type(result).__name__} from it", "a Dataset")
     return result
-
-
-def in_slices(statistic: Statistic, tables: xr.DataArray, form: xr.Dataset) -> list[NDArray[Any]]:
-    """Values of the statistic, not more than so many tables at once."""
-    step = max(1, AT_ONCE // tables.sizes["cell"])
-    starts = range(0, tables.sizes["draw"], step)
-    found = [values_of(statistic, tables.isel(draw=slice(i, i + step)), form) for i in starts]
-    return [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
 
 
 def values_of(statistic: Statistic, tables: xr.DataArray, form: xr.Dataset) -> list[NDArray[Any]]:
@@ -364,3 +404,159 @@ def spreadless(draws: xr.Dataset) -> xr.Dataset:
             said = [*notices(one if "notices" in one.attrs else draws), *found]
             draws = draws.assign({name: with_notices(one, said)})
     return draws
+
+
+def refuse_undrawable(table: xr.DataArray, kind: str) -> None:
+    """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
+    if table.sizes["cell"] == 0:
+        raise InputError("counts", "a table without cells", "at least one cell")
+    is_whole = table.dtype.kind in "iu"
+    # A lazy table of whole numbers is not read before its draws are.
+    if table.chunks is not None and is_whole:
+        return
+    refuse_impossible_counts(table)
+    if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
+        step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Units that are drawn together: positions of pooled cells, and counts (units, cells, ...)."""
+
+    cells: Ints
+    counts: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A table summed over units, and the parts that its draws are made of."""
+
+    pooled: xr.DataArray
+    parts: tuple[Part, ...]
+
+
+@check_inputs()
+def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
+    """Units of a count table, in parts that share no cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Dims (cell, ...); one cell for each unit under each combination of the other coordinates.
+    cluster : str
+        Coordinate of the cells that names the unit.
+
+    Returns
+    -------
+    Clusters
+        Cells of ``pooled`` are the combinations of the other coordinates.
+
+    Raises
+    ------
+    InputError
+        If there is no such coordinate, or it has a single level.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> table = from_nr([[1, 2], [3, 4]], [[1, 0], [0, 1]], model="A", item=[1, 2])
+    >>> clusters_of(table, "item").pooled["cell"].values
+    array(['A'], dtype='<U1')
+    """
+    own = cell_columns(counts)
+    if cluster not in own:
+        step = nearest(cluster, own)
+        raise InputError("cluster", repr(cluster), "a coordinate of the cells", step)
+    table = counts.compute()
+    unit, levels = pd.factorize(table[cluster].to_numpy())
+    if len(levels) < 2:
+        raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
+    pooled, index = pooled_table(table, [name for name in own if name != cluster])
+    parts = []
+    connected = parts_of(unit, index)
+    for number in range(connected.max() + 1):
+        rows = connected == number
+        units, row = np.unique(unit[rows], return_inverse=True)
+        cells, column = np.unique(index[rows], return_inverse=True)
+        dense = np.zeros((len(units), len(cells), *table.shape[1:]))
+        np.add.at(dense, (row, column), table.to_numpy()[rows])
+        parts.append(Part(cells, dense))
+    return Clusters(with_coverage(pooled, index, unit, cluster), tuple(parts))
+
+
+def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, Ints]:
+    """Counts of cells that agree in some columns, summed; and which sum each cell is in."""
+    own = cell_columns(counts)
+    for name in by:
+        if name not in own:
+            allowed = ", ".join(own) or "cells with coordinates"
+            raise InputError("by", repr(name), allowed, nearest(str(name), own))
+    return pooled_table(counts, by)
+
+
+def cell_columns(counts: xr.DataArray) -> list[str]:
+    """Coordinates of the cells, apart from their labels."""
+    return [str(name) for name in counts["cell"].coords if name != "cell"]
+
+
+def pooled_table(table: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, Ints]:
+    """Counts summed over the cells that agree in some columns, and the sum each cell is in."""
+    columns = pd.DataFrame({name: table[name].to_numpy() for name in by}, range(len(table["cell"])))
+    index = np.zeros(len(columns), dtype=np.int64)
+    if len(by):
+        index = columns.groupby(list(by), sort=False).ngroup().to_numpy().astype(np.int64)
+    _, first = np.unique(index, return_index=True)
+    values = np.zeros((len(first), *table.shape[1:]), dtype=table.dtype)
+    np.add.at(values, index, table.to_numpy())
+    pooled = table.isel(cell=first).copy(data=values)
+    dropped = [name for name in cell_columns(pooled) if name not in by]
+    labels = cell_labels(columns.iloc[first].reset_index(drop=True))
+    pooled = pooled.drop_vars(dropped).assign_coords(cell=labels)
+    # Notices of single units do not apply to their sum.
+    pooled.attrs.pop("notices", None)
+    kept = [notice for notice in notices(table) if not notice.cells]
+    own = count_notices(pooled) if "stimulus" in pooled.dims else type2_notices(pooled)
+    has_few = xr.DataArray(np.bincount(index) < limit("few-units"), {"cell": labels}, "cell")
+    return with_notices(pooled, [*kept, *own, *notice_where(has_few, "few-units")]), index
+
+
+def with_coverage(pooled: xr.DataArray, cell: Ints, unit: Ints, cluster: str) -> xr.DataArray:
+    """Pooled table that says how many of the units each cell has, unless these are people."""
+    names = cell_columns(pooled)
+    if is_people_name(cluster) or not names:
+        return pooled
+    cells = pd.DataFrame({name: pooled[name].values for name in names})
+    labels = pooled["cell"].values.tolist()
+    coverage = item_coverage(cells, labels, cell, unit)
+    told = with_notices(pooled, coverage_notices(coverage, cells, labels, None))
+    return told.assign_attrs(coverage_attrs(coverage))
+
+
+def parts_of(unit: Ints, index: Ints) -> Ints:
+    """Part of each cell: units and pooled cells that trials connect are in one."""
+    units = unit.max() + 1
+    nodes = units + index.max() + 1
+    joined = coo_array((np.ones(len(unit)), (unit, index + units)), shape=(nodes, nodes))
+    _, part = connected_components(joined, directed=False)
+    return part[unit].astype(np.int64)
+
+
+def weighted_tables(
+    clusters: Clusters, n: int, kind: str, generators: list[np.random.Generator]
+) -> xr.DataArray:
+    """Pooled tables (cell, draw, ...), each unit counted as often as it was drawn."""
+    pooled = clusters.pooled
+    values = np.zeros((pooled.sizes["cell"], n, *pooled.shape[1:]))
+    for part, generator in zip(clusters.parts, generators, strict=True):
+        units = len(part.counts)
+        if kind == "bootstrap":
+            weights = generator.multinomial(units, np.full(units, 1 / units), size=n).astype(float)
+        else:
+            weights = units * generator.dirichlet(np.ones(units), size=n)
+        drawn = weights @ part.counts.reshape(units, -1)
+        tables = drawn.reshape(n, *part.counts.shape[1:])
+        values[part.cells] = np.moveaxis(tables, 1, 0)
+    return xr.DataArray(
+        values, dict(pooled.coords), ("cell", "draw", *pooled.dims[1:]), name="counts"
+    )

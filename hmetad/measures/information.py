@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
 from hmetad.counts.correct import refuse_no_counts, type2_counts
-from hmetad.counts.draws import Hold, cell_generator, draw_tables, seed_entropy
+from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.information_estimates import (

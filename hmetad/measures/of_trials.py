@@ -12,9 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
-from hmetad.counts.draws import cell_generator, seed_entropy
 from hmetad.counts.intervals import biased_draws, limits_of
-from hmetad.counts.resample import has_spread, spreadless
+from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import rounded_to_probabilities
 from hmetad.measures.forecasts import (

@@ -13,8 +13,7 @@ from scipy.stats import multinomial, norm
 from sklearn.metrics import mutual_info_score
 
 from hmetad.counts.correct import type2_counts
-from hmetad.counts.draws import cell_generator, draw_tables
-from hmetad.counts.resample import resample
+from hmetad.counts.resample import cell_generator, draw_tables, resample
 from hmetad.counts.table import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError

@@ -12,7 +12,7 @@ import xarray as xr
 
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predictive import MANY_OUTSIDE
-from hmetad.counts.clusters import counts_together
+from hmetad.counts.resample import counts_together
 from hmetad.mle.measure import measure
 from hmetad.plots import fits, intervals
 from hmetad.plots.fits import Kind, describe_fit
