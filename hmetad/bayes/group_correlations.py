@@ -9,12 +9,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, describe_value, whole, with_posterior
+from hmetad.arguments import check_inputs, describe_value, is_number, whole, with_posterior
 from hmetad.bayes.correlation_grid import correlation_table, draw_correlations
 from hmetad.bayes.group_parts import groups_of
 from hmetad.bayes.reliance import notices_of_variables
 from hmetad.errors import InputError, nearest
-from hmetad.kinds import is_number
 from hmetad.notice import Notice, notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
