@@ -1,19 +1,35 @@
-"""Check the arguments of public functions before they run, by their annotations.
+"""What an argument of a public function may be, declared where it is defined and checked once.
 
-Function → the same function, which raises `InputError` for any other value. What a type cannot
-express has a check of its own: a seed, a whole number of at least one, an array of numbers, a fit.
+Function → the same function, which raises `InputError` for any value that its annotations do not
+say. What a type cannot express has a check of its own: a seed, a probability, a fit. Annotations
+are read strictly: True is no number, text is no list of text, a set has no order.
 """
 
 import reprlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, cast, get_type_hints
+from os import PathLike, fspath
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAliasType,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import numpy as np
 
 from hmetad.errors import InputError
-from hmetad.kinds import MOST_WHOLE, array_kind, is_instance, is_number, is_whole, kind_of
 
 __all__ = [
     "Check",
@@ -21,6 +37,7 @@ __all__ = [
     "check_inputs",
     "describe_value",
     "finite",
+    "is_number",
     "number_text",
     "of_type",
     "probability",
@@ -34,23 +51,11 @@ __all__ = [
 ]
 
 type Check = Callable[[str, Any], object]
-LONGEST = 100
 
-
-class ArgumentCheck(NamedTuple):
-    """Check of one argument; its default value is not checked."""
-
-    check: Check
-    default: object
-
-
-class CallChecks(NamedTuple):
-    """Checks of the arguments of a function: by position, by name, of `*args` and of `**kwargs`."""
-
-    positional: tuple[tuple[str, ArgumentCheck], ...]
-    named: Mapping[str, ArgumentCheck]
-    more: tuple[str, ArgumentCheck] | None
-    others: ArgumentCheck | None
+MOST_WHOLE = 2**63
+LONGEST_NAME = 255
+NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset, type)
+SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
 
 def check_inputs[F: Callable[..., Any]](
@@ -70,7 +75,8 @@ def check_inputs[F: Callable[..., Any]](
     -------
     callable
         Decorator. The function keeps its name, signature and docstring; annotations are read at
-        the first call. Missing and unknown arguments raise the errors of Python.
+        the first call, and a default value is not checked. Missing and unknown arguments raise the
+        errors of Python.
 
     Examples
     --------
@@ -88,18 +94,46 @@ def check_inputs[F: Callable[..., Any]](
     """
 
     def decorated(function: F) -> F:
+        parameters = signature(function).parameters
+        assert {*skip, *checks} <= {*parameters}, f"no such arguments: {skip}, {checks}"
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+        kinds = {name: parameter.kind for name, parameter in parameters.items()}
+        assert Parameter.VAR_POSITIONAL not in kinds.values(), "a list is checked as a whole"
+        by_place = [name for name, kind in kinds.items() if kind is not Parameter.KEYWORD_ONLY]
+        others = next((name for name, kind in kinds.items() if kind is Parameter.VAR_KEYWORD), "")
+
         @cache
-        def call_checks() -> CallChecks:
-            return checks_of(function, skip, checks)
+        def checks_by_name() -> dict[str, Check]:
+            hints = get_type_hints(function)
+            names = [name for name in parameters if name in {*hints, *checks} - {*skip}]
+            return {name: checks.get(name) or of_type(hints[name]) for name in names}
 
         @wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            check_call(call_checks(), args, kwargs)
+            known = checks_by_name()
+            for argument, value in (*zip(by_place, args, strict=False), *kwargs.items()):
+                declared = argument if argument in parameters else others
+                # What is unknown or missing is left to Python.
+                if declared in known and value is not defaults[declared]:
+                    known[declared](argument, value)
             return function(*args, **kwargs)
 
         return cast(F, wrapper)
 
     return decorated
+
+
+# Checks of what no annotation says
+
+
+def check_that(holds: Callable[[Any], bool], allowed: str, next_step: str = "") -> Check:
+    """Check that a value has a property, which the words name."""
+
+    def check(argument: str, value: object) -> None:
+        if not holds(value):
+            raise InputError(argument, describe_value(value), allowed, next_step)
+
+    return check
 
 
 def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
@@ -111,117 +145,33 @@ def whole(least: int, most: int = MOST_WHOLE - 1) -> Check:
     Traceback (most recent call last):
     hmetad.errors.InputError: n: got 5000, allowed is a whole number from 1 to 1000.
     """
-    allowed = f"a whole number of at least {least}"
-    if most < MOST_WHOLE - 1:
-        allowed = f"a whole number from {least} to {most}"
+    is_open = most == MOST_WHOLE - 1
+    words = f"of at least {least}" if is_open else f"from {least} to {most}"
+    return check_that(lambda x: is_whole(x) and least <= x <= most, f"a whole number {words}")
+
+
+def of_type(annotation: Any) -> Check:
+    """Check that a value fits an annotation.
+
+    Examples
+    --------
+    >>> of_type(str)("kind", ["difference"])
+    Traceback (most recent call last):
+    hmetad.errors.InputError: kind: got ['difference'], allowed is text.
+    """
+    kind = kind_of(annotation)
 
     def check(argument: str, value: object) -> None:
-        if not is_whole(value) or not least <= cast(int, value) <= most:
-            raise InputError(argument, describe_value(value), allowed)
+        if not kind.holds(value):
+            is_set = isinstance(value, set | frozenset) and "list" in kind.words
+            step = "A set has no order: pass a list." if is_set else ""
+            raise InputError(argument, describe_value(value), kind.words, step)
 
     return check
 
 
-def finite(argument: str, value: object) -> None:
-    """Refuse what is no finite number.
-
-    Examples
-    --------
-    >>> finite("null", float("inf"))
-    Traceback (most recent call last):
-    hmetad.errors.InputError: null: got inf, allowed is a finite number.
-    """
-    if not is_number(value) or not np.isfinite(float(cast(float, value))):
-        raise InputError(argument, describe_value(value), "a finite number")
-
-
-def probability(argument: str, value: object) -> None:
-    """Refuse what is no number between 0 and 1, ends excluded.
-
-    Examples
-    --------
-    >>> probability("ci_prob", 95)
-    Traceback (most recent call last):
-    hmetad.errors.InputError: ci_prob: got 95, allowed is a probability between 0 and 1.
-    """
-    if not is_number(value) or not 0 < cast(float, value) < 1:
-        raise InputError(argument, describe_value(value), "a probability between 0 and 1")
-
-
-def seed_or_none(argument: str, value: object) -> None:
-    """Refuse what is neither None, nor a whole number of at least 0, of any size, nor a Generator.
-
-    Examples
-    --------
-    >>> seed_or_none("seed", -1)
-    Traceback (most recent call last):
-    hmetad.errors.InputError: seed: got -1, allowed is None or a whole number of at least 0.
-    """
-    if value is None or isinstance(value, np.random.Generator):
-        return
-    is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_int or cast(int, value) < 0:
-        raise InputError(argument, describe_value(value), "None or a whole number of at least 0")
-
-
-def arrays_of_numbers(argument: str, value: Any) -> None:
-    """Refuse what is no number and no array of numbers; None stands for nothing given.
-
-    Examples
-    --------
-    >>> arrays_of_numbers("accuracy", ["0.7", "0.8"])
-    Traceback (most recent call last):
-    hmetad.errors.InputError: accuracy: got ['0.7', '0.8'], allowed is numbers, one or an array \
-of them.
-    """
-    if value is not None and array_kind(value) not in "biuf":
-        raise InputError(argument, describe_value(value), "numbers, one or an array of them")
-
-
-def with_posterior(argument: str, value: Any) -> None:
-    """Refuse what is no fit: a tree of draws with the group "posterior".
-
-    Examples
-    --------
-    >>> with_posterior("fit", None)
-    Traceback (most recent call last):
-    hmetad.errors.InputError: fit: got None, allowed is a fit, with draws in its group \
-'posterior'. Pass what fit or load_fit returns.
-    """
-    posterior = getattr(value, "children", {}).get("posterior") if is_instance(value) else None
-    if posterior is None or not {"chain", "draw"} <= {*posterior.dims}:
-        allowed = "a fit, with draws in its group 'posterior'"
-        raise InputError(
-            argument, describe_value(value), allowed, "Pass what fit or load_fit returns."
-        )
-
-
-def with_submit(argument: str, value: object) -> None:
-    """Refuse what cannot be given work; None stands for nothing given.
-
-    Examples
-    --------
-    >>> with_submit("executor", "localhost")
-    Traceback (most recent call last):
-    hmetad.errors.InputError: executor: got 'localhost', allowed is an executor of \
-concurrent.futures, a distributed.Client, or something else with submit.
-    """
-    if value is not None and not callable(getattr(value, "submit", None)):
-        allowed = "an executor of concurrent.futures, a distributed.Client, or something else"
-        raise InputError(argument, describe_value(value), f"{allowed} with submit")
-
-
 def with_variables(*names: str, dim: str, made_by: str) -> Check:
-    """Check for a Dataset with some variables and a dim that has labels.
-
-    Parameters
-    ----------
-    *names : str
-        Variables that it holds.
-    dim : str
-        A dim that it has, with a coordinate.
-    made_by : str
-        Functions that return such a Dataset, for the message.
+    """Check for a Dataset with some variables and a labelled dim; `made_by` says what returns it.
 
     Examples
     --------
@@ -230,11 +180,11 @@ def with_variables(*names: str, dim: str, made_by: str) -> Check:
     hmetad.errors.InputError: ranks: got {'rank': 1}, allowed is a Dataset of rank, \
 with rank and dim cell.
     """
+    named = " and ".join(filter(None, [", ".join(names), f"dim {dim}"]))
+    allowed = f"a Dataset of {made_by}, with {named}"
 
     def check(argument: str, value: Any) -> None:
-        named = " and ".join([", ".join(names), f"dim {dim}"] if names else [f"dim {dim}"])
-        allowed = f"a Dataset of {made_by}, with {named}"
-        if not is_instance(value) or type(value).__name__ != "Dataset":
+        if type(value).__name__ != "Dataset":
             raise InputError(argument, describe_value(value), allowed)
         lacking = [name for name in names if name not in value.data_vars]
         lacking += [dim] if dim not in value.dims or dim not in value.coords else []
@@ -242,6 +192,216 @@ with rank and dim cell.
             raise InputError(argument, f"one without {', '.join(lacking)}", allowed)
 
     return check
+
+
+def has_draws(value: Any) -> bool:
+    """Whether a value is a fit: a tree of draws with the group "posterior"."""
+    children = {} if isinstance(value, type) else getattr(value, "children", {})
+    return "posterior" in children and {"chain", "draw"} <= {*children["posterior"].dims}
+
+
+def is_seed(value: Any) -> bool:
+    """Whether a value is None, a whole number of at least 0, of any size, or a Generator."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return bool(value >= 0)
+    return value is None or isinstance(value, np.random.Generator)
+
+
+finite = check_that(lambda x: is_number(x) and bool(np.isfinite(float(x))), "a finite number")
+probability = check_that(lambda x: is_number(x) and 0 < x < 1, "a probability between 0 and 1")
+seed_or_none = check_that(is_seed, "None or a whole number of at least 0")
+# None stands for nothing given.
+arrays_of_numbers = check_that(
+    lambda x: x is None or array_kind(x) in "biuf", "numbers, one or an array of them"
+)
+with_submit = check_that(
+    lambda x: x is None or callable(getattr(x, "submit", None)),
+    "an executor of concurrent.futures, a distributed.Client, or something else with submit",
+)
+with_posterior = check_that(
+    has_draws,
+    "a fit, with draws in its group 'posterior'",
+    "Pass what fit or load_fit returns.",
+)
+
+
+# Which values an annotation takes
+
+
+class Kind(NamedTuple):
+    """Which values an annotation takes, and the words for them."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def kind_of(annotation: Any) -> Kind:
+    """Which values an annotation takes, and the words for them.
+
+    Examples
+    --------
+    >>> kind = kind_of(Sequence[str] | None)
+    >>> kind.holds(["a"]), kind.holds("a"), kind.words
+    (True, False, 'a list of text or None')
+    """
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    if getattr(annotation, "__name__", "") == "ArrayLike":
+        return Kind(lambda value: array_kind(value) in "biufUO", "an array")
+    if isinstance(origin, TypeAliasType):
+        return kind_of(origin.__value__)
+    if isinstance(annotation, TypeVar):
+        origin, arguments = Union, annotation.__constraints__ or (annotation.__bound__ or Any,)
+    if origin is Annotated:
+        return kind_of(arguments[0])
+    if origin in (Union, UnionType):
+        # None is said last. Text beside a path is a path.
+        given = [x for x in arguments if not (x is str and Path in arguments)]
+        kinds = [kind_of(x) for x in sorted(given, key=lambda x: x is NoneType)]
+        holds = [kind.holds for kind in kinds]
+        words = any_of(dict.fromkeys(kind.words for kind in kinds))
+        return Kind(lambda value: any(hold(value) for hold in holds), words)
+    if origin is Literal:
+        words = any_of(map(repr, arguments))
+        return Kind(lambda value: isinstance(value, str) and value in arguments, words)
+    if isinstance(origin, type) and arguments:
+        return container_of(origin, arguments)
+    return PLAIN.get(origin) or kind_of_class(origin)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Words with "or" before the last."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def container_of(origin: type, arguments: tuple[Any, ...]) -> Kind:
+    """Values of an annotation with parts: a function, a mapping, a pair, a list, an array."""
+    if issubclass(origin, Callable):  # type: ignore[arg-type]
+        return Kind(callable, "a function")
+    if origin.__module__ not in ("collections.abc", "builtins"):
+        return kind_of_class(origin)
+    parts = [kind_of(x) for x in arguments if x is not ...]
+    words = [part.words for part in parts]
+    if issubclass(origin, Mapping):
+        key, value = parts
+        return Kind(
+            lambda given: (
+                isinstance(given, Mapping)
+                and not hasattr(given, "attrs")  # Labelled data are no mapping.
+                and all(key.holds(k) and value.holds(v) for k, v in given.items())
+            ),
+            f"a mapping of {words[0]} to {words[1]}",
+        )
+    if origin is tuple and ... not in arguments:
+        return Kind(
+            lambda given: (
+                is_list(given)
+                and len(given) == len(parts)
+                and all(part.holds(x) for part, x in zip(parts, items_of(given), strict=True))
+            ),
+            f"{len(parts)} values, {' and '.join(words)}",
+        )
+    hold = parts[0].holds
+
+    def holds_all(given: Any) -> bool:
+        if is_list(given):
+            return all(map(hold, items_of(given)))
+        # An iterator is not read, which would use it up.
+        return (
+            origin is Iterable and isinstance(given, Iterable) and not isinstance(given, NO_LISTS)
+        )
+
+    return Kind(holds_all, f"a list of {words[0]}")
+
+
+def kind_of_class(annotation: Any) -> Kind:
+    """Values of a class; of a protocol, those with all its attributes."""
+    if not isinstance(annotation, type) or annotation is object or is_typeddict(annotation):
+        return PLAIN[Any]
+    words = f"{'an' if annotation.__name__[0] in 'AEIOU' else 'a'} {annotation.__name__}"
+    if not getattr(annotation, "_is_protocol", False):
+        return Kind(lambda value: isinstance(value, annotation), words)
+    names = sorted(annotation.__protocol_attrs__)  # type: ignore[attr-defined]
+    return Kind(
+        lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in names),
+        words,
+    )
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer of 64 bits."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -MOST_WHOLE <= value < MOST_WHOLE
+    return isinstance(value, np.integer)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number, and not "no number"."""
+    return bool(value == value) if isinstance(value, float | np.floating) else is_whole(value)
+
+
+def is_path(value: Any) -> bool:
+    """Whether a value is a path, or the text of one, that a file system may hold."""
+    text = fspath(value) if isinstance(value, str | PathLike) else b""
+    if not isinstance(text, str) or "\0" in text:
+        return False
+    return all(len(part) <= LONGEST_NAME for part in text.split("/"))
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value holds others in an order: a list, a tuple, a one-dimensional array."""
+    if isinstance(value, NO_LISTS):
+        return False
+    ndim = getattr(value, "ndim", None)
+    if ndim is not None:
+        return isinstance(ndim, int) and ndim == 1
+    # The keys of a mapping are a Set, and have an order.
+    return isinstance(value, Sequence) or (isinstance(value, Set) and hasattr(value, "mapping"))
+
+
+def items_of(value: Any) -> Iterable[Any]:
+    """Parts of a list or one-dimensional array, those of an array as Python's own values."""
+    if hasattr(value, "ndim") and not hasattr(value, "tolist"):
+        value = np.asarray(value)
+    return cast(Iterable[Any], value.tolist() if hasattr(value, "tolist") else value)
+
+
+def array_kind(value: Any) -> str:
+    """NumPy's letter for the numbers or texts in an array; "V" for what is none."""
+    no_arrays = (bytes, bytearray, memoryview, Mapping, set, frozenset, type, NoneType)
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, np.dtype) and not isinstance(value, type):
+        array = value
+    elif isinstance(value, no_arrays) or callable(value):
+        return "V"
+    else:
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError, RuntimeError, OverflowError):
+            return "V"
+    if array.dtype.kind != "O":
+        return str(array.dtype.kind)
+    items = np.asarray(array, dtype=object).ravel().tolist()
+    if all(isinstance(x, bool | int | float | np.number) for x in items):
+        plain = all(isinstance(x, bool) or is_number(x) or x != x for x in items)
+        return "f" if plain else "V"
+    return "O" if all(isinstance(x, Hashable) for x in items) else "V"
+
+
+PLAIN: dict[Any, Kind] = {
+    bool: Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    int: Kind(is_whole, "a whole number"),
+    float: Kind(is_number, "a number"),
+    str: Kind(lambda value: isinstance(value, str), "text"),
+    Path: Kind(is_path, "a path"),
+    Any: Kind(lambda _: True, "anything"),
+    Hashable: Kind(lambda value: isinstance(value, Hashable), "anything hashable"),
+    None: Kind(lambda value: value is None, "None"),
+    NoneType: Kind(lambda value: value is None, "None"),
+}
+
+
+# Words for values and rows
 
 
 def describe_value(value: object) -> str:
@@ -258,63 +418,9 @@ def describe_value(value: object) -> str:
         return f"an array of shape {value.shape}"
     if isinstance(value, int) and abs(value) >= 2**200:
         return f"an integer of {value.bit_length()} bits"
-    plain = (str, bytes, bool, int, float, complex, np.generic, list, tuple, set, frozenset, dict)
-    if value is None or isinstance(value, plain):
-        return SHORT.repr(value)
-    return type(value).__name__
-
-
-class Short(reprlib.Repr):
-    """Writes plain values short."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = LONGEST
-        self.maxlong = 60
-
-
-SHORT = Short()
-
-
-def checks_of(
-    function: Callable[..., Any], skip: Sequence[str], checks: Mapping[str, Check]
-) -> CallChecks:
-    """Checks of the arguments of a function, from its annotations and the named checks."""
-    hints = get_type_hints(function)
-    parameters = signature(function).parameters
-    unknown = {*skip, *checks} - {*parameters}
-    assert not unknown, f"no arguments of {function.__qualname__}: {unknown}"
-    by_name = {
-        name: ArgumentCheck(
-            of_type(Any) if name in skip else checks.get(name) or of_type(hints.get(name, Any)),
-            parameter.default,
-        )
-        for name, parameter in parameters.items()
-    }
-    kinds = {name: parameter.kind for name, parameter in parameters.items()}
-    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    more = [name for name, kind in kinds.items() if kind is Parameter.VAR_POSITIONAL]
-    others = [name for name, kind in kinds.items() if kind is Parameter.VAR_KEYWORD]
-    return CallChecks(
-        tuple((name, one) for name, one in by_name.items() if kinds[name] in by_place),
-        {name: one for name, one in by_name.items() if name not in {*more, *others}},
-        (more[0], by_name[more[0]]) if more else None,
-        by_name[others[0]] if others else None,
-    )
-
-
-def check_call(checks: CallChecks, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Check the arguments of a call; unknown and missing ones are left to Python."""
-    for (name, one), value in zip(checks.positional, args, strict=False):
-        if value is not one.default:
-            one.check(name, value)
-    if checks.more is not None:
-        for value in args[len(checks.positional) :]:
-            checks.more[1].check(checks.more[0], value)
-    for name, value in kwargs.items():
-        named = checks.named.get(name, checks.others)
-        if named is not None and value is not named.default:
-            named.check(name, value)
+    plain = (str, bytes, int, float, complex, np.generic, list, tuple, set, frozenset, dict)
+    is_plain = value is None or isinstance(value, plain)
+    return SHORT.repr(value) if is_plain else type(value).__name__
 
 
 def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
@@ -325,12 +431,10 @@ def row_labels(rows: Iterable[Iterable[object]]) -> list[str]:
     >>> row_labels([("a", 19.88888888888889), ("b", 0.125)])
     ['a | 19.89', 'b | 0.125']
     """
-    whole, short = [], []
-    for row in rows:
-        values = list(row)
-        whole.append(" | ".join(map(str, values)))
-        short.append(" | ".join(map(number_text, values)))
-    return short if len(set(short)) == len(set(whole)) else whole
+    table = [list(row) for row in rows]
+    exact = [" | ".join(map(str, row)) for row in table]
+    short = [" | ".join(map(number_text, row)) for row in table]
+    return short if len(set(short)) == len(set(exact)) else exact
 
 
 def number_text(value: object) -> str:
@@ -341,14 +445,7 @@ def number_text(value: object) -> str:
 
 
 def refuse_same_names(columns: Iterable[Hashable], results: Iterable[Hashable]) -> None:
-    """Refuse grouping columns with the name of a variable of the result.
-
-    Parameters
-    ----------
-    columns : iterable of str
-        Grouping columns, or all coordinates of the cells or pairs.
-    results : iterable of str
-        Names of the result.
+    """Refuse grouping columns, or coordinates of cells, with the name of a variable of the result.
 
     Examples
     --------
@@ -360,29 +457,6 @@ has. Rename it, by={'my_trials': 'trials'} when counting or .rename(trials='my_t
     taken = {*results}
     for name in columns:
         if name in taken:
-            step = (
-                f"Rename it, by={{'my_{name}': {name!r}}} when counting or "
-                f".rename({name}='my_{name}') later."
-            )
+            counting = f"by={{'my_{name}': {name!r}}} when counting"
+            step = f"Rename it, {counting} or .rename({name}='my_{name}') later."
             raise InputError("by", repr(name), "a name that no result has", step)
-
-
-def of_type(annotation: Any) -> Check:
-    """Check that a value fits an annotation.
-
-    Examples
-    --------
-    >>> of_type(str)("kind", ["difference"])
-    Traceback (most recent call last):
-    hmetad.errors.InputError: kind: got ['difference'], allowed is text.
-    """
-    kind = kind_of(annotation)
-
-    def check(argument: str, value: Any) -> None:
-        if not kind.holds(value):
-            step = ""
-            if isinstance(value, set | frozenset) and "list" in kind.words:
-                step = "A set has no order: pass a list."
-            raise InputError(argument, describe_value(value), kind.words, step)
-
-    return check

@@ -12,13 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hmetad.arguments import check_inputs, describe_value, whole, with_posterior
+from hmetad.arguments import check_inputs, describe_value, is_number, whole, with_posterior
 from hmetad.bayes.convergence import variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import Integral, each_group
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.errors import InputError, nearest
-from hmetad.kinds import is_number
 from hmetad.notice import notice_attrs, notice_of
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
