@@ -1,8 +1,10 @@
 """The house keeps its plan: imports point down, rooms are empty inside, names are public once."""
 
 import ast
+import io
 import subprocess
 import sys
+import tokenize
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,10 +26,9 @@ BELOW = {
     "caches": set(),
     "spreadsheets": set(),
     "untrusted": {"errors"},
-    "kinds": set(),
     "lazy": set(),
     "threads": set(),
-    "arguments": {"errors", "kinds"},
+    "arguments": {"errors"},
     "monte_carlo": {"notice_registry"},
     "uniformity": set(),
     "notice_registry": set(),
@@ -70,6 +71,71 @@ HOMES_OF_LIBRARIES = {
     "matplotlib": {"plots", "report", "studies"},
     "pooch": {"datasets"},
 }
+
+# Lines of code of each room: how many it shall have, and the most that it may have until then.
+# Lines are those that are no docstring, no comment and not blank.
+LINES = {
+    "bayes": (3800, 5615),
+    "commands": (2100, 3630),
+    "compare": (1450, 2130),
+    "counts": (1500, 2710),
+    "floor": (900, 1900),
+    "likelihood": (1550, 2795),
+    "logs": (2000, 3275),
+    "measures": (1700, 2850),
+    "mle": (1300, 2155),
+    "plots": (1300, 1915),
+    "report": (2500, 4020),
+    "rows": (450, 1420),
+    "select": (150, 225),
+    "simulate": (850, 1730),
+    "specs": (650, 1490),
+    "studies": (1400, 2005),
+    "text": (150, 265),
+}
+
+
+def lines_of_code(path):
+    """Number of lines of a file that hold code."""
+    text = path.read_text(encoding="utf-8")
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    prose = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None:
+            prose |= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    blank = (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+    code = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in blank:
+            code |= {*range(token.start[0], token.end[0] + 1)}
+    return len(code - prose)
+
+
+def room_of(path):
+    """Room that a file belongs to."""
+    inside = path.relative_to(PACKAGE).parts
+    return inside[0] if len(inside) > 1 else "floor"
+
+
+@pytest.mark.parametrize("room", LINES)
+def test_rooms_do_not_grow(room):
+    files = [path for path in PACKAGE.rglob("*.py") if room_of(path) == room]
+    wanted, most = LINES[room]
+    found = sum(map(lines_of_code, files))
+    assert found <= most, f"{found} lines of code; it shall have {wanted}"
+    # What was taken away stays away.
+    assert most <= max(wanted, found + 50), f"{found} lines of code: lower the limit of {most}"
+
+
+def test_every_file_is_in_a_room():
+    assert {room_of(path) for path in PACKAGE.rglob("*.py")} == set(LINES)
 
 
 def name_of(path):
