@@ -13,23 +13,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices
 from hmetad.counts.checks import (
     TYPE1_DIMS,
     TYPE2_DIMS,
-    Label,
-    check_roles,
-    plain_array,
-    rating_numbers,
     refuse_falling_ratings,
     refuse_impossible_counts,
 )
 from hmetad.counts.choices import trial_notices
-from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, without_codes
-from hmetad.counts.correctness import as_correct
-from hmetad.counts.labels import label_frequencies
+from hmetad.counts.columns import (
+    Codes,
+    alike_notices,
+    as_correct,
+    check_roles,
+    code_notices,
+    column_names,
+    named_rows,
+    rating_numbers,
+    right_trials,
+    text_columns,
+    without_codes,
+)
 from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import asking
 from hmetad.counts.table import (
     cell_coords,
@@ -253,36 +257,6 @@ def type2_notices(table: xr.DataArray) -> list[Notice]:
             "no-rights": (right == 0) & (trials > 0),
         }
     )
-
-
-def right_trials(
-    groups: pd.DataFrame, n: NDArray[np.int64], correct: str
-) -> tuple[NDArray[np.int64], list[list[Label]]]:
-    """Return 1 for the rows that are right and 0 for the others, and the values behind 0 and 1.
-
-    Row i of `groups` stands for n[i] trials.
-    """
-    argument = f"correct column {correct!r}"
-    frequencies = label_frequencies(groups[correct], n, argument)
-    meaning = {value: as_correct(value) for value in frequencies}
-    neither = [value for value in meaning if meaning[value] is None]
-    if neither:
-        listed = ", ".join(f"{value!r} ({frequencies[value]} trials)" for value in neither[:5])
-        step = "Decide for each trial whether it was right, or drop it."
-        if any(isinstance(value, str) for value in neither):
-            step = (
-                "Say which word means right: `hmetad import table FILE --grades C=true,I=false -o "
-                "trials.csv`, or trials[...].map({'C': True, 'I': False})."
-            )
-        if any(isinstance(value, float) and 0 < value < 1 for value in neither):
-            step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
-        step = code_step(label_codes(frequencies)) or step
-        allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
-        raise InputError(argument, listed, allowed, step)
-    values = plain_array(argument, groups[correct]).tolist()
-    is_right = np.array([meaning[value] is True for value in values], dtype=np.int64)
-    labels = [sorted(value for value in meaning if meaning[value] is side) for side in SIDES]
-    return is_right, labels
 
 
 def type2_table(

@@ -11,9 +11,8 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_number
 from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
-from hmetad.counts.correctness import type2_measures
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices

@@ -16,23 +16,30 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices
-from hmetad.counts.checks import (
-    STIMULI,
-    TYPE1_DIMS,
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS
+from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
+from hmetad.counts.columns import (
+    CUT_TRIALS,
+    Codes,
     Label,
-    check_trials,
+    alike_notices,
+    as_text,
+    check_roles,
+    code_notices,
+    column_names,
+    is_correctness_name,
+    named_rows,
     plain_array,
     rating_numbers,
+    refuse_correctness,
+    refuse_correctness_names,
+    text_columns,
+    two_labels,
+    without_codes,
 )
-from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
-from hmetad.counts.codes import Codes, code_notices, without_codes
-from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
 from hmetad.counts.items import cells_of_the_same_items, item_notices
-from hmetad.counts.labels import as_text, two_labels
-from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError
@@ -171,7 +178,9 @@ def count_trials(
     rows = named_rows(rows, roles.values(), by, covariates, quantiles_within, n)
     rows = without_codes(rows, missing_codes, roles, labels or ())
     by, covariates = column_names("by", by), column_names("covariates", covariates)
-    check_trials(rows, roles, by, covariates)
+    grouping = [*(("by", name) for name in by), *(("covariates", name) for name in covariates)]
+    check_roles(rows.columns, [*roles.items(), *grouping])
+    refuse_correctness_names(stimulus, response)
     used = [*roles.values(), *by, *covariates]
     ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
     tallied, items, sample = tally_trials(rows, ask, used, by, stimulus, response)

@@ -13,9 +13,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices, refuse_unwritable
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
-from hmetad.counts.names import column_names
+from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
 from hmetad.counts.table import cell_labels, count_table
 from hmetad.counts.table_notices import count_notices
 from hmetad.errors import InputError

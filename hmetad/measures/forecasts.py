@@ -13,12 +13,18 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
-from hmetad.counts.codes import code_notices
-from hmetad.counts.correct import right_trials
+from hmetad.counts.columns import (
+    check_roles,
+    code_notices,
+    column_names,
+    named_rows,
+    plain_array,
+    right_trials,
+    text_as_confidence,
+    text_columns,
+)
 from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.table import (
     cell_coords,
     cell_labels,
