@@ -10,12 +10,15 @@ from hmetad.errors import InputError
 from hmetad.results import type2_functions
 
 __all__ = [
+    "CORRECT",
     "STIMULI",
     "TYPE1_DIMS",
     "TYPE2_DIMS",
+    "dims_text",
     "open_probability",
     "refuse_falling_ratings",
     "refuse_impossible_counts",
+    "refuse_no_counts",
     "require_stimulus",
     "table_dims",
     "type2_measures",
@@ -25,6 +28,8 @@ __all__ = [
 STIMULI = ("S1", "S2")
 TYPE1_DIMS = ("stimulus", "response", "rating")
 TYPE2_DIMS = ("correct", "rating")
+CORRECT = ("wrong", "right")
+COUNT_TABLE = "a count table with dims stimulus, response and rating"
 
 
 def require_stimulus(counts: xr.DataArray, used_by: str) -> None:
@@ -54,28 +59,15 @@ count table with dims stimulus, response and rating. sdt needs the stimulus, whi
 right and wrong answers does not have. With correctness in its place M-ratio is mostly near 1, \
 whatever the truth. To this table apply measures of correctness and confidence alone: auroc2, ...
     """
-    allowed = "a count table with dims stimulus, response and rating"
-    start = "Make one with count_trials or from_nr."
-    if not isinstance(counts, xr.DataArray):
-        raise InputError("counts", type(counts).__name__, allowed, start)
-    dims = f"dims ({', '.join(map(str, counts.dims))})"
-    if "correct" in counts.dims:
+    if isinstance(counts, xr.DataArray) and "correct" in counts.dims:
         step = (
             f"{used_by} needs the stimulus, which a table of right and wrong answers does not "
             "have. With correctness in its place M-ratio is mostly near 1, whatever the truth. To "
             f"this table apply {type2_measures()}."
         )
-        raise InputError("counts", f"a type-2 table with {dims}", allowed, step)
-    if not set(TYPE1_DIMS) <= set(counts.dims):
-        raise InputError("counts", dims, allowed, start)
-    refuse_other_stimuli(counts)
-    refuse_falling_ratings(counts)
-    if counts.chunks is None:
-        refuse_impossible_counts(counts)
-
-
-def refuse_other_stimuli(counts: xr.DataArray) -> None:
-    """Refuse stimuli or responses that are not S1 and S2 in order: they are read by position."""
+        raise InputError("counts", f"a type-2 table with {dims_text(counts)}", COUNT_TABLE, step)
+    refuse_other_dims(counts, COUNT_TABLE, "Make one with count_trials or from_nr.", TYPE1_DIMS)
+    # Stimuli and responses are read by position.
     for dim in ("stimulus", "response"):
         labels = counts[dim].to_numpy().tolist() if dim in counts.coords else list(STIMULI)
         if labels != list(STIMULI) or counts.sizes[dim] != len(STIMULI):
@@ -84,15 +76,45 @@ def refuse_other_stimuli(counts: xr.DataArray) -> None:
             if {*STIMULI} <= {*labels} and dim in counts.coords:
                 step = f"Put them in order: counts.sel({dim}=['S1', 'S2'])."
             raise InputError("counts", got, "S1 and S2, in this order", step)
+    refuse_falling_ratings(counts)
+    if counts.chunks is None:
+        refuse_impossible_counts(counts)
+
+
+def refuse_no_counts(counts: object) -> None:
+    """Refuse what is neither a count table nor a type-2 table, or holds no counts."""
+    step = "Make one with count_trials, from_nr or count_correct."
+    allowed = f"{COUNT_TABLE}, or one with correct and rating"
+    table = refuse_other_dims(counts, allowed, step, TYPE1_DIMS, TYPE2_DIMS)
+    if not table.sizes["rating"]:
+        raise InputError("counts", "no ratings", "one at least", step)
+    if "correct" not in table.dims:
+        shown, said = table["stimulus"].values, table["response"].values
+        if not {*said} <= {*shown}:
+            got = f"response {said} for stimulus {shown}"
+            raise InputError("counts", got, "responses in the labels of the stimuli")
+    refuse_falling_ratings(table)
+    refuse_impossible_counts(table)
+
+
+def refuse_other_dims(
+    counts: object, allowed: str, step: str, *kinds: tuple[str, ...]
+) -> xr.DataArray:
+    """Return the table, or refuse what is none of these kinds."""
+    if not isinstance(counts, xr.DataArray):
+        raise InputError("counts", type(counts).__name__, allowed, step)
+    if not any(set(dims) <= set(counts.dims) for dims in kinds):
+        raise InputError("counts", dims_text(counts), allowed, step)
+    return counts
+
+
+def dims_text(counts: xr.DataArray) -> str:
+    """Dims of a table, for a message."""
+    return f"dims ({', '.join(map(str, counts.dims))})"
 
 
 def refuse_falling_ratings(counts: xr.DataArray) -> None:
-    """Refuse ratings that do not rise, since ratings are read by position.
-
-    Examples
-    --------
-    >>> refuse_falling_ratings(xr.DataArray([3, 9], {"rating": [1, 2]}, ["rating"]))
-    """
+    """Refuse ratings that do not rise, since ratings are read by position."""
     if "rating" not in counts.coords:
         return
     rating = counts["rating"].to_numpy()
@@ -104,12 +126,7 @@ def refuse_falling_ratings(counts: xr.DataArray) -> None:
 
 
 def refuse_impossible_counts(counts: xr.DataArray) -> None:
-    """Refuse counts below 0, missing ones, and what is no number.
-
-    Examples
-    --------
-    >>> refuse_impossible_counts(xr.DataArray([3, 0, 2.5]))
-    """
+    """Refuse counts below 0, missing ones, and what is no number."""
     values = counts.to_numpy()
     if values.dtype.kind not in "iuf":
         raise InputError("counts", f"values of type {values.dtype}", "numbers of trials")

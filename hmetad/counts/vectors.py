@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
 from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
-from hmetad.counts.table import cell_labels, count_table
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.tables import cell_labels, count_notices, count_table
 from hmetad.errors import InputError
 from hmetad.notice import with_notices
 
@@ -88,7 +87,7 @@ def from_nr(
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
-    counts = count_table(values, labels, cells, attrs)
+    counts = count_table(values, cells, attrs, labels)
     return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
 
 

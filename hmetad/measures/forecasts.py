@@ -25,13 +25,8 @@ from hmetad.counts.columns import (
     text_columns,
 )
 from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.table import (
-    cell_coords,
-    cell_labels,
-    cells_of,
-    complete_rows,
-    plain_attrs,
-)
+from hmetad.counts.table import complete_rows
+from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import ROUNDING, mixed_scales

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
 from hmetad.counts.noticed import add_notices
-from hmetad.counts.table import cell_labels, cells_of
+from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.coverage import (
     CODE,
     Items,
