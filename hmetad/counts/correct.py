@@ -110,6 +110,7 @@ def count_correct(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame(
     ...     {"correct": [True, False, True], "confidence": [2, 1, 2], "model": ["A", "A", "B"]}
     ... )
