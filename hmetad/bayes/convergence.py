@@ -15,7 +15,7 @@ import xarray as xr
 
 from hmetad.bayes.divergences import divergence_notices
 from hmetad.bayes.fitted import Fitted
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices

@@ -15,7 +15,7 @@ from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_p
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
-from hmetad.counts.table_notices import high_ratio_notices, is_high_ratio
+from hmetad.counts.tables import high_ratio_notices, is_high_ratio
 from hmetad.errors import InputError, nearest
 from hmetad.measures.catalogue import measure_result
 from hmetad.notice import notice_attrs, notices

@@ -15,9 +15,9 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import OUTCOME
 from hmetad.bayes.model import drawn_counts
 from hmetad.counts.checks import open_probability, whole_number
-from hmetad.counts.correct import type2_counts
-from hmetad.counts.names import column_names
+from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.codes import code_step, suspected_codes
+from hmetad.counts.columns import code_step, suspected_codes
 from hmetad.errors import InputError
 
 __all__ = ["bin_confidence", "check_ratings", "quantile_of", "without_gaps"]

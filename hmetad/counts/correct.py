@@ -5,50 +5,37 @@ rating) of counts, the type-2 table. Source: Galvin, Podd, Drga & Whitmore (2003
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices
-from hmetad.counts.checks import (
-    TYPE1_DIMS,
-    TYPE2_DIMS,
-    Label,
-    check_roles,
-    plain_array,
-    rating_numbers,
-    refuse_falling_ratings,
-    refuse_impossible_counts,
-)
 from hmetad.counts.choices import trial_notices
-from hmetad.counts.codes import Codes, code_notices, code_step, label_codes, without_codes
-from hmetad.counts.correctness import as_correct
-from hmetad.counts.labels import label_frequencies
-from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.names import column_names, named_rows, text_columns
-from hmetad.counts.quantiles import asking
-from hmetad.counts.table import (
-    cell_coords,
-    cell_labels,
-    cells_of,
-    complete_rows,
-    plain_attrs,
+from hmetad.counts.columns import (
+    Codes,
+    alike_notices,
+    check_roles,
+    code_notices,
+    column_names,
+    named_rows,
+    rating_numbers,
+    right_trials,
+    text_columns,
+    without_codes,
 )
-from hmetad.counts.table_notices import items_together
-from hmetad.errors import InputError
-from hmetad.notice import Notice, notices, notices_where, with_notices
-from hmetad.notice_registry import limit
+from hmetad.counts.missing_confidence import missing_answers
+from hmetad.counts.quantiles import asking
+from hmetad.counts.table import complete_rows
+from hmetad.counts.tables import (
+    cells_of,
+    count_notices,
+    count_table,
+)
+from hmetad.notice import with_notices
 from hmetad.rows.queries import Distinct
 from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["count_correct", "refuse_no_counts", "type2_counts", "type2_notices"]
-
-CORRECT = ("wrong", "right")
-SIDES = (False, True)
+__all__ = ["count_correct"]
 
 
 @check_inputs(skip=("trials", "by", "correct", "confidence", "levels", "missing_codes"))
@@ -123,6 +110,7 @@ def count_correct(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> trials = pd.DataFrame(
     ...     {"correct": [True, False, True], "confidence": [2, 1, 2], "model": ["A", "A", "B"]}
     ... )
@@ -154,192 +142,8 @@ def count_correct(
         "rows_dropped": int(tallied[1].sum() - number.sum()),
         "ratings_rule": rule,
     }
-    counts = type2_table(values, cells, attrs)
+    counts = count_table(values, cells, attrs)
     alike = alike_notices(cells[by], counts["cell"].to_numpy().tolist())
     silent = missing_answers(tallied[0], tallied[1], by, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *silent, *dropped]
-    return with_notices(counts, [*of_rows, *type2_notices(counts), *alike])
-
-
-@check_inputs(skip=("counts",))
-def type2_counts(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.DataArray:
-    """Type-2 table of a count table, summed over stimuli; a type-2 table is returned as it is.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count table with dims (cell, stimulus, response, rating), or type-2 table with dims (cell,
-        correct, rating), in any order; further dims are kept.
-    response_conditional : bool, optional
-        A table for each response of a count table: dim response is kept.
-
-    Returns
-    -------
-    DataArray
-        ``counts`` (trials) with dims (..., correct, rating), correct being "wrong" and "right": a
-        trial is right where response equals stimulus; ratings without numbers get 1..K. Attrs and
-        notices of `counts` are carried along, without the labels of the stimuli; the notices
-        of `type2_notices` are added.
-
-    Raises
-    ------
-    InputError
-        If `counts` is neither, holds a negative or missing count, or is a type-2 table while
-        `response_conditional` is set.
-
-    Examples
-    --------
-    >>> from hmetad.counts.vectors import from_nr
-    >>> table = from_nr([5, 3, 2, 1], [1, 2, 4, 6])
-    >>> type2_counts(table).sel(cell="all").values
-    array([[ 4,  2],
-           [ 7, 11]])
-    >>> type2_counts(table, response_conditional=True).sel(cell="all", response="S2").values
-    array([[2, 1],
-           [4, 6]])
-    """
-    refuse_no_counts(counts)
-    if "correct" not in counts.dims:
-        table = sum_by_correctness(counts, response_conditional)
-    elif response_conditional:
-        got = f"a type-2 table with {dims_text(counts)}"
-        raise InputError("response_conditional", f"True for {got}", "True for a count table only")
-    else:
-        refuse_other_labels(counts)
-        table = counts.transpose(..., *TYPE2_DIMS).assign_coords(correct=list(CORRECT))
-    if "rating" not in table.coords:
-        table = table.assign_coords(rating=np.arange(1, table.sizes["rating"] + 1))
-    said = notices(table)
-    new = [notice for notice in type2_notices(table) if not is_said(notice, said)]
-    return with_notices(table, new) if new else table
-
-
-def type2_notices(table: xr.DataArray) -> list[Notice]:
-    """Notices of any type-2 table: unused ratings, few trials, no errors, no right answers.
-
-    Parameters
-    ----------
-    table : DataArray
-        Type-2 table with dims (cell, correct, rating), or one cell of it; further dims are kept.
-
-    Returns
-    -------
-    list of Notice
-        ``"empty-ratings"`` (info: a rating that nobody used in a cell), ``"few-trials"`` (fewer
-        than 100, Rahnev 2025; of a table for each response, of the whole cell, or of one of its
-        responses), ``"no-errors"`` and ``"no-rights"`` (warnings); each once, with its cells. Cells
-        of single items are judged together, as in `count_notices`.
-
-    Examples
-    --------
-    >>> table = xr.DataArray([[0, 0], [30, 90]], dims=["correct", "rating"])
-    >>> [notice.code for notice in type2_notices(table)]
-    ['no-errors']
-    """
-    table = items_together(table)
-    wrong, right = (table.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
-    empty = (table.sum("correct") == 0).any("rating")
-    trials = wrong + right
-    # Of a table for each response it is the whole cell that has few trials or not.
-    parts = [dim for dim in trials.dims if dim == "response"]
-    has_few = trials.sum(parts) < limit("few-trials")
-    few_of_part = (trials < limit("few-trials")).any(parts) & ~has_few
-    return notices_where(
-        {
-            "empty-ratings": empty,
-            "few-trials": has_few,
-            "few-trials.of-response": few_of_part,
-            "no-errors": (wrong == 0) & (trials > 0),
-            "no-rights": (right == 0) & (trials > 0),
-        }
-    )
-
-
-def right_trials(
-    groups: pd.DataFrame, n: NDArray[np.int64], correct: str
-) -> tuple[NDArray[np.int64], list[list[Label]]]:
-    """Return 1 for the rows that are right and 0 for the others, and the values behind 0 and 1.
-
-    Row i of `groups` stands for n[i] trials.
-    """
-    argument = f"correct column {correct!r}"
-    frequencies = label_frequencies(groups[correct], n, argument)
-    meaning = {value: as_correct(value) for value in frequencies}
-    neither = [value for value in meaning if meaning[value] is None]
-    if neither:
-        listed = ", ".join(f"{value!r} ({frequencies[value]} trials)" for value in neither[:5])
-        step = "Decide for each trial whether it was right, or drop it."
-        if any(isinstance(value, str) for value in neither):
-            step = (
-                "Say which word means right: `hmetad import table FILE --grades C=true,I=false -o "
-                "trials.csv`, or trials[...].map({'C': True, 'I': False})."
-            )
-        if any(isinstance(value, float) and 0 < value < 1 for value in neither):
-            step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
-        step = code_step(label_codes(frequencies)) or step
-        allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
-        raise InputError(argument, listed, allowed, step)
-    values = plain_array(argument, groups[correct]).tolist()
-    is_right = np.array([meaning[value] is True for value in values], dtype=np.int64)
-    labels = [sorted(value for value in meaning if meaning[value] is side) for side in SIDES]
-    return is_right, labels
-
-
-def type2_table(
-    values: NDArray[np.int64], cells: pd.DataFrame, attrs: Mapping[str, Any]
-) -> xr.DataArray:
-    """Labelled table of counts (cells, 2, K); `cells` has one row of coordinates per cell."""
-    coords = {
-        **cell_coords(cells),
-        "cell": cell_labels(cells),
-        "correct": list(CORRECT),
-        "rating": np.arange(1, values.shape[-1] + 1),
-    }
-    described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
-    return xr.DataArray(values, coords, ("cell", *TYPE2_DIMS), name="counts", attrs=described)
-
-
-def sum_by_correctness(counts: xr.DataArray, response_conditional: bool) -> xr.DataArray:
-    """Type-2 table of a count table: right where the labels of response and stimulus agree."""
-    same = counts["stimulus"].to_numpy()[:, None] == counts["response"].to_numpy()
-    dims = ("correct", "stimulus", "response")
-    is_side = xr.DataArray(np.stack([~same, same]), {"correct": list(CORRECT)}, dims)
-    over = ["stimulus"] if response_conditional else ["stimulus", "response"]
-    table = xr.dot(counts, is_side, dim=over).transpose(..., *TYPE2_DIMS)
-    table.attrs = {key: value for key, value in counts.attrs.items() if key != "labels"}
-    return table.rename("counts")
-
-
-def refuse_no_counts(counts: object) -> None:
-    """Refuse what is neither a count table nor a type-2 table, or holds no counts."""
-    allowed = f"a count table with dims {', '.join(TYPE1_DIMS)}, or one with correct and rating"
-    step = "Make one with count_trials, from_nr or count_correct."
-    if not isinstance(counts, xr.DataArray):
-        raise InputError("counts", type(counts).__name__, allowed, step)
-    dims = set(counts.dims)
-    if not (set(TYPE2_DIMS) <= dims or set(TYPE1_DIMS) <= dims):
-        raise InputError("counts", dims_text(counts), allowed, step)
-    if not counts.sizes["rating"]:
-        raise InputError("counts", "no ratings", "one at least", step)
-    if "correct" not in dims and not {*counts["response"].values} <= {*counts["stimulus"].values}:
-        got = f"response {counts['response'].values} for stimulus {counts['stimulus'].values}"
-        raise InputError("counts", got, "responses in the labels of the stimuli")
-    refuse_falling_ratings(counts)
-    refuse_impossible_counts(counts)
-
-
-def refuse_other_labels(counts: xr.DataArray) -> None:
-    """Refuse a dim correct that is not wrong and right, in this order."""
-    labels = counts["correct"].to_numpy().tolist()
-    if [as_correct(label) for label in labels] != list(SIDES):
-        raise InputError("counts", f"dim correct with {labels}", "'wrong' and 'right', in order")
-
-
-def is_said(notice: Notice, said: Sequence[Notice]) -> bool:
-    """Whether an earlier notice of the same code covers these cells."""
-    return any(old.code == notice.code and {*notice.cells} <= {*old.cells} for old in said)
-
-
-def dims_text(counts: xr.DataArray) -> str:
-    """Dims of a table, for a message."""
-    return f"dims ({', '.join(map(str, counts.dims))})"
+    return with_notices(counts, [*of_rows, *count_notices(counts), *alike])

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.correctness import CUT_TRIALS, type2_measures
+from hmetad.counts.checks import type2_measures
+from hmetad.counts.columns import CUT_TRIALS
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of
 

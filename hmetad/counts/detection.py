@@ -11,12 +11,18 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import STIMULI, TYPE1_DIMS, TYPE2_DIMS, whole_number
-from hmetad.counts.correct import dims_text, is_said, refuse_no_counts, type2_counts
-from hmetad.counts.correctness import type2_measures
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.checks import (
+    STIMULI,
+    TYPE1_DIMS,
+    TYPE2_DIMS,
+    dims_text,
+    refuse_no_counts,
+    type2_measures,
+    whole_number,
+)
+from hmetad.counts.tables import new_notices, type2_counts
 from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_of, notices, with_notices
+from hmetad.notice import notice_of, notices, with_notices
 
 __all__ = ["ACKNOWLEDGEMENT", "as_detection"]
 
@@ -73,47 +79,30 @@ def as_detection(
     array([[ 9, 30],
            [ 7,  4]])
     """
-    refuse_unacknowledged(acknowledge)
+    said = notice_of("correctness-as-stimulus", type2_measures=type2_measures())
+    if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
+        step = f"{said.message} {said.next_step}"
+        raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
     refuse_no_counts(type2_table)
     if "correct" not in type2_table.dims:
         step = "Fit it as it is; type2_counts makes a type-2 table of it."
         got = f"a count table with {dims_text(type2_table)}"
         raise InputError("type2_table", got, "a table with dims correct and rating", step)
     table = type2_counts(type2_table)
-    t = checked_cut(cut, table.sizes["rating"])
-    counts = fold_ratings(table, t)
-    counts.attrs |= {
-        "labels": json.dumps(["wrong", "right"]),
-        "ratings_rule": f"K = {counts.sizes['rating']}, the distance from the cut",
-        "cut": t,
-    }
-    said = notices(table)
-    new = [notice for notice in count_notices(counts) if not is_said(notice, said)]
-    return with_notices(counts, [correctness_notice(), *new])
-
-
-def correctness_notice() -> Notice:
-    """Notice of a table whose stimulus is correctness."""
-    return notice_of("correctness-as-stimulus", type2_measures=type2_measures())
-
-
-def refuse_unacknowledged(acknowledge: object) -> None:
-    """Refuse all but the literal acknowledgement, with its meaning."""
-    if not isinstance(acknowledge, str) or acknowledge != ACKNOWLEDGEMENT:
-        said = correctness_notice()
-        step = f"{said.message} {said.next_step}"
-        raise InputError("acknowledge", repr(acknowledge), repr(ACKNOWLEDGEMENT), step)
-
-
-def checked_cut(cut: int | None, ratings: int) -> int:
-    """Cut that leaves ratings on both sides; half of an even number by default."""
+    ratings = table.sizes["rating"]
     if cut is None and ratings % 2:
         step = "An odd number of ratings has no half."
         raise InputError("cut", f"none for {ratings} ratings", f"1 to {ratings - 1}", step)
     t = ratings // 2 if cut is None else whole_number("cut", cut, 1)
     if t >= ratings:
         raise InputError("cut", f"{t} for {ratings} ratings", f"1 to {ratings - 1}")
-    return t
+    counts = fold_ratings(table, t)
+    counts.attrs |= {
+        "labels": json.dumps(["wrong", "right"]),
+        "ratings_rule": f"K = {counts.sizes['rating']}, the distance from the cut",
+        "cut": t,
+    }
+    return with_notices(counts, [said, *new_notices(counts, notices(table))])
 
 
 def fold_ratings(table: xr.DataArray, t: int) -> xr.DataArray:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chndtrinc, entr
 
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 from hmetad.counts.questions import ANSWERED, TIMES, is_nested
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name, plain_name

@@ -27,7 +27,7 @@ from hmetad.counts.resample import (
     has_spread,
     resample,
 )
-from hmetad.counts.table_notices import high_ratio_notices
+from hmetad.counts.tables import high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_where, notices, with_notices
 from hmetad.notice_registry import limit

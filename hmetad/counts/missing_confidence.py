@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.correctness import as_correct
-from hmetad.counts.table import cell_labels, cells_of
+from hmetad.counts.columns import as_correct
+from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.notice import Notice, first_few, notice_of
 from hmetad.notice_registry import limit
 

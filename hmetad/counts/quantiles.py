@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.counts.binning import check_ratings, quantile_of, without_gaps
-from hmetad.counts.checks import check_roles, text_as_confidence
-from hmetad.counts.codes import USUAL, code_notices
+from hmetad.counts.columns import USUAL, check_roles, code_notices, text_as_confidence
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice
 from hmetad.rows.queries import Distinct, Piece, Query

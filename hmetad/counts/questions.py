@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 
 __all__ = [
     "ANSWERED",

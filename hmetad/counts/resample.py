@@ -22,9 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
-from hmetad.counts.correct import type2_notices
-from hmetad.counts.table import cell_labels
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
 from hmetad.memory import refuse_memory
@@ -516,7 +514,7 @@ def pooled_table(table: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, 
     # Notices of single units do not apply to their sum.
     pooled.attrs.pop("notices", None)
     kept = [notice for notice in notices(table) if not notice.cells]
-    own = count_notices(pooled) if "stimulus" in pooled.dims else type2_notices(pooled)
+    own = count_notices(pooled)
     has_few = xr.DataArray(np.bincount(index) < limit("few-units"), {"cell": labels}, "cell")
     return with_notices(pooled, [*kept, *own, *notice_where(has_few, "few-units")]), index
 

@@ -4,11 +4,7 @@ DataFrame of trials, or nR_S1 and nR_S2 → DataArray (cell, stimulus, response,
 Source: the layout of the vectors is that of Maniscalco & Lau (2012).
 """
 
-import json
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,25 +12,30 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices
-from hmetad.counts.checks import (
-    STIMULI,
-    TYPE1_DIMS,
-    Label,
-    check_trials,
-    plain_array,
-    rating_numbers,
-)
 from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
-from hmetad.counts.codes import Codes, code_notices, without_codes
-from hmetad.counts.correctness import CUT_TRIALS, is_correctness_name, refuse_correctness
+from hmetad.counts.columns import (
+    CUT_TRIALS,
+    Codes,
+    Label,
+    alike_notices,
+    as_text,
+    check_roles,
+    code_notices,
+    column_names,
+    is_correctness_name,
+    named_rows,
+    rating_numbers,
+    refuse_correctness,
+    refuse_correctness_names,
+    text_columns,
+    two_labels,
+    without_codes,
+)
 from hmetad.counts.cuts import cut_notices
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
 from hmetad.counts.items import cells_of_the_same_items, item_notices
-from hmetad.counts.labels import as_text, two_labels
-from hmetad.counts.names import column_names, named_rows, text_columns
 from hmetad.counts.quantiles import Ask, asking
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.tables import cell_labels, cells_of, count_notices, count_table
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
@@ -171,7 +172,9 @@ def count_trials(
     rows = named_rows(rows, roles.values(), by, covariates, quantiles_within, n)
     rows = without_codes(rows, missing_codes, roles, labels or ())
     by, covariates = column_names("by", by), column_names("covariates", covariates)
-    check_trials(rows, roles, by, covariates)
+    grouping = [*(("by", name) for name in by), *(("covariates", name) for name in covariates)]
+    check_roles(rows.columns, [*roles.items(), *grouping])
+    refuse_correctness_names(stimulus, response)
     used = [*roles.values(), *by, *covariates]
     ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
     tallied, items, sample = tally_trials(rows, ask, used, by, stimulus, response)
@@ -196,7 +199,7 @@ def count_trials(
     names = cell_labels(cells[by])
     cuts = cut_notices(values, cells[by], names, response_from_confidence)
     same = cells_of_the_same_items(items, cells[by], names)
-    counts = count_table(values, names, cells, attrs | ({"same_items": same} if same else {}))
+    counts = count_table(values, cells, attrs | ({"same_items": same} if same else {}), names)
     alike = alike_notices(cells[by], names)
     mixed = item_notices(items, cells[by], names)
     if sample is not None:
@@ -289,93 +292,3 @@ def complete_rows(
     named = {"dropped": dropped, "total": total, "columns": columns, "gone": where}
     said = notice_of("rows-dropped.trials", **named)
     return kept, n[~incomplete], [said]
-
-
-def naturally_ordered(column: pd.Series) -> pd.Series:
-    """Column of text as a category in which numbers inside texts come by their value."""
-    is_category = isinstance(column.dtype, pd.CategoricalDtype)
-    if is_category or not all(isinstance(x, str) for x in column):
-        return column
-    levels = sorted(column.unique(), key=natural_key)
-    return pd.Series(pd.Categorical(column, levels, ordered=True), column.index)
-
-
-def natural_key(text: str) -> list[tuple[bool, int, str]]:
-    """Parts of a text for sorting: s2 before s10.
-
-    Examples
-    --------
-    >>> sorted(["s10", "s2", "a", "s2b"], key=natural_key)
-    ['a', 's2', 's2b', 's10']
-    """
-    parts = re.split(r"(\d{1,18})", text)
-    return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in parts if x]
-
-
-def cells_of(
-    groups: pd.DataFrame, by: list[str], covariates: list[str]
-) -> tuple[NDArray[np.int64], pd.DataFrame]:
-    """Cell number of each row, and one row of grouping columns and covariates per cell."""
-    if not by:
-        index = np.zeros(len(groups), dtype=np.int64)
-    else:
-        ordered = groups[by].apply(naturally_ordered)
-        index = ordered.groupby(by, observed=True, sort=True).ngroup().to_numpy().astype(np.int64)
-    _, first = np.unique(index, return_index=True)
-    cells = groups.loc[first, [*by, *covariates]].reset_index(drop=True)
-    for name in covariates:
-        varies = groups[name].groupby(index).nunique().to_numpy() > 1
-        if varies.any():
-            worst = int(np.argmax(varies))
-            values = groups[name][index == worst].unique().tolist()
-            cell = cell_labels(cells[by])[worst]
-            shown = f"{len(values)} values in cell {cell!r}, such as {sorted(values, key=repr)[:5]}"
-            step = "Group by it as well, or leave it out."
-            raise InputError(f"covariate {name!r}", shown, "one value per cell", step)
-    return index, cells
-
-
-def cell_labels(cells: pd.DataFrame) -> list[str]:
-    """Text per row, unique: its values joined by " | ", or "all" where there are no columns."""
-    columns = [map(as_text, cells[name].tolist()) for name in cells]
-    labels = [" | ".join(row) for row in zip(*columns, strict=True)] or ["all"] * len(cells)
-    twice = [label for label, times in Counter(labels).items() if times > 1]
-    if twice:
-        step = "Add a column that tells the cells apart, and keep ' | ' out of the values."
-        raise InputError("cell labels", f"{twice[0]!r} for more than one cell", "unique", step)
-    return labels
-
-
-def count_table(
-    values: NDArray[np.int64], labels: list[str], cells: pd.DataFrame, attrs: Mapping[str, Any]
-) -> xr.DataArray:
-    """Labelled table; `cells` has one row of coordinates per cell.
-
-    Covariates of more than two numbers say so: they are no factors, whose levels are compared.
-    """
-    coords = {
-        **cell_coords(cells),
-        "cell": labels,
-        "stimulus": list(STIMULI),
-        "response": list(STIMULI),
-        "rating": np.arange(1, values.shape[-1] + 1),
-    }
-    described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
-    table = xr.DataArray(values, coords, ("cell", *TYPE1_DIMS), name="counts", attrs=described)
-    for name in attrs.get("covariates", ()):
-        if table[name].dtype.kind in "iuf" and len(np.unique(table[name])) > 2:
-            table[name].attrs["role"] = "covariate"
-    return table
-
-
-def cell_coords(cells: pd.DataFrame) -> dict[str, Any]:
-    """Coordinates of the cells as plain arrays, one for each column."""
-    return {str(name): ("cell", plain_array(str(name), cells[name])) for name in cells}
-
-
-def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, str | int]:
-    """Attrs in which lists and dicts are JSON, which files keep."""
-    return {
-        key: value if isinstance(value, str | int) else json.dumps(value, ensure_ascii=False)
-        for key, value in attrs.items()
-    }

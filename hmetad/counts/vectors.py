@@ -13,11 +13,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.alike import alike_notices, refuse_unwritable
 from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
-from hmetad.counts.names import column_names
-from hmetad.counts.table import cell_labels, count_table
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
+from hmetad.counts.tables import cell_labels, count_notices, count_table
 from hmetad.errors import InputError
 from hmetad.notice import with_notices
 
@@ -89,7 +87,7 @@ def from_nr(
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
-    counts = count_table(values, labels, cells, attrs)
+    counts = count_table(values, cells, attrs, labels)
     return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
 
 

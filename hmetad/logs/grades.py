@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 from hmetad.errors import InputError
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.logs.trials import verdict

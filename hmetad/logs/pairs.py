@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.checks import check_roles
 from hmetad.counts.choices import POSITIONS, WRONG_OPTION, dependence
-from hmetad.counts.labels import as_text
-from hmetad.counts.names import column_names, named_rows
+from hmetad.counts.columns import as_text, check_roles, column_names, named_rows
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.questions import item_columns
 from hmetad.counts.table import count_trials

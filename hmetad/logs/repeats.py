@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import check_roles
-from hmetad.counts.correctness import as_correct
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_correct, as_text, check_roles
 from hmetad.counts.noticed import add_notices
 from hmetad.counts.questions import (
     GROUPS,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hmetad.counts.correctness import as_correct
+from hmetad.counts.columns import as_correct
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError
 from hmetad.logs.stated import Scale, statement_frame

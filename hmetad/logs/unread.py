@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.counts.codes import code_notices
+from hmetad.counts.columns import code_notices
 from hmetad.logs.stated import is_fraction
 from hmetad.logs.statements import as_number, is_missing
 from hmetad.notice import Notice, notice_of

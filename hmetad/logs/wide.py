@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hmetad.arguments import check_inputs, with_submit
-from hmetad.counts.codes import Codes, listed, without_codes
+from hmetad.counts.columns import Codes, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of

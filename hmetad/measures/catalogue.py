@@ -14,7 +14,7 @@ import xarray as xr
 
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.measures.results import describe
 from hmetad.measures.sdt import Correction
 from hmetad.notice import notices, with_notices

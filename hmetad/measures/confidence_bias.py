@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.results import describe, ratio
 from hmetad.notice import notices, with_notices

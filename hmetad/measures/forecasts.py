@@ -13,19 +13,20 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import check_roles, plain_array, text_as_confidence
 from hmetad.counts.choices import trial_notices
-from hmetad.counts.codes import code_notices
-from hmetad.counts.correct import right_trials
-from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.names import column_names, named_rows, text_columns
-from hmetad.counts.table import (
-    cell_coords,
-    cell_labels,
-    cells_of,
-    complete_rows,
-    plain_attrs,
+from hmetad.counts.columns import (
+    check_roles,
+    code_notices,
+    column_names,
+    named_rows,
+    plain_array,
+    right_trials,
+    text_as_confidence,
+    text_columns,
 )
+from hmetad.counts.missing_confidence import missing_answers
+from hmetad.counts.table import complete_rows
+from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError
 from hmetad.measures.confidence_scale import ROUNDING, mixed_scales

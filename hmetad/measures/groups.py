@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from hmetad.arguments import arrays_of_numbers, check_inputs
-from hmetad.counts.checks import Label
+from hmetad.counts.columns import Label
 from hmetad.errors import InputError
 from hmetad.measures.group_accuracy import (
     best_accuracy,

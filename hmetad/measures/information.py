@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, table_dims, whole_number
-from hmetad.counts.correct import refuse_no_counts, type2_counts
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, refuse_no_counts, table_dims, whole_number
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.information_estimates import (

@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import check_roles
-from hmetad.counts.names import column_names, named_rows, text_columns
+from hmetad.counts.columns import check_roles, column_names, named_rows, text_columns
 from hmetad.counts.noticed import add_notices
-from hmetad.counts.table import cell_labels, cells_of
+from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.coverage import (
     CODE,
     Items,

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from hmetad.counts.checks import Label, open_probability
-from hmetad.counts.labels import given_labels
+from hmetad.counts.checks import open_probability
+from hmetad.counts.columns import Label, given_labels
 from hmetad.errors import InputError
 
 __all__ = [

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import plain_array
+from hmetad.counts.columns import plain_array
 from hmetad.errors import InputError
 from hmetad.measures.forecasts import (
     By,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.arguments import check_inputs, refuse_same_names
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.results import describe, ratio

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.table import cell_labels
-from hmetad.counts.table_notices import high_ratio_notices
+from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.fit_notices import clearly_high

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.counts.table_notices import high_ratio_notices, items_together
+from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response, is_positive

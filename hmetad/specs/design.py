@@ -20,7 +20,7 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 from hmetad.errors import InputError, nearest
 from hmetad.specs.expressions import Expression, quote
 from hmetad.specs.formula import block_factors, describe_terms

@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.checks import require_stimulus
-from hmetad.counts.labels import as_text
+from hmetad.counts.columns import as_text
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
 from hmetad.specs.design import Design, Term, cell_table, parse_design

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.likelihood.theory import log_joint_probabilities
 from hmetad.measures.information import meta_information

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hmetad.counts.correct import count_correct, type2_counts, type2_notices
+from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
+from hmetad.counts.tables import count_notices, type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.mle.measure import measure
@@ -214,7 +215,7 @@ def test_a_full_table_has_nothing_to_say():
 def test_every_notice_names_its_own_cells():
     cells = {"full": [[30, 30], [30, 30]], "few": [[3, 3], [3, 3]], "unused": [[60, 0], [60, 0]]}
     cells |= {"able": [[0, 0], [90, 90]], "lost": [[90, 90], [0, 0]], "none": [[0, 0], [0, 0]]}
-    found = type2_notices(type2(list(cells.values()), cell=list(cells)))
+    found = count_notices(type2(list(cells.values()), cell=list(cells)))
     assert {notice.code: notice.cells for notice in found} == {
         "empty-ratings": ("unused", "none"),
         "few-trials": ("few", "none"),

@@ -15,11 +15,11 @@ from scipy.stats import norm
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
 from hmetad.compare.cells import error_flags
-from hmetad.counts.correct import count_correct, type2_counts
+from hmetad.counts.correct import count_correct
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
 from hmetad.counts.table import count_trials
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt
@@ -63,9 +63,7 @@ def codes(counts):
 # --- what needs a stimulus ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "function", [sdt, fit_mle, fit_dmc, uvsdt, fit, build_model, to_nr, count_notices]
-)
+@pytest.mark.parametrize("function", [sdt, fit_mle, fit_dmc, uvsdt, fit, build_model, to_nr])
 def test_whatever_needs_a_stimulus_says_why_it_refuses_right_and_wrong(function):
     table = type2_table([[30, 9, 7, 4], [6, 14, 20, 60]])
     arguments = [load_model("individual")] if function is build_model else []

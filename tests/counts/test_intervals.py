@@ -19,8 +19,8 @@ from hmetad import (
     sdt,
     simulate_counts,
 )
-from hmetad.counts.correct import type2_counts
 from hmetad.counts.intervals import bca_levels, jackknife
+from hmetad.counts.tables import type2_counts
 from hmetad.information import meta_information
 
 SMALL = [14, 6], [5, 15]

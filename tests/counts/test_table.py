@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from hmetad import simulate_trials
 from hmetad.counts.table import count_trials
-from hmetad.counts.table_notices import count_notices
+from hmetad.counts.tables import count_notices
 from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError
 from hmetad.notice import notices

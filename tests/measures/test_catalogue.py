@@ -19,7 +19,7 @@ from hmetad import (
     uvsdt,
 )
 from hmetad.counts import type2_counts
-from hmetad.counts.names import DIM_NAMES
+from hmetad.counts.columns import DIM_NAMES
 from hmetad.information import meta_information
 from hmetad.measures import auroc2, catalogue, gamma, mean_confidence, phi, type2_roc
 from hmetad.report import estimate_table

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import gammaln
 from scipy.stats import binom, norm
 
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures import group_accuracy

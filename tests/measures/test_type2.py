@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, norm, pearsonr, somersd
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from hmetad.counts.correct import count_correct, type2_counts
+from hmetad.counts.correct import count_correct
+from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.type2 import auroc2, gamma, mean_confidence, phi, type2_roc, v_statistic

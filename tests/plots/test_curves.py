@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from plots.hostile_labels import HOSTILE
 
 from hmetad import plots
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.information import meta_information

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hmetad import InputError, fit_mle, from_nr, loo, measure, resample_interval
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.report import measures_report
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.correct import refuse_no_counts
+from hmetad.counts.checks import refuse_no_counts
 from hmetad.errors import InputError, nearest
 from hmetad.mle.measure import measure
 from hmetad.notice import Notice, with_notices

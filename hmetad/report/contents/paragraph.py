@@ -12,7 +12,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs, with_posterior
 from hmetad.bayes.fitted import Fitted
 from hmetad.compare.decisions import Decisions
-from hmetad.counts.table_notices import items_together
+from hmetad.counts.tables import items_together
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import Notice, first_few, notices
 from hmetad.report.contents.estimates import convergence_by_variable, convergence_record

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from hmetad.counts.names import text_columns
+from hmetad.counts.columns import text_columns
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
 from hmetad.measures.reliability import calibration

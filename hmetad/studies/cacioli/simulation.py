@@ -11,8 +11,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct, type2_counts
+from hmetad.counts.correct import count_correct
 from hmetad.counts.table import count_trials
+from hmetad.counts.tables import type2_counts
 from hmetad.measures.type2 import auroc2
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 from hmetad.studies.cacioli.tables import NAME, cells_as

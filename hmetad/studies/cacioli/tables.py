@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.correct import type2_counts
+from hmetad.counts.tables import type2_counts
 from hmetad.studies.printed import arrays_of
 
 __all__ = ["NAME", "Integers", "cells_as", "quartile_counts", "table_of"]

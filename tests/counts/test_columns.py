@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import hmetad
-from hmetad.counts.alike import as_seen
+from hmetad.counts.columns import as_seen
 
 COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
 TWO_ROWS = [COUNTS[0]] * 2, [COUNTS[1]] * 2

@@ -1,0 +1,648 @@
+"""Columns of trials, read as the levels of an experiment: two labels, right or wrong, ratings 1..K.
+
+Names of columns, or distinct rows of trials with the number n of trials that each stands for →
+names as tables have them, labels, ratings, notices; or InputError that says what to do next.
+"""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.arguments import check_inputs
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_number
+from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice, notice_of
+from hmetad.rows.rows import Rows, plain_value
+
+__all__ = [
+    "CUT_TRIALS",
+    "DIM_NAMES",
+    "USUAL",
+    "Codes",
+    "Label",
+    "alike_notices",
+    "as_correct",
+    "as_seen",
+    "as_text",
+    "check_roles",
+    "code_notices",
+    "code_step",
+    "column_names",
+    "given_labels",
+    "is_correctness_name",
+    "listed",
+    "named_rows",
+    "plain_array",
+    "rating_numbers",
+    "refuse_correctness",
+    "refuse_correctness_names",
+    "refuse_unwritable",
+    "right_trials",
+    "suspected_codes",
+    "text_as_confidence",
+    "text_columns",
+    "two_labels",
+    "without_codes",
+]
+
+Label = str | int | float | bool
+type Codes = str | float | Sequence[str | float]
+
+# Of count tables and fits. Other names that results need are refused where columns meet them.
+OF_FITS = ("chain", "draw", "pair", "criterion", "criterion_gap", "summary", "counts")
+DIM_NAMES = frozenset(["cell", *TYPE1_DIMS, *TYPE2_DIMS, *OF_FITS])
+
+CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
+ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
+CORRECTNESS_NAMES = frozenset(["response_correct", *CORRECT_NAMES, *ACCURACY_NAMES])
+RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
+WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
+# With fewer trials of a response, or of a stimulus, its origin cannot be proven.
+CUT_TRIALS = 10
+
+# Numbers that questionnaires and programs of experiments write for no answer, and texts.
+REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
+USUAL = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
+TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none", "null", "x"])
+
+MAX_RATINGS = 1000
+# More are no ratings that people choose from.
+MAX_INFERRED_RATINGS = 20
+
+
+# Names of columns
+
+
+def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) -> list[str]:
+    """Columns to group by, or an error for a name that means something else here."""
+    # An array without dims is an iterable by its class alone.
+    is_list = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
+    is_set = isinstance(given, Set) and not isinstance(given, Mapping | KeysView)
+    if not is_list or is_set:
+        step = "A set has no order: pass a list." if is_set else ""
+        raise InputError(argument, repr(given), "names of columns, as text", step)
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(argument, repr(name), "the name of a column, as text")
+        refuse_unwritable(argument, [name])
+        if name in DIM_NAMES or "/" in name:
+            step = f"Rename the column, say {'my_' + name.replace('/', '_')!r}."
+            allowed = "a name without '/' that no dim of a table or a fit has"
+            raise InputError(argument, repr(name), allowed, step)
+    return names
+
+
+def named_rows(rows: Rows, *given: object) -> Rows:
+    """Rows whose columns bear the names that arguments call them by; mappings say {new: column}.
+
+    The case of names does not matter where one column fits.
+    """
+    rows = rows.spelled(name for one in given for name in named_columns(one))
+    pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
+    for new, old in pairs.items():
+        argument = f"column for {new!r}"
+        if not isinstance(old, Hashable) or old not in rows.columns:
+            step = nearest(str(old), map(str, rows.columns))
+            raise InputError(argument, repr(old), "a column of the trials", step)
+        first = next(name for name, column in pairs.items() if column == old)
+        if first != new:
+            got = f"{old!r}, which is named {first!r} already"
+            raise InputError(argument, got, "a different column for each")
+        if new in rows.columns and new != old:
+            step = f"Drop or rename the column {new!r}."
+            raise InputError(argument, f"{old!r} beside a column {new!r}", "one", step)
+    return rows.rename({old: new for new, old in pairs.items()}) if pairs else rows
+
+
+def named_columns(given: object) -> list[object]:
+    """Columns that an argument names: itself, each of several, or the values of a mapping."""
+    if isinstance(given, str) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+        return [given]
+    return [*given.values()] if isinstance(given, Mapping) else [*given]
+
+
+def text_columns(*given: object) -> list[str]:
+    """Columns that keys and values of arguments name: in a CSV they are text as it stands."""
+    names: list[object] = []
+    for one in given:
+        if isinstance(one, Mapping):
+            names += [*one]
+        names += named_columns(one)
+    return [name for name in names if isinstance(name, str)]
+
+
+def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> None:
+    """Refuse a missing column, and a column with two roles; `used` pairs argument and column."""
+    for argument, name in used:
+        if not isinstance(name, str):
+            raise InputError(argument, repr(name), "the name of a column, as text")
+        if name not in columns:
+            step = nearest(name, map(str, columns))
+            raise InputError(argument, repr(name), "a column of the trials", step)
+    for name, times in Counter(name for _, name in used).items():
+        if times > 1:
+            where = ", ".join(dict.fromkeys(said for said, column in used if column == name))
+            step = f"Name {name!r} once, and leave it out of the others."
+            raise InputError(where, f"{name!r} {times} times", "a different column for each", step)
+
+
+# Values as they are read, written and seen
+
+
+def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
+    """NumPy array of text, integers, floats or booleans; one of them, never objects."""
+    items = [value.item() if isinstance(value, np.generic) else value for value in list(values)]
+    kinds = {type(value) for value in items}
+    dtypes: dict[type, type] = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
+    refuse_unwritable(name, (value for value in items if isinstance(value, str)))
+    if len(kinds) == 1 and kinds <= dtypes.keys():
+        try:
+            return np.array(items, dtype=dtypes[kinds.pop()])
+        except OverflowError as error:
+            raise InputError(name, "integers beyond 64 bits", "64-bit integers or text") from error
+    if kinds <= {int, float}:
+        return np.array(items, dtype=np.float64)
+    got = "values of type " + " and ".join(sorted(kind.__name__ for kind in kinds))
+    allowed = "one of text, integers, numbers and booleans"
+    raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
+
+
+def frequencies_of(name: str, column: pd.Series, n: NDArray[np.int64]) -> Counter[Label]:
+    """Trials per value of a column."""
+    frequencies: Counter[Label] = Counter()
+    for value, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
+        frequencies[value] += times
+    return frequencies
+
+
+def with_trials(times: Mapping[Any, int], most: int = 10) -> str:
+    """Values with their numbers of trials, for a message."""
+    return ", ".join(f"{value!r} ({n} trials)" for value, n in [*times.items()][:most])
+
+
+def as_text(value: object) -> str:
+    """Text of a value; a column of integers that became floats reads as integers."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def as_seen(text: str) -> str:
+    """Text as a reader sees it: accents composed, no invisible characters, single spaces."""
+    composed = unicodedata.normalize("NFC", text)
+    return " ".join("".join(x for x in composed if unicodedata.category(x) != "Cf").split())
+
+
+def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
+    """Refuse texts that files do not keep: with NUL, or with half a character."""
+    for text in texts:
+        is_whole = text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+        if "\0" in text or not is_whole:
+            allowed = "text without NUL and without unpaired surrogates"
+            raise InputError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
+
+
+def alike_notices(cells: pd.DataFrame, labels: Iterable[str]) -> list[Notice]:
+    """Notice of cells whose values of some column look alike and differ; one row per cell."""
+    said: dict[str, set[str]] = {str(name): alike_values(cells[name]) for name in cells}
+    columns = [name for name, values in said.items() if values]
+    if not columns:
+        return []
+    concerned = pd.concat([cells[name].isin(said[str(name)]) for name in cells], axis=1).any(axis=1)
+    where = [label for label, is_one in zip(labels, concerned, strict=True) if is_one]
+    return [notice_of("labels-alike", where, columns=", ".join(map(repr, columns)))]
+
+
+def alike_values(values: pd.Series) -> set[str]:
+    """Texts of a column that look like another one of it."""
+    seen: defaultdict[str, set[str]] = defaultdict(set)
+    for value in values.unique().tolist():
+        if isinstance(value, str):
+            seen[as_seen(value)].add(value)
+    return {text for group in seen.values() if len(group) > 1 for text in group}
+
+
+# The two labels of stimuli and responses
+
+
+def two_labels(
+    groups: pd.DataFrame,
+    n: NDArray[np.int64],
+    stimulus: str,
+    response: str,
+    labels: Sequence[Label] | None,
+) -> list[Label]:
+    """Labels behind S1 and S2: those given, or the two in the data, sorted."""
+    shown, said = (frequencies_of(column, groups[column], n) for column in (stimulus, response))
+    seen = {*shown, *said}
+    if labels is not None:
+        # Where the data have numbers, "1" is 1.
+        named = {text(label): label for label in seen for text in (str, as_text)}
+        given = given_labels(labels)
+        labels = [label if label in seen else named.get(str(label), label) for label in given]
+    legal = set(shown) if labels is None else set(labels)
+    is_covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
+    says_right = all(as_correct(label) is not None for label in said)
+    if not is_covered and not set(said) <= legal and says_right:
+        raise correctness_error(
+            "response", f"values {[*said]}, not those of the stimulus", stimulus
+        )
+    counted = ", ".join(
+        f"{label!r} (stimulus {shown[label]}, response {said[label]})"
+        for label in sorted(seen, key=repr)[:10]
+    )
+    if labels is not None:
+        if not is_covered:
+            raise InputError("labels", f"{labels!r} but in the data {counted}", "all that is there")
+        return [*labels]
+    columns = f"{stimulus!r} and {response!r}"
+    if len(seen) == 1:
+        step = "Name both: labels=(S1, S2)."
+        raise InputError(columns, f"the single label {counted}", "two labels", step)
+    if len(seen) > 2 or len({isinstance(label, str) for label in seen}) > 1:
+        step = "Drop the other trials, or recode both columns to the same two labels."
+        step = code_step(label_codes(shown + said)) or step
+        raise InputError(columns, f"{len(seen)} labels: {counted}", "the same two labels", step)
+    pair = sorted(seen)
+    refuse_alike(columns, pair)
+    return pair
+
+
+def given_labels(labels: Sequence[Label]) -> list[Label]:
+    """Labels as given, if they are two."""
+    # A set has no order that says which is S1.
+    has_order = isinstance(labels, Iterable) and not isinstance(labels, str | Set | Mapping)
+    given = labels if has_order else []
+    pair = [label.item() if isinstance(label, np.generic) else label for label in given]
+    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(x, Label) for x in pair):
+        raise InputError("labels", repr(labels), "two different labels, (S1, S2)")
+    refuse_alike("labels", pair)
+    return pair
+
+
+def refuse_alike(argument: str, pair: Iterable[object]) -> None:
+    """Refuse two labels that look the same."""
+    first, second = pair
+    if isinstance(first, str) and isinstance(second, str) and as_seen(first) == as_seen(second):
+        step = "Recode the column: .str.strip() and .str.normalize('NFC')."
+        got = f"{first!a} and {second!a}, which look alike"
+        raise InputError(argument, got, "two labels that a reader can tell apart", step)
+
+
+# Right or wrong, also where that stands for stimulus or response
+
+
+def as_correct(value: object) -> bool | None:
+    """Right or wrong, or None for a value that says neither."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        return True if word in RIGHT_WORDS else False if word in WRONG_WORDS else None
+    return bool(value) if isinstance(value, int | float) and value in (0, 1) else None
+
+
+def right_trials(
+    groups: pd.DataFrame, n: NDArray[np.int64], correct: str
+) -> tuple[NDArray[np.int64], list[list[Label]]]:
+    """Return 1 for the rows that are right and 0 for the others, and the values behind 0 and 1."""
+    argument = f"correct column {correct!r}"
+    frequencies = frequencies_of(argument, groups[correct], n)
+    meaning = {value: as_correct(value) for value in frequencies}
+    neither = {value: frequencies[value] for value in meaning if meaning[value] is None}
+    if neither:
+        step = "Decide for each trial whether it was right, or drop it."
+        if any(isinstance(value, str) for value in neither):
+            step = (
+                "Say which word means right: `hmetad import table FILE --grades C=true,I=false -o "
+                "trials.csv`, or trials[...].map({'C': True, 'I': False})."
+            )
+        if any(isinstance(value, float) and 0 < value < 1 for value in neither):
+            step = "Partial credit becomes right or wrong by a cut, such as score >= 0.5."
+        step = code_step(label_codes(frequencies)) or step
+        allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
+        raise InputError(argument, with_trials(neither, 5), allowed, step)
+    values = plain_array(argument, groups[correct]).tolist()
+    is_right = np.array([meaning[value] for value in values], dtype=np.int64)
+    sides = (False, True)
+    return is_right, [sorted(x for x in meaning if meaning[x] is side) for side in sides]
+
+
+def is_correctness_name(name: object) -> bool:
+    """Whether a column is named like correctness: correct, accuracy, is_correct, acc, ..."""
+    return re.sub(r"[\W_]+", "_", str(name).strip().lower()) in CORRECTNESS_NAMES
+
+
+def refuse_correctness_names(stimulus: str, response: str) -> None:
+    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
+    for role, column in (("response", response), ("stimulus", stimulus)):
+        if is_correctness_name(column):
+            got = f"column {column!r}, named like correctness"
+            raise correctness_error(role, got, stimulus)
+
+
+def refuse_correctness(
+    seen: Mapping[str, pd.DataFrame], few: bool, stimulus: str, response: str
+) -> None:
+    """Refuse correctness as the stimulus or the response, told by other columns.
+
+    `seen` has for columns named like correctness the distinct rows of stimulus, response and the
+    column; with `few` trials of a stimulus nothing is said of it.
+    """
+    for name, found in seen.items():
+        shown, said, values = (found.dropna().iloc[:, i].tolist() for i in range(3))
+        right = [as_correct(value) for value in values]
+        is_same_answer = [s == r for s, r in zip(shown, said, strict=True)]
+        if None in right or right == is_same_answer:
+            continue
+        if [as_correct(answer) for answer in said] == right:
+            got = f"column {response!r}, the same as {name!r} in every row"
+            raise correctness_error("response", got, stimulus)
+        pairs = {*zip(shown, right, strict=True)}
+        if len(pairs) == len({*shown}) == len({*right}) == 2 and not few:
+            got = f"column {stimulus!r}, which goes with {name!r} in every row"
+            raise correctness_error("stimulus", got, stimulus)
+
+
+def correctness_error(role: str, got: str, stimulus: str) -> InputError:
+    """Error for correctness in the place of the stimulus or the response, with the next step."""
+    if role == "response":
+        step = (
+            f"Rebuild the choice: the label in {stimulus!r} where the trial was correct, the other "
+            f"label where it was not. With no two alternatives use {type2_measures()}."
+        )
+        return InputError(role, got, "the choice made, in the labels of the stimulus", step)
+    step = (
+        f"Where only correctness is known use {type2_measures()}; count_correct makes their table. "
+        "With correctness as the stimulus M-ratio is mostly near 1, whatever the truth."
+    )
+    return InputError(role, got, "what was shown, in two labels", step)
+
+
+# Codes for missing answers
+
+
+# Names and labels are looked at where they are counted by.
+@check_inputs(skip=("columns", "labels"))
+def without_codes(
+    rows: Rows,
+    missing_codes: Codes,
+    columns: Mapping[str, str],
+    labels: Sequence[str | float] = (),
+) -> Rows:
+    """Rows in which values that are codes are missing.
+
+    Parameters
+    ----------
+    rows : Rows
+        What `hmetad.logs.scan_table` gave.
+    missing_codes : str, float or sequence of these
+        Values that stand for a missing answer; "1" is 1.
+    columns : mapping of str to str
+        Columns by role: "stimulus", "response", "confidence", "correct". A code of confidence, such
+        as 0, is none in the column of right and wrong where it says either, and none in those of
+        stimulus and response where it is a label.
+    labels : sequence, optional
+        Labels of stimulus and response.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    InputError
+        If `missing_codes` are no list.
+
+    Examples
+    --------
+    >>> from hmetad.rows.sources import rows_of
+    >>> import pandas as pd
+    >>> rows = rows_of(pd.DataFrame({"ok": [0, 1], "sure": [0, 3]}))
+    >>> without_codes(rows, 0, {"correct": "ok", "confidence": "sure"}).frame().values.tolist()
+    [[0.0, nan], [1.0, 3.0]]
+    """
+    named = {*map(plain_value, labels)} if isinstance(labels, list | tuple) else set()
+    for role, column in columns.items():
+        codes = listed("missing_codes", missing_codes)
+        if role == "correct":
+            codes = [code for code in codes if as_correct(code) is None]
+        elif role in ("stimulus", "response"):
+            codes = [code for code in codes if plain_value(code) not in named]
+        rows = rows.without(codes, [column])
+    return rows
+
+
+def listed(argument: str, given: Any) -> list[Any]:
+    """Values as a list, a single one too."""
+    if isinstance(given, Mapping | Set) or (np.ndim(given) != 1 and not np.isscalar(given)):
+        raise InputError(argument, repr(given), "a list of texts or numbers")
+    return [given] if np.isscalar(given) else list(given)
+
+
+def suspected_codes(values: NDArray[Any], n: NDArray[np.int64]) -> dict[float, int]:
+    """Values that look like codes for missing ones, and how many trials have each.
+
+    Usual codes (-1, 9, 99, -999, ...) that are further from the others than these are from each
+    other, or the only ones below 0.
+    """
+    numbers, place = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
+    usual = np.isin(numbers, USUAL)
+    others = numbers[~usual & np.isfinite(numbers)]
+    if len(others) < 2:
+        return {}
+    # Halves, since the range of floats can overflow.
+    low, high = others[0] / 2, others[-1] / 2
+    is_far = np.maximum(numbers / 2 - high, low - numbers / 2) > high - low
+    odd = usual & (is_far | ((numbers < 0) & (low >= 0)))
+    times = np.bincount(place, n)
+    return {float(numbers[i]): int(times[i]) for i in np.flatnonzero(odd)}
+
+
+def label_codes(labels: Mapping[Any, int]) -> dict[Any, int]:
+    """Labels that look like codes for missing answers, where the others are two."""
+    odd = {}
+    for label, times in labels.items():
+        value = plain_value(label)
+        is_usual = isinstance(value, float) and value in USUAL
+        if is_usual or str(label).strip().casefold() in TEXTS:
+            odd[label] = times
+    return odd if len(labels) - len(odd) == 2 else {}
+
+
+def code_step(suspects: Mapping[Any, int]) -> str:
+    """Sentence for an error: which values look like codes, and how to say that they are."""
+    if not suspects:
+        return ""
+    named = ", ".join(map(code_text, suspects))
+    who = "looks like a code" if len(suspects) == 1 else "look like codes"
+    return f"{named} {who} for a missing answer: if so, say missing_codes=[{named}]."
+
+
+def code_notices(column: str, values: NDArray[Any], n: NDArray[np.int64]) -> list[Notice]:
+    """Notice of values that look like codes for missing ones and were taken as confidence."""
+    suspects = suspected_codes(values, n)
+    if not suspects:
+        return []
+    named = ", ".join(f"{code_text(value)} ({times:,} trials)" for value, times in suspects.items())
+    return [notice_of("suspected-codes", column=repr(column), listed=named)]
+
+
+def code_text(value: Any) -> str:
+    """Text of a value: numbers without a point that says nothing, words in quotes."""
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+# Ratings
+
+
+def rating_numbers(
+    groups: pd.DataFrame,
+    n: NDArray[np.int64],
+    confidence: str,
+    ratings: int | None,
+    quantiles: int | None = None,
+    levels: Sequence[str | float] | None = None,
+) -> tuple[NDArray[np.int64], int, str]:
+    """Ratings 1..K of the rows, K, and the rule that K comes from."""
+    argument, column = f"confidence column {confidence!r}", groups[confidence]
+    if levels is not None:
+        for name, other in (("ratings", ratings), ("quantiles", quantiles)):
+            if other is not None:
+                raise InputError("levels", f"it beside {name}", "one of the two")
+        rating, names = level_ratings(argument, column, n, listed("levels", levels))
+        K = len(names)
+        return rating, K, f"K = {K}, the levels {', '.join(names)} of column {confidence!r}"
+    named = [value for value in column.tolist() if isinstance(value, str | bool)]
+    if named and not isinstance(named[0], str):
+        step = "Name the levels, the least confident first: levels=[False, True]."
+        raise InputError(argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
+    if named:
+        raise text_as_confidence(argument, column, n, "integers 1..K")
+    values = plain_array(argument, column)
+    suspects = suspected_codes(values, n)
+    refuse_fractions(argument, values, n, suspects)
+    # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
+    rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
+    K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
+    most = MAX_INFERRED_RATINGS if ratings is None and quantiles is None else MAX_RATINGS
+    if suspects and ratings is None and (most < K or rating.min() < 1):
+        refuse_out_of_range(argument, rating, n, int(max({*rating} - {*suspects})), suspects)
+    if most < K:
+        step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
+        if ratings is not None:
+            raise InputError("ratings", f"{K}", f"at most {most}", step)
+        step = f"{level_step(values)} {step}".lstrip()
+        allowed = f"at most {most} ratings unless ratings= says so"
+        raise InputError(argument, f"ratings up to {K}", allowed, step)
+    refuse_out_of_range(argument, rating, n, K, suspects, ratings is None)
+    rule = f"the largest in column {confidence!r}" if ratings is None else "given"
+    if quantiles is not None and ratings is None:
+        rule = f"quantiles of column {confidence!r}"
+    return rating, K, f"K = {K}, {rule}"
+
+
+def level_ratings(
+    argument: str, column: pd.Series, n: NDArray[np.int64], levels: list[Any]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Place of each value among the levels, the least confident first, and their names.
+
+    Case and blanks around a word do not matter, and "1" is 1.
+    """
+    places = {plain_value(level): place for place, level in enumerate(levels, 1)}
+    if len(places) < max(2, len(levels)):
+        allowed = "two different levels or more, the least confident first"
+        raise InputError("levels", repr(levels), allowed)
+    names, values = [*map(str, levels)], column.tolist()
+    unknown: Counter[Any] = Counter()
+    for value, times in zip(values, n.tolist(), strict=True):
+        if plain_value(value) not in places:
+            unknown[value] += times
+    if unknown:
+        step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
+        allowed = f"one of the levels {', '.join(names)}"
+        raise InputError(argument, with_trials(unknown), allowed, step)
+    return np.array([places[plain_value(value)] for value in values], dtype=np.int64), names
+
+
+def text_as_confidence(
+    argument: str, values: pd.Series, n: NDArray[np.int64] | None, allowed: str
+) -> InputError:
+    """Error for a column of confidence with text, which names the first that is no number.
+
+    Value i stands for n[i] trials; without n nothing is counted.
+    """
+    texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
+    is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
+    odd = texts[is_odd]
+    shown = next(iter(odd if len(odd) else texts.dropna()))
+    counted = ""
+    if n is not None and len(odd):
+        total = int(n[values.notna().to_numpy()].sum())
+        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
+    words = sorted({*texts.dropna()})
+    named = f" {', '.join(map(repr, words))}" if len(words) <= MAX_INFERRED_RATINGS else ""
+    step = f"Name the levels{named} in order, the least confident first, by levels=."
+    # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
+    if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
+        step = (
+            "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
+            "text such as 83%, and counts what it cannot read, which becomes a missing value; "
+            "--scale percent where bare numbers are percentages."
+        )
+    return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
+
+
+def refuse_fractions(
+    argument: str, values: NDArray[Any], n: NDArray[np.int64], suspects: Mapping[float, int]
+) -> None:
+    """Refuse confidence that is a number but no integer; some values may look like codes."""
+    off = values != np.round(values)
+    off = off if off.any() else np.isinf(values)
+    if off.any():
+        shown = ", ".join(f"{value:g}" for value in values[off][:3])
+        step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
+        step = f"{code_step(suspects) or level_step(values)} {step}".lstrip()
+        got = f"{int(n[off].sum())} values such as {shown}"
+        raise InputError(argument, got, "integers 1..K", step)
+
+
+def level_step(values: NDArray[Any]) -> str:
+    """Sentence for an error: which levels a column of numbers has, where these are few."""
+    levels = np.unique(values[np.isfinite(values)])
+    if not 1 < len(levels) <= MAX_INFERRED_RATINGS:
+        return ""
+    named = ", ".join(repr(level).removesuffix(".0") for level in levels.tolist())
+    return f"If these are ratings, name them, the least confident first: levels=[{named}]."
+
+
+def refuse_out_of_range(
+    argument: str,
+    rating: NDArray[np.int64],
+    n: NDArray[np.int64],
+    K: int,
+    suspects: Mapping[float, int],
+    inferred: bool = True,
+) -> None:
+    """Refuse ratings outside 1..K, with how often each occurs; some may look like codes."""
+    out = (rating < 1) | (rating > K)
+    if not out.any():
+        return
+    times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
+    step = code_step(suspects)
+    low, high = int(rating.min()), max(int(rating.max()), K - 1 - inferred)
+    if not step and low < 1 and high - low < MAX_INFERRED_RATINGS:
+        named = list(range(low, high + 1))
+        odd = ", ".join(map(str, times))
+        step = (
+            f"Name the levels, the least confident first: levels={named}; or, if {odd} stands for "
+            f"a missing answer, say missing_codes=[{odd}]."
+        )
+    step = step or "Drop or recode these trials, or correct ratings=."
+    allowed = "integers 1..K" if inferred else f"1..{K}"
+    raise InputError(argument, with_trials(times), allowed, step)
