@@ -28,6 +28,12 @@ from hmetad.measures.forecasts import (
 from hmetad.measures.items import repeated_items
 from hmetad.measures.results import ratio
 from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
+from hmetad.measures.trial_scores import (
+    area_error,
+    area_limits,
+    calibration_of,
+    order_measures,
+)
 from hmetad.measures.trial_weights import (
     Drawn,
     OwnTrials,
@@ -36,12 +42,6 @@ from hmetad.measures.trial_weights import (
     own_trials,
     trial_weights,
     unit_weights,
-)
-from hmetad.measures.weighted_trials import (
-    area_error,
-    area_limits,
-    calibration_of,
-    order_measures,
 )
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
