@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import hmetad
-from hmetad.specs import cards
+from hmetad.specs import loading as cards
 from hmetad.specs.loading import card_names, models_folder
 from hmetad.specs.spec import ModelSpec
 

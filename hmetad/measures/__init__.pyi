@@ -2,8 +2,8 @@
 
 from hmetad.measures.agreement import icc as icc
 from hmetad.measures.agreement import split_half as split_half
+from hmetad.measures.confidence_bias import meta_delta as meta_delta
 from hmetad.measures.confidence_bias import overconfidence as overconfidence
-from hmetad.measures.criteria_distance import meta_delta as meta_delta
 from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.items import common_items as common_items
 from hmetad.measures.items import repeated_items as repeated_items

@@ -6,31 +6,27 @@ relative metainformation and the reduction of bias.
 """
 
 from collections.abc import Callable
-from typing import get_args
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, refuse_no_counts, table_dims, whole_number
+from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, refuse_no_counts, table_dims
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
 from hmetad.measures.comparability import unequal_ratings
-from hmetad.measures.information_estimates import (
-    Estimates,
-    has_rating_below_half,
-    information_of_tables,
-    information_of_type2_tables,
-    told_by_response,
-)
-from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
+from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
+from hmetad.measures.sdt import type1_rates, z_scores
+from hmetad.notice import notice_where, notices, notices_where, with_notices
 from hmetad.results import attrs_of, names_of
 
 __all__ = ["meta_information"]
 
 type Floats = NDArray[np.float64]
+type Estimates = dict[str, Floats]
 type Measure = Callable[[Floats], Estimates]
 
 # Counts that are drawn and measured at once: few enough for the caches of a processor.
@@ -38,11 +34,16 @@ AT_ONCE = 200_000
 # Unequal accuracy of the responses is noticed beyond the 99 % point of χ² with one degree of
 # freedom, where it makes up this share of meta-I.
 CLEAR, CLEAR_SHARE = 6.635, 0.05
+# A divisor below this many bits is 0 but for rounding.
+LEAST = 1e-12
+# A difference of entropies of n trials is 0 but for rounding below this share of log₂ n bits: what
+# sums of n log₂ n lose to rounding grows with log₂ n.
+ROUNDING = 16 * np.finfo(float).eps
 
 CORRECTED = ("meta_i", "meta_i1r", "meta_i1r_accuracy", "meta_i2r", "rmi")
 
 
-@check_inputs(skip=("counts",), seed=seed_or_none)
+@check_inputs(skip=("counts",), debias=whole(0), seed=seed_or_none)
 def meta_information(
     counts: xr.DataArray, *, debias: int = 0, seed: int | None = None, hold: Hold = "none"
 ) -> xr.Dataset:
@@ -121,26 +122,83 @@ def meta_information(
     0.53
     """
     dims = table_dims(counts, "meta_information")
-    n = whole_number("debias", debias, 0)
-    table = checked_table(counts, dims, n, hold)
+    table = checked_table(counts, dims, debias, hold)
     like = table.isel(dict.fromkeys(dims, 0), drop=True)
     values = table.to_numpy().astype(float).reshape(-1, *table.shape[-len(dims) :])
     measure = information_of_tables if dims == TYPE1_DIMS else information_of_type2_tables
     estimates, lost = measure(values), np.zeros(len(values))
-    attrs: dict[str, int | str] = {"debias": n, "hold": hold}
-    if n and values.size:
+    attrs: dict[str, int | str] = {"debias": int(debias), "hold": hold}
+    if debias and values.size:
         entropy = seed_entropy(seed)
-        estimates, lost = bias_reduced(estimates, values, measure, n, entropy, hold)
+        estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
         attrs["seed"] = str(entropy)
     if dims == TYPE2_DIMS:
         estimates["rmi"] = np.where(has_rating_below_half(values), np.nan, estimates["rmi"])
-    result = label_estimates(estimates, like, dims, n).assign_attrs(attrs)
-    raised = [
-        *problems(result, values),
-        *undefined_resamples(like, lost),
-        *unequal_ratings(table),
-    ]
-    return with_notices(result, [*notices(table), *raised])
+    result = label_estimates(estimates, like, dims, debias).assign_attrs(attrs)
+    found = problems_of_tables if dims == TYPE1_DIMS else problems_of_type2_tables
+    no_trials = values.sum(axis=tuple(range(1, values.ndim))) == 0
+    masks = {"no-trials": no_trials, **found(estimates, values)}
+    raised = notices_where(
+        {code: like.copy(data=x.reshape(like.shape)) for code, x in masks.items()}
+    )
+    if lost.any():
+        mask = like.copy(data=(lost > 0).reshape(like.shape))
+        raised += notice_where(mask, "undefined-resamples", share=lost.max())
+    return with_notices(result, [*notices(table), *raised, *unequal_ratings(table)])
+
+
+def checked_table(
+    counts: xr.DataArray, dims: tuple[str, ...], debias: int, hold: Hold
+) -> xr.DataArray:
+    """Table with dim cell first and those of one cell last, if it is what the arguments need."""
+    refuse_no_counts(counts)
+    if hold == "stimulus" and dims == TYPE2_DIMS:
+        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
+    if debias and bool((counts != counts.round()).any()):
+        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+    table = type2_counts(counts) if dims == TYPE2_DIMS else counts
+    return table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
+
+
+def label_estimates(
+    estimates: Estimates, like: xr.DataArray, dims: tuple[str, ...], debias: int
+) -> xr.Dataset:
+    """Dataset of the estimates, in the dims of the table."""
+    result = xr.Dataset(coords=like.coords)
+    section = "information" if dims == TYPE1_DIMS else "information_of_correctness"
+    refuse_same_names(like.coords, names_of(section))
+    for name in names_of(section):
+        result[name] = (like.dims, estimates[name].reshape(like.shape))
+        estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"
+        result[name].attrs = {**attrs_of(name, section), "estimate": estimate}
+    return result
+
+
+def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Where a notice of a count table applies, by its code."""
+    has_trials = np.isfinite(found["accuracy"])
+    told, chi_square = told_by_response(tables)
+    is_unequal = (chi_square > CLEAR) & (told > CLEAR_SHARE * found["meta_i"])
+    has_rmi = np.isfinite(found["rmi"])
+    return {
+        "undefined-rmi": has_trials & ~has_rmi,
+        "undefined-dprime.information": has_rmi & ~np.isfinite(found["meta_i1r"]),
+        "response-bias": is_unequal,
+    }
+
+
+def problems_of_type2_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Where a notice of a type-2 table applies, by its code."""
+    is_below = has_rating_below_half(tables)
+    is_undefined = np.isnan(found["meta_i2r"]) | (np.isnan(found["rmi"]) & ~is_below)
+    return {
+        "undefined-rmi": np.isfinite(found["share_right"]) & is_undefined,
+        "rating-below-half": is_below,
+    }
+
+
+# Reduction of bias
 
 
 def bias_reduced(
@@ -183,74 +241,96 @@ def sums_of_resamples(
     return totals
 
 
-def checked_table(
-    counts: xr.DataArray, dims: tuple[str, ...], debias: int, hold: str
-) -> xr.DataArray:
-    """Table with dim cell first and those of one cell last, if it is what the arguments need."""
-    refuse_no_counts(counts)
-    if hold not in get_args(Hold):
-        allowed = " or ".join(map(repr, get_args(Hold)))
-        raise InputError("hold", repr(hold), allowed)
-    if hold == "stimulus" and dims == TYPE2_DIMS:
-        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
-    if debias and bool((counts != counts.round()).any()):
-        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
-    table = type2_counts(counts) if dims == TYPE2_DIMS else counts
-    return table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
+# Plug-in estimates of many tables
 
 
-def label_estimates(
-    estimates: Estimates, like: xr.DataArray, dims: tuple[str, ...], debias: int
-) -> xr.Dataset:
-    """Dataset of the estimates, in the dims of the table."""
-    result = xr.Dataset(coords=like.coords)
-    section = "information" if dims == TYPE1_DIMS else "information_of_correctness"
-    refuse_same_names(like.coords, names_of(section))
-    for name in names_of(section):
-        result[name] = (like.dims, estimates[name].reshape(like.shape))
-        estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"
-        result[name].attrs = {**attrs_of(name, section), "estimate": estimate}
-    return result
-
-
-def problems(result: xr.Dataset, tables: Floats) -> list[Notice]:
-    """Notices of cells without an answer, or with a doubtful one."""
-    like = result["meta_i"]
-    flat = {str(name): values.to_numpy().ravel() for name, values in result.data_vars.items()}
-    own = problems_of_tables if "info" in flat else problems_of_type2_tables
-    no_trials = tables.sum(axis=tuple(range(1, tables.ndim))) == 0
-    masks = {"no-trials": no_trials, **own(flat, tables)}
-    shape = like.shape
-    return notices_where({code: like.copy(data=x.reshape(shape)) for code, x in masks.items()})
-
-
-def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
-    """Where a notice of a count table applies, by its code."""
-    has_trials = np.isfinite(found["accuracy"])
-    told, chi_square = told_by_response(tables)
-    is_unequal = (chi_square > CLEAR) & (told > CLEAR_SHARE * found["meta_i"])
-    has_rmi = np.isfinite(found["rmi"])
+def information_of_tables(tables: Floats) -> Estimates:
+    """Estimates of count tables (..., 2, 2, K); NaN without trials or where a divisor is 0."""
+    n = by_pair(tables)
+    trials = number_of_trials(n)
+    accuracy = n.max(axis=-2).sum(axis=-1) / trials
+    entropy, at_large = binary_entropy(accuracy), binary_entropy(n[..., 0, :].sum(-1) / trials)
+    left = uncertainty(n, trials)
+    surplus = entropy_lost(entropy, left, trials)
+    lower, upper = at_large - entropy, at_large - 2 * (1 - accuracy)
+    short_of_1: Floats = np.where(accuracy < 1, accuracy, np.nan)
     return {
-        "undefined-rmi": has_trials & ~has_rmi,
-        "undefined-dprime.information": has_rmi & ~np.isfinite(found["meta_i1r"]),
-        "response-bias": is_unequal,
+        "info": entropy_lost(at_large, left, trials),
+        "accuracy": accuracy,
+        "lower": lower,
+        "upper": upper,
+        "meta_i": surplus,
+        "meta_i1r": bits_ratio(surplus, meta_i_of_dprime(dprime(tables))),
+        "meta_i1r_accuracy": bits_ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
+        "meta_i2r": bits_ratio(surplus, entropy),
+        "rmi": bits_ratio(surplus, entropy - 2 * (1 - accuracy)),
     }
 
 
-def problems_of_type2_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
-    """Where a notice of a type-2 table applies, by its code."""
-    is_below = has_rating_below_half(tables)
-    is_undefined = np.isnan(found["meta_i2r"]) | (np.isnan(found["rmi"]) & ~is_below)
+def information_of_type2_tables(tables: Floats) -> Estimates:
+    """Estimates of type-2 tables (..., 2, K); in rmi ratings below half are turned round."""
+    trials = number_of_trials(tables)
+    left = uncertainty(tables, trials)
+    share_right = tables[..., 1, :].sum(axis=-1) / trials
+    entropy = binary_entropy(share_right)
+    surplus = entropy_lost(entropy, left, trials)
+    turned = tables.max(axis=-2).sum(axis=-1) / trials
+    entropy_turned = binary_entropy(turned)
+    surplus_turned = entropy_lost(entropy_turned, left, trials)
     return {
-        "undefined-rmi": np.isfinite(found["share_right"]) & is_undefined,
-        "rating-below-half": is_below,
+        "share_right": share_right,
+        "meta_i": surplus,
+        "meta_i2r": bits_ratio(surplus, entropy),
+        "rmi": bits_ratio(surplus_turned, entropy_turned - 2 * (1 - turned)),
     }
 
 
-def undefined_resamples(like: xr.DataArray, lost: Floats) -> list[Notice]:
-    """Notice of cells where a divisor was 0 in some of the resamples."""
-    if not lost.any():
-        return []
-    mask = like.copy(data=(lost > 0).reshape(like.shape))
-    return notice_where(mask, "undefined-resamples", share=lost.max())
+def has_rating_below_half(tables: Floats) -> NDArray[np.bool_]:
+    """Whether a rating of a type-2 table (..., 2, K) is wrong more often than right."""
+    return (tables[..., 0, :] > tables[..., 1, :]).any(axis=-1)
+
+
+def told_by_response(tables: Floats) -> tuple[Floats, Floats]:
+    """Part of meta-I that the response tells without the rating, in bits, and its χ²."""
+    trials = number_of_trials(by_pair(tables))
+    right = tables.max(axis=-3).sum(axis=-1)
+    given = tables.sum(axis=(-3, -1))
+    accuracy = right / np.where(given > 0, given, np.nan)
+    left = np.where(given > 0, given * binary_entropy(accuracy), 0.0).sum(axis=-1) / trials
+    told = binary_entropy(right.sum(axis=-1) / trials) - left
+    return told, 2 * np.log(2) * trials * told
+
+
+def by_pair(tables: Floats) -> Floats:
+    """Count tables (..., 2, 2, K) by stimulus and pair of response and rating, (..., 2, 2K)."""
+    return tables.reshape(*tables.shape[:-2], 2 * tables.shape[-1])
+
+
+def number_of_trials(n: Floats) -> Floats:
+    """Trials of each table (..., 2, outcomes), NaN where there are none."""
+    trials = n.sum(axis=(-2, -1))
+    return np.where(trials > 0, trials, np.nan)
+
+
+def uncertainty(n: Floats, trials: Floats) -> Floats:
+    """Entropy of the row of a table, given its column: Σ m̂ᵢ H₂(ĉᵢ), in bits."""
+    columns = times_log2(n.sum(axis=-2)).sum(axis=-1)
+    return (columns - times_log2(n).sum(axis=(-2, -1))) / trials
+
+
+def entropy_lost(before: Floats, after: Floats, trials: Floats) -> Floats:
+    """Bits by which an entropy falls, 0 where that is rounding; NaN without trials."""
+    lost = before - after
+    is_rounding = lost <= ROUNDING * np.log2(trials + 1)
+    return np.where(is_rounding, 0.0, lost)
+
+
+def bits_ratio(of: Floats, to: Floats) -> Floats:
+    """Quotient of bits, NaN where the divisor is 0 but for rounding."""
+    return of / np.where(to > LEAST, to, np.nan)
+
+
+def dprime(tables: Floats) -> Floats:
+    """d′ of the type-1 tables, uncorrected."""
+    rates = type1_rates(tables)
+    return z_scores(rates.hits, rates.misses)[0] - z_scores(rates.false_alarms, rates.rejections)[0]

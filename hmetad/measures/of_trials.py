@@ -3,6 +3,7 @@
 DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
 """
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -12,10 +13,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
-from hmetad.counts.intervals import biased_draws, limits_of
+from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.errors import InputError
-from hmetad.measures.confidence_scale import rounded_to_probabilities
+from hmetad.measures.confidence_scale import not_probabilities, rounded_to_probabilities
 from hmetad.measures.forecasts import (
     By,
     Judged,
@@ -23,11 +24,17 @@ from hmetad.measures.forecasts import (
     Placed,
     count_forecasts,
     describe_results,
+    few_trials,
     judged_trials,
 )
 from hmetad.measures.items import repeated_items
 from hmetad.measures.results import ratio
-from hmetad.measures.trial_notices import cell_notices, noticed_by_measure, raised_by_chance
+from hmetad.measures.trial_scores import (
+    area_error,
+    area_limits,
+    calibration_of,
+    order_measures,
+)
 from hmetad.measures.trial_weights import (
     Drawn,
     OwnTrials,
@@ -37,16 +44,17 @@ from hmetad.measures.trial_weights import (
     trial_weights,
     unit_weights,
 )
-from hmetad.measures.weighted_trials import (
-    area_error,
-    area_limits,
-    calibration_of,
-    order_measures,
-)
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import notice_where, with_notices
-from hmetad.results import debiased_names
+from hmetad.notice import (
+    Notice,
+    notice_attrs,
+    notice_where,
+    notices,
+    notices_where,
+    with_notices,
+)
+from hmetad.results import debiased_names, is_raised_by_chance
 from hmetad.rows.sources import TableLike
 
 __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
@@ -57,6 +65,8 @@ type Ints = NDArray[np.int64]
 SECTION = "measure_trials"
 SUMMARY = ("estimate", "lower", "upper")
 BYTES = 8
+# Measures that need no confidence.
+OF_ALL = ("accuracy", "trials")
 
 
 @check_inputs(skip=("trials",), bins=whole(1), ci_prob=probability)
@@ -469,3 +479,56 @@ def stated_trials(one: OwnTrials, right: Floats, wrong: Floats) -> tuple[Floats,
 def rounded(judged: Judged) -> Judged:
     """Trials whose confidence is a probability but for errors of rounding, without these."""
     return judged._replace(value=rounded_to_probabilities(judged.value))
+
+
+# Notices, and which measures they are about
+
+
+def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
+    """Notices of confidence that is no probability, and of few trials, or none right, or wrong."""
+    labels = result["cell"].values.tolist()
+    stated = ~np.isnan(judged.value)
+    cell, is_right = judged.cell[stated], judged.right[stated]
+    right, wrong = (
+        xr.DataArray(np.bincount(cell, x, len(labels)), {"cell": labels}, "cell")
+        for x in (is_right, 1 - is_right)
+    )
+    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
+    off = not_probabilities(cell, judged.value[stated], labels)
+    return [*off, *few_trials(right + wrong), *notices_where(masks)]
+
+
+def raised_by_chance(draws: xr.Dataset, estimates: Mapping[str, Floats]) -> list[Notice]:
+    """Notice of measures whose draws lie above an estimate that chance has made too large."""
+    beside = {}
+    for name in estimates:
+        if is_raised_by_chance(name):
+            drawn = draws[name].transpose("cell", "draw")
+            estimate = drawn.isel(draw=0, drop=True).copy(data=estimates[name])
+            beside[name] = is_beside(drawn.to_numpy(), estimate)
+    return biased_draws(beside, "biased-draws.trials")
+
+
+def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
+    """Draws whose variables say by themselves which notices are about them, where not all are."""
+    said = notices(draws)
+    filled = {one.code for one in said} & {"counted-wrong"}
+    if all(is_about(one, str(name), filled) for one in said for name in draws.data_vars):
+        return draws
+    own = {}
+    for name in map(str, draws.data_vars):
+        about = [one for one in said if is_about(one, name, filled)]
+        own[name] = notice_attrs(about) or {"notices": "[]"}
+        # What counts as wrong is an item that was answered.
+        own[name] |= {"coverage": "{}"} if filled and name in OF_ALL else {}
+    return draws.assign({name: x.assign_attrs(own[str(name)]) for name, x in draws.items()})
+
+
+def is_about(notice: Notice, name: str, filled: set[str]) -> bool:
+    """Whether a notice of trials is about a measure."""
+    # The share of right answers does not depend on the scale of confidence.
+    if notice.code == "mixed-scales" or (notice.code == "unequal-items" and filled):
+        return name not in OF_ALL
+    # Draws of what is debiased are about its estimate.
+    is_shifted = is_raised_by_chance(name) and name not in debiased_names()
+    return notice.code != "biased-draws" or is_shifted

@@ -5,15 +5,13 @@ Source: Brier (1950); Murphy (1973); Stephenson, Coelho & Jolliffe (2008); Naein
 Hauskrecht (2015); Roelofs et al. (2022).
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
-from hmetad.counts.checks import whole_number
-from hmetad.errors import InputError
+from hmetad.arguments import check_inputs, whole
 from hmetad.measures.forecast_bins import (
     MASS,
     bin_sums,
@@ -35,6 +33,7 @@ from hmetad.measures.forecasts import (
     refuse_no_probabilities,
 )
 from hmetad.measures.results import ratio
+from hmetad.measures.trial_scores import binned_scores, mean_scores, squared_errors
 from hmetad.notice import with_notices
 from hmetad.rows.sources import TableLike
 
@@ -52,7 +51,7 @@ BINNING = {
 }
 
 
-@check_inputs(skip=("trials",))
+@check_inputs(skip=("trials",), bins=whole(1))
 def calibration(
     trials: TableLike,
     *,
@@ -130,7 +129,6 @@ def calibration(
     >>> judged["bin_accuracy"].round(3).values
     array([0.5  , 0.667])
     """
-    bins, method = whole_number("bins", bins, 1), known_method(method)
     judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
     value = refuse_no_probabilities(confidence, judged.value)
     forecasts = count_forecasts(judged._replace(value=value))
@@ -150,13 +148,6 @@ def calibration(
     return with_notices(result, [*judged.found, *few_trials(result["trials"]), *empty])
 
 
-def known_method(method: Method) -> Method:
-    """Name of a way to make bins, if it is one."""
-    if method not in get_args(Method):
-        raise InputError("method", repr(method), "'mass', 'width' or 'distinct'")
-    return method
-
-
 def bin_numbers(forecasts: Forecasts, bins: int, method: Method) -> tuple[Ints, int]:
     """Bin 0..B − 1 of each distinct confidence, and B."""
     if method == "mass":
@@ -171,28 +162,20 @@ def scores(
     forecasts: Forecasts, bin_of: Ints, n: Floats, right: Floats, total: Floats
 ) -> dict[str, NDArray[Any]]:
     """All that `calibration` gives per cell, under their names; sums are by cell and bin."""
-    N = n.sum(axis=1)
-    accuracy, mean = right.sum(axis=1) / N, total.sum(axis=1) / N
+    trials = n.sum(axis=1)
     p_bar, o_bar = (np.where(n > 0, ratio(x, n), 0.0) for x in (total, right))
+    given, hits = (x.astype(float) for x in (forecasts.trials, forecasts.right))
+    errors = squared_errors(hits, given - hits, forecasts.value)
+    brier = cell_sums(forecasts, errors) / trials
+    residual = cell_sums(forecasts, within_bins(forecasts, bin_of, p_bar, o_bar)) / trials
+    found = binned_scores(n, right, total, brier, residual)
     return {
-        "ece": (n * abs(p_bar - o_bar)).sum(axis=1) / N,
-        "brier": cell_sums(forecasts, squared_errors(forecasts)) / N,
-        "reliability": (n * (p_bar - o_bar) ** 2).sum(axis=1) / N,
-        "resolution": (n * (o_bar - accuracy[:, None]) ** 2).sum(axis=1) / N,
-        "uncertainty": accuracy * (1 - accuracy),
-        "residual": cell_sums(forecasts, within_bins(forecasts, bin_of, p_bar, o_bar)) / N,
-        "mean_confidence": mean,
-        "accuracy": accuracy,
-        "overconfidence": mean - accuracy,
-        "trials": N.astype(np.int64),
+        "ece": found.pop("ece"),
+        **found,
+        **mean_scores(n, right, total),
+        "trials": trials.astype(np.int64),
         "bins_used": (n > 0).sum(axis=1),
     }
-
-
-def squared_errors(forecasts: Forecasts) -> Floats:
-    """Squared distance of confidence from 1 or 0, summed over the trials of each forecast."""
-    p, wrong = forecasts.value, forecasts.trials - forecasts.right
-    return forecasts.right * (1 - p) ** 2 + wrong * p**2
 
 
 def within_bins(forecasts: Forecasts, bin_of: Ints, p_bar: Floats, o_bar: Floats) -> Floats:

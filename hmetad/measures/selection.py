@@ -28,6 +28,7 @@ from hmetad.measures.forecasts import (
     judged_trials,
 )
 from hmetad.measures.results import ratio
+from hmetad.measures.trial_scores import risk_coverage_area
 from hmetad.notice import Notice, notice_of, notice_where, with_notices
 from hmetad.rows.sources import TableLike, rows_of
 
@@ -117,13 +118,13 @@ def selective_prediction(
     roles = {"correct": correct, "confidence": confidence}
     roles |= {} if abstained is None else {"abstained": abstained}
     judged = judged_trials(trials, by, roles)
-    forecasts = most_confident_first(count_forecasts(judged))
-    accuracy, threshold = at_coverages(forecasts, shares)
+    forecasts = count_forecasts(judged)
+    accuracy, threshold, aurc = risk_and_coverage(forecasts, shares)
     n = cell_sums(forecasts, forecasts.trials)
     values: dict[str, Placed] = {
         "selective_accuracy": (("coverage",), accuracy),
         "confidence_threshold": (("coverage",), threshold),
-        "aurc": ((), np.maximum(1 - area(forecasts, n), 0.0)),
+        "aurc": ((), aurc),
         "accuracy": ((), cell_sums(forecasts, forecasts.right) / n),
         "trials": ((), n.astype(np.int64)),
     }
@@ -152,46 +153,24 @@ def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
     return shares
 
 
-def most_confident_first(forecasts: Forecasts) -> Forecasts:
-    """Forecasts with confidence falling within each cell."""
-    order = np.lexsort((-forecasts.value, forecasts.cell))
-    return forecasts._replace(
-        cell=forecasts.cell[order],
-        value=forecasts.value[order],
-        trials=forecasts.trials[order],
-        right=forecasts.right[order],
-    )
-
-
-def at_coverages(forecasts: Forecasts, shares: Floats) -> tuple[Floats, Floats]:
-    """Accuracy and least confidence of the most confident share of each cell's trials."""
+def risk_and_coverage(forecasts: Forecasts, shares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Accuracy and least confidence of each cell's most confident shares, and the area."""
     accuracy, threshold = (np.empty((forecasts.n_cells, len(shares))) for _ in range(2))
+    aurc = np.empty(forecasts.n_cells)
     start = np.searchsorted(forecasts.cell, np.arange(forecasts.n_cells + 1))
     for cell, (first, last) in enumerate(pairwise(start)):
-        trials = np.cumsum(forecasts.trials[first:last])
-        right = np.cumsum(forecasts.right[first:last])
+        own_trials, own_right = (
+            n[first:last].astype(float) for n in (forecasts.trials, forecasts.right)
+        )
+        aurc[cell] = risk_coverage_area(own_right, own_trials - own_right)
+        trials, right = (np.cumsum(x[::-1]) for x in (own_trials, own_right))
         wanted = shares * trials[-1]
         # A share of trials that is whole but for rounding needs no further trial.
         place = np.searchsorted(trials, wanted * (1 - 1e-12))
-        threshold[cell] = forecasts.value[first:last][place]
+        threshold[cell] = forecasts.value[first:last][::-1][place]
         reached = np.interp(wanted, np.append(0, trials), np.append(0, right))
         accuracy[cell] = reached / wanted
-    return accuracy, threshold
-
-
-def area(forecasts: Forecasts, n: Floats) -> Floats:
-    """Mean accuracy of the m most confident trials, over m from 1 to all of a cell."""
-    before = np.cumsum(forecasts.trials) - forecasts.trials
-    right_before = np.cumsum(forecasts.right) - forecasts.right
-    begins = np.searchsorted(forecasts.cell, np.arange(forecasts.n_cells))
-    # One entry per trial: how many of its forecast are answered with it, and how many in all.
-    times = forecasts.trials
-    among = np.arange(times.sum()) - np.repeat(before, times) + 1
-    m = among + np.repeat(before - before[begins][forecasts.cell], times)
-    earlier = np.repeat(right_before - right_before[begins][forecasts.cell], times)
-    right = earlier + among * np.repeat(forecasts.right / times, times)
-    cell = np.repeat(forecasts.cell, times)
-    return np.bincount(cell, weights=right / m, minlength=forecasts.n_cells) / n
+    return accuracy, threshold, aurc
 
 
 def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:

@@ -13,12 +13,12 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.checks import require_stimulus
 from hmetad.errors import InputError
 from hmetad.measures import type2
-from hmetad.measures.information_bounds import (
+from hmetad.measures.ideal_observers import (
     information_bounds,
+    noise_information,
     type1_roc_bounds,
     type2_roc_bounds,
 )
-from hmetad.measures.information_noise import noise_information
 from hmetad.plots.frames import require_counts
 from hmetad.plots.style import (
     BAND,

@@ -16,14 +16,15 @@ from scipy.special import ndtr, ndtri
 
 from hmetad.counts.vectors import from_nr
 from hmetad.measures.groups import confidence_weighted_vote, group_bounds, predictionwise_vote
-from hmetad.measures.information import meta_information
-from hmetad.measures.information_bounds import (
+from hmetad.measures.ideal_observers import (
     binary_entropy,
     information_bounds,
+    noise_information,
+    normal_noise_information,
     type1_roc_bounds,
     type2_roc_bounds,
 )
-from hmetad.measures.information_noise import noise_information, normal_noise_information
+from hmetad.measures.information import meta_information
 from hmetad.measures.sdt import sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.report.page.report import Report

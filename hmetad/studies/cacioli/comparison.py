@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.measures.information_bounds import binary_entropy
+from hmetad.measures.ideal_observers import binary_entropy
 from hmetad.studies.cacioli.deposit import Deposit
 from hmetad.studies.cacioli.hypotheses import h1, h3, normal_error, pairwise, ranks
 from hmetad.studies.cacioli.study import Study

@@ -1,7 +1,7 @@
-"""Measures of confidence as it is, of trials that count with weights.
+"""Scores of confidence as it is: how it orders trials, and how far it is from their accuracy.
 
-Distinct confidences of one cell, and how much right and wrong trials each has (draws, confidences)
-→ measures by name, (draws,). Every measure takes time in proportion to the distinct confidences.
+Weights of right and wrong trials (..., confidences), or their sums over bins (..., bins) → scores
+(...), in time in proportion to the distinct confidences.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,16 @@ from scipy.special import digamma, ndtr, ndtri
 
 from hmetad.measures.results import ratio
 
-__all__ = ["ErrorParts", "area_error", "area_limits", "calibration_of", "order_measures"]
+__all__ = [
+    "area_error",
+    "area_limits",
+    "binned_scores",
+    "calibration_of",
+    "mean_scores",
+    "order_measures",
+    "risk_coverage_area",
+    "squared_errors",
+]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
@@ -63,14 +72,13 @@ def order_measures(right: Floats, wrong: Floats) -> dict[str, Floats]:
     return {
         "auroc2": ratio(higher + tied / 2, pairs),
         "gamma_pairs": ratio(higher - lower, higher + lower),
-        # Without errors it is 0, and rounding may leave less.
-        "aurc": np.maximum(1 - ratio(summed_accuracy(right, wrong), trials), 0.0),
+        "aurc": risk_coverage_area(right, wrong),
         "accuracy": ratio(all_right, trials),
     }
 
 
-def summed_accuracy(right: Floats, wrong: Floats) -> Floats:
-    """Sum over m of the accuracy of the m most confident trials.
+def risk_coverage_area(right: Floats, wrong: Floats) -> Floats:
+    """Mean over m of the share wrong of the m most confident trials.
 
     Equal confidences stand in a random order. With T trials before them of which R are right, and
     a share r of right ones among the t that are equal, Σ (R + i r)/(T + i) over i = 1 ... t is
@@ -82,8 +90,9 @@ def summed_accuracy(right: Floats, wrong: Floats) -> Floats:
     right_before = np.cumsum(right_here, axis=-1) - right_here
     share = np.where(here > 0, right_here / np.where(here > 0, here, 1), 0.0)
     grown = digamma(before + here + 1) - digamma(before + 1)
-    total: Floats = (here * share + (right_before - share * before) * grown).sum(axis=-1)
-    return total
+    summed_accuracy = (here * share + (right_before - share * before) * grown).sum(axis=-1)
+    # Without errors it is 0, and rounding may leave less.
+    return np.maximum(1 - ratio(summed_accuracy, here.sum(axis=-1)), 0.0)
 
 
 def area_error(right: Floats, wrong: Floats) -> ErrorParts:
@@ -146,51 +155,55 @@ def area_limits(
 def calibration_of(
     right: Floats, wrong: Floats, confidence: Floats, bin_of: Ints, bins: int
 ) -> dict[str, Floats]:
-    """Measures of confidence that is a probability.
-
-    Parameters
-    ----------
-    right, wrong : array, shape (draws, confidences)
-    confidence : array, shape (confidences,)
-        From 0 to 1.
-    bin_of : array of int, shape (confidences,)
-    bins : int
-
-    Returns
-    -------
-    dict of str to array, shape (draws,)
-        brier, its parts reliability, resolution, uncertainty and residual, ece, ece_debiased,
-        reliability_debiased, mean_confidence and overconfidence.
-    """
+    """Scores (draws,) of confidence (f,) that is a probability, in bins; weights are (draws, f)."""
     here = right + wrong
-    trials = here.sum(axis=-1)
-    brier = ratio((right * (1 - confidence) ** 2 + wrong * confidence**2).sum(axis=-1), trials)
     membership = np.zeros((len(confidence), bins))
     membership[np.arange(len(confidence)), bin_of] = 1
     n, hits, stated = (x @ membership for x in (here, right, here * confidence))
-    accuracy = ratio(right.sum(axis=-1), trials)
-    parts = parts_of_brier(n, hits, stated, accuracy)
-    mean = ratio((here * confidence).sum(axis=-1), trials)
+    errors = squared_errors(right, wrong, confidence).sum(axis=-1)
+    return {
+        **binned_scores(n, hits, stated, ratio(errors, here.sum(axis=-1))),
+        **without_chance(n, hits, stated),
+        **mean_scores(n, hits, stated),
+    }
+
+
+def squared_errors(right: Floats, wrong: Floats, confidence: Floats) -> Floats:
+    """Squared distance of each confidence from 1 or 0, summed over its right and wrong trials."""
+    errors: Floats = right * (1 - confidence) ** 2 + wrong * confidence**2
+    return errors
+
+
+def binned_scores(
+    n: Floats, hits: Floats, stated: Floats, brier: Floats, residual: Floats | None = None
+) -> dict[str, Floats]:
+    """Brier score, its parts and the calibration error, of sums over bins (..., bins).
+
+    The sums are of trials, of right ones, and of their confidence. A residual that is not given is
+    what the other parts leave of the Brier score.
+    """
+    trials = n.sum(axis=-1)
+    accuracy = ratio(hits.sum(axis=-1), trials)
+    distance, share = (np.where(n > 0, ratio(x, n), 0.0) for x in (stated - hits, hits))
+    reliability = ratio((n * distance**2).sum(axis=-1), trials)
+    resolution = ratio((n * (share - accuracy[..., None]) ** 2).sum(axis=-1), trials)
+    uncertainty = accuracy * (1 - accuracy)
+    if residual is None:
+        residual = brier - reliability + resolution - uncertainty
     return {
         "brier": brier,
-        **parts,
-        "residual": brier - parts["reliability"] + parts["resolution"] - parts["uncertainty"],
+        "reliability": reliability,
+        "resolution": resolution,
+        "uncertainty": uncertainty,
+        "residual": residual,
         "ece": ratio(abs(stated - hits).sum(axis=-1), trials),
-        **without_chance(n, hits, stated),
-        "mean_confidence": mean,
-        "overconfidence": mean - accuracy,
     }
 
 
-def parts_of_brier(n: Floats, hits: Floats, stated: Floats, accuracy: Floats) -> dict[str, Floats]:
-    """Reliability, resolution and uncertainty, of sums over bins (draws, bins)."""
-    trials = n.sum(axis=-1)
-    distance, share = (np.where(n > 0, ratio(x, n), 0.0) for x in (stated - hits, hits))
-    return {
-        "reliability": ratio((n * distance**2).sum(axis=-1), trials),
-        "resolution": ratio((n * (share - accuracy[..., None]) ** 2).sum(axis=-1), trials),
-        "uncertainty": accuracy * (1 - accuracy),
-    }
+def mean_scores(n: Floats, hits: Floats, stated: Floats) -> dict[str, Floats]:
+    """Mean confidence beside accuracy, of sums over bins (..., bins) as of `binned_scores`."""
+    accuracy, mean = (ratio(x.sum(axis=-1), n.sum(axis=-1)) for x in (hits, stated))
+    return {"mean_confidence": mean, "accuracy": accuracy, "overconfidence": mean - accuracy}
 
 
 def without_chance(n: Floats, hits: Floats, stated: Floats) -> dict[str, Floats]:
