@@ -14,7 +14,7 @@ import typer
 
 import hmetad
 from hmetad.cli import app
-from hmetad.compare.decisions import COLUMNS
+from hmetad.compare.words import COLUMNS
 from hmetad.lazy import homes_in
 from hmetad.notice_registry import codes
 from hmetad.results import results

@@ -13,7 +13,7 @@ import hmetad
 from hmetad.commands.answer import Answer, Listing, rows_of
 from hmetad.commands.fits import about_fits
 from hmetad.commands.gate import Gate, Outcome
-from hmetad.compare.decisions import COLUMNS, correction_words, headings, pool_words, ranked_words
+from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words, ranked_words
 from hmetad.results import shown_in
 from hmetad.text.names import column_name
 

@@ -1,115 +1,27 @@
 """Decisions: the one record of verdicts that tables, text, figures, pages and gates render.
 
-Results of each quantity, with settings → table by its columns, short text, and words on what was
-done for several comparisons and levels.
+Results of each quantity, with settings → table by its columns, and short text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from math import isnan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import refuse_same_names
+from hmetad.compare.words import COLUMNS, correction_words, headings, pool_words
 from hmetad.errors import one_line
 from hmetad.notice import notices
-from hmetad.untrusted import read_attr
 
-__all__ = [
-    "COLUMNS",
-    "Column",
-    "Decisions",
-    "correction_words",
-    "headings",
-    "labelled_columns",
-    "pool_words",
-    "ranked_words",
-]
+__all__ = ["Decisions", "labelled_columns"]
 
-MOST_ROWS, MOST_SHARES = 60, 8
+MOST_ROWS = 60
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of decisions: name, meaning, and where it is shown.
-
-    A column without a heading is only in the complete table and in files; that of a page is the
-    terminal's with a capital, unless another is given. ``{null}`` stands for the null value.
-    `usual` is a value that says nothing: the column is shown where it has another.
-    """
-
-    name: str
-    means: str
-    terminal: str = ""
-    page: str | None = None
-    usual: str | float | None = None
-
-    @property
-    def is_reason(self) -> bool:
-        """Whether it is shown only where it says anything."""
-        return self.usual is not None
-
-    def heading(self, where: Literal["terminal", "page"]) -> str:
-        """Heading in a place; empty where the column is not shown there."""
-        if where == "terminal":
-            return self.terminal
-        return self.terminal[:1].upper() + self.terminal[1:] if self.page is None else self.page
-
-
-# In their order in the table, where coordinates come after the label.
-COLUMNS = (
-    Column("label", "what is judged", "contrast"),
-    Column("mean", "mean of the draws, or the estimate", "mean"),
-    Column("sd", "standard deviation of the draws, or the standard error"),
-    Column("lower", "lower bound of the interval", "lower"),
-    Column("upper", "upper bound of the interval", "upper"),
-    Column("mcse_lower", "Monte Carlo standard error of the lower bound"),
-    Column("mcse_upper", "Monte Carlo standard error of the upper bound"),
-    Column("p_value", "p of the two-sided z-test, times the number of comparisons"),
-    Column("p_direction", "probability of the more likely sign", "P(dir.)"),
-    Column("in_rope", "share of the posterior in the ROPE", "in ROPE"),
-    Column("rhat", "rank-normalised R̂ of the draws judged; independent draws have none"),
-    Column("ess_tail", "effective draws of the worse bound"),
-    Column(
-        "statistical",
-        "whether the interval excludes the null; no answer where it is withheld",
-        "excludes null",
-        "≠ {null}",
-    ),
-    Column("verdict", "where the interval lies against the ROPE", "verdict"),
-    Column("direction", "greater or less than the ROPE, where the verdict is different"),
-    Column("full_verdict", "the same words by the share of the posterior in the ROPE"),
-    Column("pooled", "levels that a pooled contrast is over"),
-    Column(
-        "not_pooled",
-        "levels that a pooled contrast lacks: a side is missing, or too often undefined, there",
-        "without",
-        usual="",
-    ),
-    Column(
-        "undefined",
-        "share of the draws that are undefined; up to 5 % are left out",
-        "undefined",
-        usual=0.0,
-    ),
-    Column(
-        "left_coverage",
-        "share of the items that the left side has, of those of levels that share items",
-        "left coverage",
-        usual=1.0,
-    ),
-    Column(
-        "right_coverage", "share of the items that the right side has", "right coverage", usual=1.0
-    ),
-    Column("withheld", "codes of what withholds the answers", "withheld for", usual=""),
-    Column(
-        "unsettled", "answers that more draws could change", "MC error could turn", "", usual=""
-    ),
-)
 # Columns that contrasts bring along as coordinates.
 BROUGHT = {"withheld", "pooled", "not_pooled", "left_coverage", "right_coverage"}
 
@@ -241,69 +153,3 @@ def labelled_columns(
         for column in COLUMNS
         if column.name in found
     }
-
-
-def headings(
-    rows: Sequence[Mapping[Any, Any]], where: Literal["terminal", "page"], null: str = "0"
-) -> dict[str, str]:
-    """Columns of rows that are shown, and their headings; reasons where there are any.
-
-    Examples
-    --------
-    >>> headings([{"label": "a", "mean": 0.3, "sd": 0.1, "withheld": ""}], "page")
-    {'label': 'Contrast', 'mean': 'Mean'}
-    """
-    shown: dict[str, str] = {}
-    for column in COLUMNS:
-        cells = [row[column.name] for row in rows if column.name in row]
-        said = [x for x in cells if x is not None and x == x and x != column.usual]
-        title = column.heading(where)
-        if title and (said if column.is_reason else cells):
-            shown[column.name] = title.format(null=null)
-    return shown
-
-
-def correction_words(comparisons: int, judged: int) -> str:
-    """Whether intervals allow for several comparisons; empty where a single one is judged.
-
-    Examples
-    --------
-    >>> correction_words(10, 10), correction_words(1, 10), correction_words(1, 1)
-    ("Bonferroni's correction for 10 comparisons", 'no correction for 10 comparisons', '')
-    """
-    if comparisons > 1:
-        return f"Bonferroni's correction for {comparisons} comparisons"
-    return f"no correction for {judged} comparisons" if judged > 1 else ""
-
-
-def ranked_words(ranks: Sequence[float]) -> str:
-    """How many of what is compared have a rank; empty where all have.
-
-    Examples
-    --------
-    >>> ranked_words([1.2, 1.8]), ranked_words([1.2, 1.8, float("nan")])
-    ('', ' of 2 of 3 levels')
-    """
-    ranked = sum(not isnan(rank) for rank in ranks)
-    return "" if ranked == len(ranks) else f" of {ranked} of {len(ranks)} levels"
-
-
-def pool_words(said: Mapping[Any, Any]) -> str:
-    """Over what contrasts are pooled, and how levels are weighed; empty where they are not.
-
-    Examples
-    --------
-    >>> pool_words({"pool": "set", "pool_rule": "trials", "pool_weights": '{"A": 0.25, "B": 0.75}'})
-    'pooled over set with weights by trials: A 25 %, B 75 %'
-    """
-    if not said.get("pool"):
-        return ""
-    rules = {"equal": "with equal weights", "trials": "with weights by trials"}
-    rule = (rules | {"given": "with weights as given"}).get(said.get("pool_rule", ""), "")
-    shares = read_attr(said, "pool_weights")
-    words = f"pooled over {said['pool']} {rule}"
-    number = str(said.get("pool_levels", len(shares)))
-    if said.get("pool_rule") == "equal" or len(shares) > MOST_SHARES:
-        return f"{words} of {number} levels"
-    named = ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items())
-    return f"{words}: {named}" + (f"; {number} levels" if " of " in number else "")

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import xarray as xr
 
-from hmetad.compare.decisions import Decisions, pool_words
+from hmetad.compare.decisions import Decisions
+from hmetad.compare.words import pool_words
 from hmetad.errors import InputError
 from hmetad.report.contents.pairwise import Stratum, counts_table, is_many, pair_matrix, pair_strata
 from hmetad.report.contents.rankings import ranking_table, ranking_tables, ranks_of

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hmetad.compare.decisions import COLUMNS, Decisions
+from hmetad.compare.decisions import Decisions
+from hmetad.compare.words import COLUMNS
 from hmetad.report.contents.tables import decision_table, interval_note
 from hmetad.report.page.blocks import Cell, Judgement, Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS

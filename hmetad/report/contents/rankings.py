@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
 from hmetad.compare.cells import Draws, cells_of, leave_out
-from hmetad.compare.decisions import Decisions, headings, ranked_words
+from hmetad.compare.decisions import Decisions
 from hmetad.compare.ranking import rank, rank_table
+from hmetad.compare.words import headings, ranked_words
 from hmetad.monte_carlo import where_defined
 from hmetad.notice import notices
 from hmetad.report.contents.pairwise import held_equal

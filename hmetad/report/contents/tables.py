@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from hmetad.compare.decisions import Decisions, correction_words, headings
+from hmetad.compare.decisions import Decisions
+from hmetad.compare.words import correction_words, headings
 from hmetad.notice import Notice, notices, with_notices
 from hmetad.notice_registry import limit, short_words
 from hmetad.plots import intervals
