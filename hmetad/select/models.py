@@ -1,11 +1,15 @@
 """Which process made these ratings? A family of models fitted to the same counts, and compared.
 
+family.toml → Candidate records by name: what each model is, and what it would mean for M-ratio.
 Count table → Selection: fits, evidence of every person for every model, and what they predict.
 """
 
+import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,18 +21,19 @@ from hmetad.bayes.fit import fit
 from hmetad.bayes.loo import loo
 from hmetad.bayes.predictive import mean_counts
 from hmetad.compare.model_comparison import model_frequencies
-from hmetad.errors import InputError
+from hmetad.errors import InputError, nearest
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import Notice, notice_of, notices
-from hmetad.select.family import Candidate, chosen_models, same_models
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import refuse_other_tables
 from hmetad.specs.difficulty import by_difficulty
+from hmetad.specs.loading import load_model
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Selection", "select_models"]
+__all__ = ["Candidate", "Selection", "candidates", "chosen_models", "select_models"]
 
+TABLE = Path(__file__).with_name("family.toml")
 OUTCOME = ("cell", "stimulus", "response", "rating")
 # Noise that may be absent has a long tail, which shorter steps follow.
 SAMPLING = {"tune": 1000, "draws": 1000, "target_accept": 0.95}
@@ -38,6 +43,82 @@ SAID = ("rhat", "ess", "divergences", "not-identified", "not-converged")
 LARGEST_K = 0.7
 # A difference of evidence that is small whatever its error, and how many errors are clear.
 SMALL, ERRORS = 4.0, 2.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of confidence.
+
+    Parameters
+    ----------
+    name, card, title : str
+        Its name in tables, the card that is fitted, and what a page calls it.
+    means, m_ratio : str
+        What it says of confidence, and what it would mean for M-ratio if it were right.
+    changes : mapping of str to str
+        Choices of the card that are made otherwise.
+    levels : bool
+        Whether it needs several difficulties that share c and criteria.
+    slow : bool
+        Whether hierarchical comparisons leave it out unless it is asked for.
+    same_as : str
+        A model of the list with the same likelihood, or one that contains it.
+
+    Examples
+    --------
+    >>> candidates()["sdt"].means
+    'Confidence rates the evidence of the decision itself: nothing is lost or added.'
+    """
+
+    name: str
+    card: str
+    title: str
+    means: str
+    m_ratio: str
+    changes: Mapping[str, str] = field(default_factory=dict)
+    levels: bool = False
+    slow: bool = False
+    same_as: str = ""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The card, with its changes."""
+        return load_model(self.card, **self.changes)
+
+
+@cache
+def candidates() -> Mapping[str, Candidate]:
+    """Models of confidence that are compared.
+
+    Returns
+    -------
+    mapping of str to Candidate
+        By name.
+
+    Examples
+    --------
+    >>> candidates()["wev"].title, candidates()["casandre"].same_as
+    ('Evidence and visibility', 'lognormal_noise')
+    """
+    with TABLE.open("rb") as file:
+        return {name: Candidate(name=name, **own) for name, own in tomllib.load(file).items()}
+
+
+def chosen_models(names: Sequence[str] | None, *, has_levels: bool, quick: bool) -> list[Candidate]:
+    """Candidates of these names; by default those that the table can tell and time allows."""
+    known = candidates()
+    if names is None:
+        return [
+            one
+            for one in known.values()
+            if (has_levels or not one.levels) and not (one.same_as or (one.slow and not quick))
+        ]
+    for name in names:
+        if name not in known:
+            raise InputError("models", repr(name), ", ".join(known), nearest(name, known))
+    if len(set(names)) < 2:
+        raise InputError("models", ", ".join(names) or "none", "two different ones at least")
+    return [known[name] for name in dict.fromkeys(names)]
 
 
 @dataclass(frozen=True)
@@ -279,7 +360,11 @@ def said_of(
     found: Mapping[str, Fitted], models: Sequence[Candidate], people: Mapping[str, str]
 ) -> list[Notice]:
     """Notices of the fits that the comparison rests on, and of models that are the same."""
-    said = [notice_of("same-model", one=one, other=other) for one, other in same_models(models)]
+    said = [
+        notice_of("same-model", one=one.name, other=one.same_as)
+        for one in models
+        if one.same_as in found
+    ]
     edges: list[str] = []
     for name, one in found.items():
         for notice in notices(one.fit):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import open_probability
 from hmetad.errors import InputError
-from hmetad.simulate.outcomes import VERDICTS
+from hmetad.simulate.plan import VERDICTS
 
 __all__ = ["subjects_needed", "trials_needed"]
 
@@ -53,16 +53,18 @@ def trials_needed(
 
     Examples
     --------
-    >>> from hmetad.simulate.power import plan_trials
+    >>> from hmetad.simulate.plan import plan_trials
     >>> plan = plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=200, seed=1)
     >>> 450 < trials_needed(plan, half_width=0.3) < 550
     True
     """
-    refuse_other_plan(plan, "trials")
-    name, wanted, reached, rising, goal = goal_of(plan, probability, verdict, half_width)
-    size = np.log(plan["trials"].to_numpy())
-    order = np.argsort(size)
-    return number_reaching(size[order], rising[order], goal, (name, wanted, reached[order]))
+    goal, wanted, size, reached = read_goal(plan, "trials", probability, verdict, half_width)
+    needed = size_reaching(goal, wanted, size, reached)
+    if np.isnan(needed):
+        got = f"{wanted:g}, which {size[-1]:.0f} trials miss ({reached[-1]:.3g})"
+        step = "Plan with larger numbers of trials, or more subjects."
+        raise InputError(goal, got, "what the largest number of the plan reaches", step)
+    return int(needed)
 
 
 @check_inputs()
@@ -108,74 +110,58 @@ def subjects_needed(
     >>> subjects_needed(plan, probability=0.5).values.tolist()
     [40.0]
     """
-    refuse_other_plan(plan, "subjects")
-    name, wanted, reached, rising, goal = goal_of(plan, probability, verdict, half_width)
-    size = np.log(plan["subjects"].to_numpy())
-    order = np.argsort(size)
-    found = []
-    for i in range(plan.sizes["trials"]):
-        said = (name, wanted, reached[order, i])
-        is_reached = bool((rising[order, i] >= goal).any())
-        column = rising[order, i]
-        found.append(number_reaching(size[order], column, goal, said) if is_reached else np.nan)
+    goal, wanted, size, reached = read_goal(plan, "subjects", probability, verdict, half_width)
+    found = [size_reaching(goal, wanted, size, column) for column in reached.T]
     return xr.DataArray(
         np.array(found, dtype=float), {"trials": plan["trials"]}, name="subjects_needed"
     )
 
 
-def refuse_other_plan(plan: xr.Dataset, over: str) -> None:
-    """Refuse a plan of other sizes, and what is no plan."""
-    has_people = "subjects" in plan.dims
-    if "trials" not in plan.dims or has_people != (over == "subjects"):
-        function, other = "plan_trials", "subjects_needed"
-        if over == "subjects":
-            function, other = "plan_groups", "trials_needed"
+def read_goal(
+    plan: xr.Dataset,
+    over: str,
+    probability: float | None,
+    verdict: str | None,
+    half_width: float | None,
+) -> tuple[str, float, Floats, Floats]:
+    """Name of the goal, what is wanted, and sizes in their order with what each reaches."""
+    if "trials" not in plan.dims or ("subjects" in plan.dims) != (over == "subjects"):
+        made_by = {"trials": "plan_trials", "subjects": "plan_groups"}
+        other = "subjects_needed" if over == "trials" else "trials_needed"
         got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
         step = f"Of the other plan: {other}."
-        raise InputError("plan", got, f"what {function} returned", step)
-
-
-def goal_of(
-    plan: xr.Dataset, probability: float | None, verdict: str | None, half_width: float | None
-) -> tuple[str, float, Floats, Floats, float]:
-    """Name of the goal, what is wanted and reached, and both as they rise with the size."""
+        raise InputError("plan", got, f"what {made_by[over]} returned", step)
     if (probability is None) == (half_width is None):
         got = "neither" if probability is None else "both"
         raise InputError("probability, half_width", got, "one of the two")
     if half_width is not None:
         if not half_width > 0:
             raise InputError("half_width", repr(half_width), "a number above 0")
-        reached = plan["half_width"].to_numpy()
-        return "half_width", half_width, reached, -np.log(reached), float(-np.log(half_width))
-    wanted = open_probability("probability", probability)
-    reached = probability_of(plan, verdict)
-    return "probability", wanted, reached, reached, wanted
+        goal, wanted, reached = "half_width", half_width, plan["half_width"]
+    else:
+        goal, wanted = "probability", open_probability("probability", probability)
+        if "probability" not in plan:
+            raise InputError("plan", "one without a ROPE", "one with `probability`", "Give a rope.")
+        judged = plan.attrs["truth"] if verdict is None else verdict
+        if judged not in VERDICTS[:2]:
+            raise InputError("verdict", repr(judged), "'different' or 'negligible'")
+        reached = plan["probability"].sel(verdict=judged)
+    size = plan[over].to_numpy()
+    order = np.argsort(np.log(size))
+    return goal, wanted, size[order], reached.to_numpy()[order]
 
 
-def probability_of(plan: xr.Dataset, verdict: str | None) -> Floats:
-    """Probability of a verdict, the true one by default, at each number of trials."""
-    if "probability" not in plan:
-        raise InputError("plan", "one without a ROPE", "one with `probability`", "Give a rope.")
-    wanted = plan.attrs["truth"] if verdict is None else verdict
-    if wanted not in VERDICTS[:2]:
-        raise InputError("verdict", repr(wanted), "'different' or 'negligible'")
-    return plan["probability"].sel(verdict=wanted).to_numpy()
-
-
-def number_reaching(
-    size: Floats, rising: Floats, goal: float, said: tuple[str, float, Floats]
-) -> int:
-    """Number of trials at which a curve first reaches the goal."""
-    enough = np.flatnonzero(rising >= goal)
+def size_reaching(goal: str, wanted: float, size: Floats, reached: Floats) -> float:
+    """Size at which a curve first reaches what is wanted, NaN where it does not."""
+    if goal == "half_width":
+        wanted, reached = float(-np.log(wanted)), -np.log(reached)
+    enough = np.flatnonzero(reached >= wanted)
     if not len(enough):
-        name, wanted, reached = said
-        got = f"{wanted:g}, which {np.exp(size[-1]):.0f} trials miss ({reached[-1]:.3g})"
-        step = "Plan with larger numbers of trials, or more subjects."
-        raise InputError(name, got, "what the largest number of the plan reaches", step)
-    first = enough[0]
+        return np.nan
+    logs, first = np.log(size), enough[0]
     if first == 0:
-        return round(np.exp(size[0]))
-    low, high = rising[first - 1], rising[first]
+        return round(np.exp(logs[0]))
+    low, high = reached[first - 1], reached[first]
     # A size at which nothing could be estimated says nothing of the way up.
-    part = (goal - low) / (high - low) if np.isfinite(low) else 1.0
-    return int(np.ceil(np.exp(size[first - 1] + part * (size[first] - size[first - 1])) - 1e-6))
+    part = (wanted - low) / (high - low) if np.isfinite(low) else 1.0
+    return float(np.ceil(np.exp(logs[first - 1] + part * (logs[first] - logs[first - 1])) - 1e-6))

@@ -8,7 +8,7 @@ import pytest
 import hmetad
 from hmetad import InputError
 from hmetad.select import candidates, select_models
-from hmetad.select.family import chosen_models
+from hmetad.select.models import chosen_models
 from hmetad.specs.loading import load_model
 
 QUIET = {"progressbar": False, "quiet": True}

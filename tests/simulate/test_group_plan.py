@@ -15,11 +15,9 @@ from scipy import stats
 
 from hmetad import InputError, fit
 from hmetad.simulate import plan_groups, subjects_needed, trials_needed
-from hmetad.simulate.group_outcomes import summarise_studies
-from hmetad.simulate.guesses import population_of
-from hmetad.simulate.people import simulate_people
-from hmetad.simulate.questions import QUESTIONS
-from hmetad.simulate.workers import finished_studies, worker_processes
+from hmetad.simulate.people import QUESTIONS, population_of, simulate_people
+from hmetad.simulate.plan import summarise_studies
+from hmetad.simulate.studies import finished_studies, worker_processes
 
 ROPE = (-0.1, 0.1)
 GOOD = {"rhat": 1.0, "ess": 900.0, "divergences": 0.0}
@@ -77,19 +75,19 @@ def test_results_of_a_size_are_those_of_its_intervals():
     studies = [{"mean": (a + b) / 2, "lower": a, "upper": b, **GOOD} for a, b in bounds]
     studies[3]["rhat"], studies[4]["divergences"] = 1.02, 1.0
     found = summarise_studies(studies, 0.3, ROPE)
-    np.testing.assert_allclose(found["probability"], [0.2, 0.2, 0.2, 0.4])
-    assert found["unreliable"] == 0.4
-    assert found["half_width"] == pytest.approx(0.2)
-    assert found["coverage"] == pytest.approx(2 / 3)
-    assert found["bias"] == pytest.approx(0.2 - 0.3)
-    assert found["unreliable_se"] == pytest.approx(np.sqrt(0.4 * 0.6 / 5))
+    np.testing.assert_allclose(found["probability"][0], [0.2, 0.2, 0.2, 0.4])
+    assert found["unreliable"][0] == 0.4
+    assert found["half_width"][0] == pytest.approx(0.2)
+    assert found["coverage"][0] == pytest.approx(2 / 3)
+    assert found["bias"][0] == pytest.approx(0.2 - 0.3)
+    assert found["unreliable"][1] == pytest.approx(np.sqrt(0.4 * 0.6 / 5))
 
 
 def test_where_no_fit_can_be_relied_on_nothing_else_is_said():
     bad = {"mean": 0.1, "lower": 0.0, "upper": 0.2, **GOOD, "ess": 10.0}
     found = summarise_studies([bad, bad], 0.1, ROPE)
-    assert found["unreliable"] == 1
-    assert np.isnan([found["half_width"], found["coverage"], found["bias"]]).all()
+    assert found["unreliable"][0] == 1
+    assert np.isnan([found["half_width"][0], found["coverage"][0], found["bias"][0]]).all()
 
 
 def test_comparisons_widen_the_intervals():

@@ -6,7 +6,7 @@ import pytest
 from hmetad import InputError
 from hmetad.select import candidates
 from hmetad.simulate import recover_models
-from hmetad.simulate.model_recovery import draw_people
+from hmetad.simulate.recovery import draw_people
 
 
 def test_shares_add_up_and_seeds_make_them_again():

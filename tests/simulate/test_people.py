@@ -6,9 +6,13 @@ import xarray as xr
 from scipy import stats
 
 from hmetad import InputError
-from hmetad.simulate.guesses import population_of, truth_value
-from hmetad.simulate.people import people_log_m, simulate_people
-from hmetad.simulate.pilot import guesses_from
+from hmetad.simulate.people import (
+    guesses_from,
+    people_log_m,
+    population_of,
+    simulate_people,
+    truth_value,
+)
 
 MANY = 20_000
 ERRORS = 4

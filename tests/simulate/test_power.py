@@ -9,7 +9,7 @@ from scipy import stats
 from hmetad import InputError, fit_mle, from_nr
 from hmetad.likelihood.information import expected_information
 from hmetad.simulate import plan_trials, trials_needed
-from hmetad.simulate.outcomes import VERDICTS
+from hmetad.simulate.plan import VERDICTS
 
 ROPE = (-0.1, 0.1)
 

@@ -1,0 +1,615 @@
+"""How many trials, or people, a question about M needs.
+
+Truth, design and ROPE → Dataset (trials, verdict), or (subjects, trials, verdict) where studies of
+people are fitted with the hierarchical model of their question: how often studies of each size come
+to which verdict, and how wide their intervals are.
+Source: Kruschke (2013), on planning by the interval and the ROPE.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm, t
+
+from hmetad.arguments import (
+    arrays_of_numbers,
+    check_inputs,
+    seed_or_none,
+    whole,
+    with_posterior,
+    with_submit,
+)
+from hmetad.bayes.kept_cells import posterior_bytes
+from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
+from hmetad.counts.checks import open_probability, whole_number
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood.registry import load_likelihood
+from hmetad.memory import refuse_memory
+from hmetad.mle.meta_d import fit_mle
+from hmetad.results import attrs_of
+from hmetad.simulate.people import QUESTIONS, Population, population_of, truth_value
+from hmetad.simulate.recovery import summaries
+from hmetad.simulate.simulate import simulate_counts
+from hmetad.simulate.studies import NUMBERS, is_reliable, run_studies, seed_of_folder
+from hmetad.threads import usable_cpus
+
+__all__ = ["VERDICTS", "AskedQuestion", "plan_groups", "plan_trials"]
+
+type Floats = NDArray[np.float64]
+type Rope = tuple[float, float] | None
+# Results by name, and the Monte Carlo error of each.
+type Estimates = dict[str, tuple[ArrayLike, ArrayLike]]
+
+AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
+VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
+FEWEST_SUBJECTS = 2
+# Options of the fits of people, and the least of each.
+SHORT_RUNS = {"draws": 500, "tune": 300, "chains": 2}
+FEWEST = {"draws": 4, "tune": 1, "chains": 2}
+# Of a study that is kept: some numbers, each an object of Python.
+STUDY_BYTES = 1000
+
+
+@check_inputs(
+    dprime=arrays_of_numbers,
+    m_ratio=arrays_of_numbers,
+    c=arrays_of_numbers,
+    gaps=arrays_of_numbers,
+    seed=seed_or_none,
+)
+def plan_trials(
+    *,
+    trials: Sequence[int] = (100, 200, 400, 800, 1600),
+    dprime: ArrayLike = 1.5,
+    m_ratio: ArrayLike = (1.0, 0.8),
+    c: ArrayLike = 0.0,
+    ratings: int = 4,
+    subjects: int = 1,
+    between_sd: float = 0.0,
+    correlation: float = 0.0,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float = 0.95,
+    comparisons: int = 1,
+    gaps: ArrayLike | None = None,
+    meta_criterion: str = "relative",
+    n: int = 1000,
+    seed: int | None = None,
+) -> xr.Dataset:
+    r"""What studies of several sizes would find, by simulating and fitting them.
+
+    Parameters
+    ----------
+    trials : sequence of int, shape (sizes,)
+        Trials of a cell, that is of one subject in one condition; at least 2.
+    dprime, c : float or array, shape (conditions,)
+        True sensitivity (above 0) and criterion.
+    m_ratio : float or array, shape (1,) or (2,)
+        True M of one condition, or of two that are compared. Of several subjects it is the
+        median.
+    ratings : int
+        K.
+    subjects : int
+        Subjects in each condition. One stands for a study of single cells, as of two language
+        models; with more, their mean is judged.
+    between_sd : float
+        Standard deviation of log M between subjects.
+    correlation : float
+        Of a subject's log M in the two conditions; 0 where these have different subjects.
+    rope : tuple of float
+        Region of practical equivalence of the difference in log M, or of log M itself where there
+        is one condition. It may be left out there, and only precision is planned.
+    ci_prob, comparisons
+        As in `decide`.
+    gaps : array, optional
+        Distances of the criteria, as in `simulate_counts`.
+    meta_criterion : {"relative", "absolute"}
+        κ = M·c or κ = c, of the truth and of the fit.
+    n : int
+        Studies simulated for each number of trials.
+    seed : int, optional
+        The same seed gives the same plan.
+
+    Returns
+    -------
+    Dataset
+        By trials: ``half_width`` of the interval of what is judged, on the scale of log M. By
+        trials and verdict, with a ROPE: ``probability`` of "different", "negligible",
+        "inconclusive", and "unreliable", where a study has no log M to judge. By trials and
+        condition: ``log_m_half_width`` of a single cell, ``bias`` of M, and ``undefined``, the
+        share of cells without log M since M̂ ≤ 0 or there is no maximum. Each with its Monte
+        Carlo error, ``*_se``. attrs: the arguments (``gaps`` as JSON, where given), and with a
+        ROPE ``truth``, the verdict that data without end would give.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or two conditions are given without a ROPE.
+
+    Notes
+    -----
+    Cells are fitted by maximum likelihood (`fit_mle`), and intervals are those of the delta
+    method, :math:`\log\hat M_1 - \log\hat M_2 \pm z\,(SE_1^2 + SE_2^2)^{1/2}`. Of several subjects
+    the mean of their estimates is judged, with the interval of the t-test (paired where there are
+    two conditions); subjects without log M are left out of it, which `undefined` and `bias` show.
+    A posterior of the same data gives much the same interval; in a hierarchical model it is
+    narrower, where subjects have few trials. Half-widths are medians, since a study with M̂ near 0
+    has an interval without bounds.
+
+    Examples
+    --------
+    >>> plan = plan_trials(trials=[200, 6400], rope=(-0.05, 0.05), n=200, seed=1)
+    >>> plan["probability"].sel(verdict="different").round(1).values.tolist()
+    [0.0, 0.8]
+    """
+    sizes = planned_sizes("trials", trials, 2)
+    truth = true_values(m_ratio, dprime, c)
+    ratios = truth["m_ratio"]
+    check_study(len(ratios), subjects, between_sd, correlation, rope)
+    studies = whole_number("n", n, 2)
+    # Counts of two stimuli, two responses and each rating, of all studies at once.
+    refuse_memory("n", str(n), 8 * 4 * ratings * studies * subjects * len(ratios))
+    confidence = open_probability("ci_prob", ci_prob)
+    check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
+    rng = np.random.default_rng(seed)
+    level = 1 - (1 - confidence) / comparisons
+    design = {"ratings": ratings, "gaps": gaps}
+    found = []
+    for number in sizes:
+        scores = rng.standard_normal((len(ratios), studies, subjects))
+        if len(ratios) > 1:
+            scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
+        log_m = np.log(ratios)[:, None, None] + between_sd * scores
+        cells = simulate_cells(truth, log_m, number, rng, meta_criterion=meta_criterion, **design)
+        found.append(summarise_cells(cells, np.exp(log_m), rope, level))
+    conditions = ["first", "second"][: len(ratios)]
+    coords = {"trials": sizes, "condition": conditions, "true_m_ratio": ("condition", ratios)}
+    result = assemble(found, coords, "plan_trials")
+    true = np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)]
+    return result.assign_attrs(
+        **true_verdict(true, rope),
+        judged="log M" if len(ratios) == 1 else "difference in log M",
+        dprime=truth["dprime"].tolist(),
+        c=truth["c"].tolist(),
+        ratings=ratings,
+        subjects=subjects,
+        between_sd=between_sd,
+        correlation=correlation,
+        ci_prob=confidence,
+        comparisons=comparisons,
+        meta_criterion=meta_criterion,
+        n=studies,
+        seed=str(seed),
+        **({} if gaps is None else {"gaps": json.dumps(np.asarray(gaps).tolist())}),
+    )
+
+
+def number_or_none(argument: str, value: Any) -> None:
+    """Refuse what is neither None nor a whole number: a generator cannot be kept in a folder."""
+    if isinstance(value, np.random.Generator):
+        raise InputError(argument, "a Generator", "None or a whole number of at least 0")
+    seed_or_none(argument, value)
+
+
+def pilot_or_none(argument: str, value: Any) -> None:
+    """Refuse what is neither None nor a fit."""
+    if value is not None:
+        with_posterior(argument, value)
+
+
+@check_inputs(
+    executor=with_submit,
+    gaps=arrays_of_numbers,
+    pilot=pilot_or_none,
+    cores=whole(1),
+    seed=number_or_none,
+)
+def plan_groups(
+    question: AskedQuestion,
+    *,
+    subjects: Sequence[int] = (20, 40, 80),
+    trials: Sequence[int] = (200,),
+    effect: float | None = None,
+    m_ratio: float | None = None,
+    between_sd: float | None = None,
+    correlation: float | None = None,
+    dprime: float | None = None,
+    dprime_sd: float | None = None,
+    c: float | None = None,
+    c_sd: float | None = None,
+    ratings: int | None = None,
+    gaps: ArrayLike | None = None,
+    gap_sd: float | None = None,
+    pilot: xr.DataTree | None = None,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float = 0.95,
+    comparisons: int = 1,
+    meta_criterion: Literal["relative", "absolute"] = "relative",
+    n: int = 100,
+    folder: str | Path | None = None,
+    cores: int | None = None,
+    executor: Any = None,
+    progressbar: bool = True,
+    seed: int | None = None,
+    **sample_kwargs: Any,
+) -> xr.Dataset:
+    r"""What studies of several numbers of people and trials would find.
+
+    Studies are simulated, and each is fitted with the hierarchical model that would be fitted to
+    the real one.
+
+    Parameters
+    ----------
+    question : {"mean", "difference", "tasks", "correlation", "slope"}
+        What is judged: the mean of log M in one population (card group); the difference in log M
+        between two groups of people (group_comparison), or between two tasks of the same people
+        (multitask); the correlation of log M between two tasks (multitask); the change of log M
+        for one standard deviation of a covariate of the people (regression).
+    subjects : sequence of int, shape (numbers,)
+        People of a study; of two groups, half are in each. At least 2, of a correlation or slope 3,
+        of two groups 4.
+    trials : sequence of int, shape (sizes,)
+        Trials of one person in one task; at least 2.
+    effect : float, optional
+        True difference (first less second), correlation or slope; the question "mean" has none.
+        Groups and tasks lie half of a difference above and below `m_ratio`.
+    m_ratio, between_sd : float, optional
+        Median of M in the population, and standard deviation of log M between people (of those
+        with the same covariate, where there is one); 0.8 and 0.3 by default.
+    correlation : float, optional
+        Of a person's log M in the two tasks, for the question "tasks"; 0.5 by default.
+    dprime, dprime_sd : float, optional
+        Mean and standard deviation of d′ between people, 1.5 and 0.3 by default. No d′ below 0 is
+        drawn.
+    c, c_sd : float, optional
+        The same of the criterion, 0 and 0.2 by default.
+    ratings : int, optional
+        K; 4 by default.
+    gaps : array, optional
+        Median distances of the criteria, as in `simulate_counts`; 0.5 each by default.
+    gap_sd : float, optional
+        Standard deviation of log gaps between people; 0.2 by default.
+    pilot : DataTree, optional
+        Fit of a pilot study with one of these cards. What is not given is taken from its posterior
+        means, and the effect too where the question is the pilot's own.
+    rope : tuple of float, optional
+        Region of practical equivalence of what is judged. Without one only precision is planned.
+    ci_prob, comparisons
+        As in `decide`.
+    meta_criterion : {"relative", "absolute"}
+        κ = M·c or κ = c, of the truth and of the fit.
+    n : int
+        Studies simulated of each size; at least 2.
+    folder : str or Path, optional
+        Keeps each study when it is done. A plan that was ended goes on there, and further sizes,
+        more studies or another ROPE use the studies that are there.
+    cores : int, optional
+        Processes of this machine, by default one for each CPU that may be used.
+    executor : distributed.Client, optional
+        Where to work in place of these processes; or anything else with ``submit`` that returns
+        futures, such as an executor of `concurrent.futures`.
+    progressbar : bool
+        Show on a terminal how many studies are done.
+    seed : int, optional
+        The same seed gives the same plan, whatever does the work; by default that of the folder,
+        else a new one.
+    **sample_kwargs
+        draws, tune, chains and target_accept of `fit`; 2 chains of 500 draws, after 300 of tuning,
+        by default.
+
+    Returns
+    -------
+    Dataset
+        Dims (subjects, trials). With a ROPE, by verdict too: ``probability`` of "different",
+        "negligible", "inconclusive" and "unreliable". ``half_width``, the median of the intervals
+        of what is judged; ``coverage``, how often they hold the truth; ``bias`` of the posterior
+        mean; ``unreliable``, the share of fits that cannot be relied on, which the three before
+        leave out. Each with its Monte Carlo error, ``*_se``. attrs: the arguments as they were
+        used; ``judged``; ``truth_value``; with a ROPE ``truth``, the verdict that data without
+        end would give.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, there is no effect to plan for, the pilot is no fit of a
+        population, a fit does not fit into memory, or the folder holds something else, or
+        studies with other arguments.
+    MemoryError
+        If the system ended a process of this machine.
+    KeyboardInterrupt
+        If it was interrupted; studies that were done are in the folder.
+
+    Notes
+    -----
+    A person's :math:`\log M \sim N(\mu, \sigma^2)`, and so are d′, c and log gaps; d′ and c in two
+    tasks are drawn independently. The verdict is where the interval of the posterior lies against
+    the ROPE, as `decide` has it. A fit cannot be relied on where it has divergences, or what is
+    judged has R̂ above 1.01 or fewer than 400 effective draws at a bound of its interval; before
+    that is said, it is done once more with three times the draws. A published fit has more draws
+    than these, so it is not asked whether more draws could change a verdict. Guesses are taken for
+    true: a plan from a small pilot is as uncertain as the pilot is.
+
+    Examples
+    --------
+    >>> plan = plan_groups(
+    ...     "mean", subjects=[4], trials=[100], rope=(-0.1, 0.1), n=2, cores=1, seed=1
+    ... )
+    >>> plan["probability"].dims, plan.attrs["judged"]
+    (('subjects', 'trials', 'verdict'), 'mean of log M')
+    """
+    asked = QUESTIONS[question]
+    people = sorted(set(planned_sizes("subjects", subjects, asked.fewest)))
+    for number in people:
+        if number % asked.groups:
+            step = "Half of the people are in each group."
+            raise InputError("subjects", str(number), "even numbers", step)
+    sizes = sorted(set(planned_sizes("trials", trials, 2)))
+    studies = whole_number("n", n, 2)
+    check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
+    guesses: dict[str, Any] = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd}
+    guesses |= {"correlation": correlation, "dprime": dprime, "dprime_sd": dprime_sd}
+    guesses |= {"c": c, "c_sd": c_sd, "gaps": gaps, "gap_sd": gap_sd}
+    population = population_of(question, guesses, ratings, pilot, meta_criterion)
+    sampling = sampling_of(sample_kwargs)
+    processes = usable_cpus() if cores is None else cores
+    refuse_memory(
+        "n",
+        f"{studies * len(people) * len(sizes)} studies",
+        STUDY_BYTES * studies * len(people) * len(sizes),
+    )
+    refuse_large(max(people), asked.tasks, population, sampling, processes)
+    place = None if folder is None else Path(folder)
+    if seed is None and place is not None:
+        seed = seed_of_folder(place)
+    shared = {
+        "question": question,
+        "population": asdict(population),
+        "level": 1 - (1 - ci_prob) / comparisons,
+        "sampling": sampling,
+        "seed": secrets.randbelow(2**31) if seed is None else int(seed),
+    }
+    keys = [(s, t, i) for s in people for t in sizes for i in range(studies)]
+    options = {"cores": processes, "executor": executor}
+    results = run_studies(keys, shared, place, progressbar=progressbar, **options)
+    true = truth_value(question, population)
+    found = [
+        summarise_studies([results[s, t, i] for i in range(studies)], true, rope)
+        for s in people
+        for t in sizes
+    ]
+    result = assemble(found, {"subjects": people, "trials": sizes}, "plan_groups")
+    values = asdict(population)
+    return result.assign_attrs(
+        question=question,
+        judged=asked.judged,
+        truth_value=true,
+        **{name: value for name, value in values.items() if name != "gaps"},
+        gaps=json.dumps(values["gaps"]),
+        **sampling,
+        **true_verdict(true, rope),
+        seed=str(shared["seed"]),
+        ci_prob=ci_prob,
+        comparisons=comparisons,
+        n=studies,
+    )
+
+
+def planned_sizes(argument: str, given: Sequence[int], least: int) -> list[int]:
+    """Numbers to plan for, of which there is one at least."""
+    sizes = [whole_number(argument, number, least) for number in np.atleast_1d(given).tolist()]
+    if not sizes:
+        raise InputError(argument, "none", "at least one number")
+    return sizes
+
+
+def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str, Floats]:
+    """True M, d′ and c of each condition."""
+    ratios = np.atleast_1d(np.asarray(m_ratio, dtype=float))
+    if ratios.ndim != 1 or len(ratios) > 2 or not (ratios > 0).all():
+        raise InputError("m_ratio", repr(m_ratio), "one M above 0, or two to compare")
+    values = {"m_ratio": ratios}
+    for name, given in (("dprime", dprime), ("c", c)):
+        array = np.asarray(given, dtype=float)
+        if array.shape not in ((), ratios.shape):
+            allowed = f"one number, or {len(ratios)}: as many as there are M"
+            raise InputError(name, repr(given), allowed)
+        values[name] = np.broadcast_to(array, ratios.shape)
+    if not (values["dprime"] > 0).all():
+        raise InputError("dprime", repr(dprime), "d′ above 0", "M is meta-d′/d′.")
+    return values
+
+
+def check_study(
+    conditions: int, subjects: int, between_sd: float, correlation: float, rope: Rope
+) -> None:
+    """Refuse studies that cannot be, or not be judged."""
+    whole_number("subjects", subjects, 1)
+    if not 0 <= between_sd < np.inf:
+        raise InputError("between_sd", repr(between_sd), "a number of at least 0")
+    if between_sd > 0 and subjects == 1:
+        step = "The mean of a population is not learnt from one subject."
+        raise InputError("between_sd", f"{between_sd:g} of one subject", "two subjects", step)
+    if not -1 <= correlation <= 1:
+        raise InputError("correlation", repr(correlation), "a number from -1 to 1")
+    if correlation and conditions == 1:
+        raise InputError("correlation", f"{correlation:g} of one condition", "two conditions")
+    if correlation and not between_sd:
+        step = "Subjects who all have the same M have nothing to correlate: add between_sd=."
+        raise InputError("correlation", f"{correlation:g} without between_sd", "both", step)
+    if rope is None and conditions > 1:
+        step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
+        raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)
+
+
+def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the fits; what the studies need themselves is refused.
+
+    Examples
+    --------
+    >>> sampling_of({"draws": 1000})
+    {'draws': 1000, 'tune': 300, 'chains': 2}
+    """
+    known = [*SHORT_RUNS, "target_accept"]
+    for name, value in given.items():
+        if name not in known:
+            raise InputError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
+        if name in SHORT_RUNS:
+            whole_number(name, value, FEWEST[name])
+        else:
+            open_probability(name, value)
+    return {**SHORT_RUNS, **{k: v.item() if hasattr(v, "item") else v for k, v in given.items()}}
+
+
+def refuse_large(
+    people: int, tasks: int, population: Population, sampling: Mapping[str, Any], processes: int
+) -> None:
+    """Raise where the fits that are done at once do not fit into memory."""
+    shape = (people * tasks, 2, 2, len(population.gaps[0]) + 1)
+    dims = ("cell", "stimulus", "response", "rating")
+    counts = xr.DataArray(np.broadcast_to(0, shape), dims=dims)
+    drawn = sampling["draws"] + sampling["tune"]
+    size = posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
+    # Draws are held twice: as the sampler keeps them, and as they are labelled.
+    refuse_memory("subjects", f"{people}, fitted {processes} at once", 2 * size * processes)
+
+
+def simulate_cells(
+    truth: dict[str, Floats],
+    log_m: Floats,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    meta_criterion: str,
+    **design: Any,
+) -> dict[str, Floats]:
+    """Estimates from counts of every subject and condition, in the shape of `log_m`."""
+    d, c = (
+        np.broadcast_to(truth[name][:, None, None], log_m.shape).ravel() for name in ("dprime", "c")
+    )
+    counts = simulate_counts(
+        d,
+        c,
+        np.exp(log_m).ravel(),
+        trials=trials,
+        meta_criterion=meta_criterion,
+        seed=rng,
+        **design,
+    )
+    fitted = fit_mle(counts, meta_criterion=meta_criterion)
+    names = ("log_m", "log_m_se", "m_ratio")
+    return {name: fitted[name].to_numpy().reshape(log_m.shape) for name in names}
+
+
+def summarise_cells(
+    cells: dict[str, Floats], m_ratio: Floats, rope: Rope, level: float
+) -> Estimates:
+    """What studies of one size found, from estimates and true M (conditions, studies, subjects)."""
+    z = norm.isf((1 - level) / 2)
+    is_defined = np.isfinite(cells["log_m"]) & np.isfinite(cells["log_m_se"])
+    estimate, half_width = judged_by_study(cells, is_defined, level)
+    widths = [
+        median_and_error(x[ok]) for x, ok in zip(z * cells["log_m_se"], is_defined, strict=True)
+    ]
+    errors = summaries((cells["m_ratio"] - m_ratio).reshape(len(m_ratio), -1))
+    found: Estimates = {
+        "half_width": median_and_error(half_width[np.isfinite(half_width)]),
+        "log_m_half_width": ([median for median, _ in widths], [se for _, se in widths]),
+        "bias": (errors["bias"], errors["bias_se"]),
+        "undefined": share_and_error(1 - is_defined.mean(axis=(1, 2)), is_defined[0].size),
+    }
+    if rope is not None:
+        # The half-width may be that of a t-interval: as a normal one of the same width.
+        judged = decide_normal(estimate, half_width / z, rope=rope, ci_prob=level)
+        found["probability"] = shares_of_verdicts(judged.results["verdict"].to_numpy())
+    return found
+
+
+def judged_by_study(
+    cells: dict[str, Floats], is_defined: NDArray[np.bool_], level: float
+) -> tuple[Floats, Floats]:
+    """Estimate and half-width of each study, NaN where there is none."""
+    weights = np.array([1.0, -1.0])[: len(is_defined), None, None]
+    usable = is_defined.all(axis=0)
+    values = (weights * np.where(usable, cells["log_m"], 0.0)).sum(axis=0)
+    variances = np.where(usable, cells["log_m_se"] ** 2, 0.0).sum(axis=0)
+    if usable.shape[1] == 1:
+        z = norm.isf((1 - level) / 2)
+        estimate = np.where(usable, values, np.nan)[:, 0]
+        return estimate, z * np.sqrt(np.where(usable, variances, np.nan))[:, 0]
+    number = usable.sum(axis=1)
+    number = np.where(number >= FEWEST_SUBJECTS, number, np.nan)
+    mean = values.sum(axis=1) / number
+    squares = (np.where(usable, values - mean[:, None], 0.0) ** 2).sum(axis=1)
+    return mean, t.isf((1 - level) / 2, number - 1) * np.sqrt(squares / (number - 1) / number)
+
+
+def summarise_studies(
+    studies: Sequence[Mapping[str, float]], truth: float, rope: Rope
+) -> Estimates:
+    """What studies of one size found, from the results of `run_study`."""
+    found = {name: np.array([study[name] for study in studies]) for name in NUMBERS}
+    is_good = np.array([is_reliable(study) for study in studies])
+    mean, lower, upper = (found[name][is_good] for name in ("mean", "lower", "upper"))
+    errors = summaries(np.where(is_good, found["mean"] - truth, np.nan))
+    covers = np.mean((lower <= truth) & (truth <= upper)) if len(mean) else np.nan
+    result: Estimates = {
+        "half_width": median_and_error((upper - lower) / 2),
+        "coverage": share_and_error(covers, max(len(mean), 1)),
+        "bias": (errors["bias"], errors["bias_se"]),
+        "unreliable": share_and_error(np.mean(~is_good), len(studies)),
+    }
+    if rope is not None:
+        words = np.full(len(studies), "unreliable", dtype="<U12")
+        words[is_good] = interval_words(lower, upper, rope)
+        result["probability"] = shares_of_verdicts(words)
+    return result
+
+
+def median_and_error(values: Floats) -> tuple[float, float]:
+    """Median, and its standard error by the order statistics one binomial error away."""
+    if len(values) < 2:
+        return np.nan, np.nan
+    reach = 0.5 / np.sqrt(len(values))
+    lower, upper = np.quantile(values, [0.5 - reach, 0.5 + reach])
+    return float(np.median(values)), float(upper - lower) / 2
+
+
+def share_and_error(share: ArrayLike, number: int) -> tuple[ArrayLike, Floats]:
+    """A share and its standard error: where it is 0 or 1, that of half a case more or less."""
+    inner = np.clip(share, 0.5 / number, 1 - 0.5 / number)
+    return share, np.sqrt(inner * (1 - inner) / number)
+
+
+def shares_of_verdicts(words: NDArray[np.str_]) -> tuple[ArrayLike, Floats]:
+    """How many of the studies come to each verdict, and the error of that."""
+    return share_and_error(np.array([np.mean(words == one) for one in VERDICTS]), len(words))
+
+
+def true_verdict(true: float, rope: Rope) -> dict[str, Any]:
+    """The ROPE, and the verdict that data without end would give."""
+    if rope is None:
+        return {}
+    value = np.array([true])
+    return {"rope": list(rope), "truth": str(interval_words(value, value, rope)[0])}
+
+
+def assemble(found: Sequence[Estimates], coords: Mapping[str, Any], function: str) -> xr.Dataset:
+    """Results of all sizes, labelled, each beside its error."""
+    over = [dim for dim in ("subjects", "trials") if dim in coords]
+    shape = [len(coords[dim]) for dim in over]
+    verdicts = {"verdict": list(VERDICTS)} if "probability" in found[0] else {}
+    result = xr.Dataset(coords={**coords, **verdicts})
+    for name in found[0]:
+        inner = "verdict" if name == "probability" else "condition"
+        for place, own in enumerate((name, f"{name}_se")):
+            values = np.array([one[name][place] for one in found], dtype=float)
+            values = values.reshape(*shape, *values.shape[1:])
+            long_name = attrs_of(own, function)["long_name"]
+            result[own] = (*over, inner)[: values.ndim], values, {"long_name": long_name}
+    return result
