@@ -10,7 +10,7 @@ from hmetad.bayes.containers import ALLOWED
 from hmetad.bayes.estimates_data import LINKS
 from hmetad.errors import InputError
 from hmetad.specs.design import Design, cell_table, parse_design
-from hmetad.specs.grammar import parse_formula
+from hmetad.specs.formula import parse_formula
 from hmetad.untrusted import parse_json, read_attr
 
 __all__ = ["check_estimates", "has_estimates"]

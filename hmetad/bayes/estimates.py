@@ -19,8 +19,7 @@ from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
 from hmetad.memory import refuse_memory
 from hmetad.specs.design import parse_design
-from hmetad.specs.formula import block_factors, formula_columns
-from hmetad.specs.grammar import parse_formula
+from hmetad.specs.formula import block_factors, formula_columns, parse_formula
 
 __all__ = ["fit_estimates", "parameter_name", "sides_of"]
 

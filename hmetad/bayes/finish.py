@@ -46,10 +46,6 @@ __all__ = ["finish", "with_variable_notices"]
 NEGLIGIBLE_SHARE = 0.01
 # Values of predictors at which M of the population is looked at.
 MOST_POPULATIONS = 40
-# Members of a factor whose shares of ratings are this close to the average by chance: one in
-# twenty; the probability that chance alone has so many of them; members with fewer trials for each
-# rating say nothing.
-CLOSE, CHANCE, FEWEST = 0.05, 1e-6, 5
 
 
 def finish(
@@ -67,7 +63,7 @@ def finish(
     fitted = Fitted(tree, spec, designs_of(counts, spec) if designs is None else designs)
     flags = sampling_flags(fitted)
     # What cells are suspected of says whose divergences may be.
-    fitted = fitted.saying(fit_notices(fitted))
+    fitted = fitted.saying(fit_notices(fitted, counts))
     fitted = fitted.saying(convergence_notices(fitted, flags))
     return with_variable_notices(fitted, flags)
 
@@ -116,9 +112,9 @@ def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.Data
     return fitted.tree.assign(posterior=xr.DataTree(posterior))
 
 
-def fit_notices(fitted: Fitted) -> list[Notice]:
-    """What is to be known of a fit beside how well it was sampled."""
-    counts, ratings = fitted.counts, fitted.counts.sizes["rating"]
+def fit_notices(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
+    """What is to be known of a fit of counts beside how well it was sampled."""
+    ratings = counts.sizes["rating"]
     cells = {*map(str, counts["cell"].values)}
     drawn = xr.Dataset()
     if fitted.has_cells or fitted.columns_of_levels:
@@ -131,8 +127,8 @@ def fit_notices(fitted: Fitted) -> list[Notice]:
     return [
         # Of cells that were taken out of the table there is nothing to say.
         *(one for one in notices(counts) if not one.cells or cells & {*one.cells}),
-        *(sign_notices(fitted, drawn) if "meta_d" in drawn else []),
-        *high_populations(fitted),
+        *(sign_notices(fitted, counts, drawn) if "meta_d" in drawn else []),
+        *high_populations(fitted, counts),
         *(high_ratio_notices(high, counts) if high is not None else []),
         *([] if fitted.has_cells else [not_kept]),
         *identification_notices(counts, fitted.spec, fitted.designs),
@@ -141,7 +137,7 @@ def fit_notices(fitted: Fitted) -> list[Notice]:
     ]
 
 
-def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
+def sign_notices(fitted: Fitted, counts: xr.DataArray, drawn: xr.Dataset) -> list[Notice]:
     """Cells where d′ or meta-d′ may be zero or negative, and what that does to M.
 
     Responses alone may say what the posterior cannot, for on the scale of log M meta-d′ takes the
@@ -156,9 +152,9 @@ def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
     dprime_step = sentence("keep-and-say" if "dprime" in fitted.shrunk_over else "by-itself")
     # One observer has too few trials of one item to show a sign.
     if fitted.has_cells:
-        counts = items_together(fitted.counts)
+        counts = items_together(counts)
     else:
-        counts = counts_together(fitted.counts, fitted.columns_of_levels)[0]
+        counts = counts_together(counts, fitted.columns_of_levels)[0]
     # Grouping columns are dropped, since one may have the name of an estimate.
     counts = counts.reset_coords(drop=True)
     right = sum(counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI)
@@ -182,7 +178,7 @@ def sign_notices(fitted: Fitted, drawn: xr.Dataset) -> list[Notice]:
     ]
 
 
-def high_populations(fitted: Fitted) -> list[Notice]:
+def high_populations(fitted: Fitted, counts: xr.DataArray) -> list[Notice]:
     """Notice of the values of predictors at which the population's M is clearly above 1.5."""
     columns = fitted.predictors
     number = len(fitted.cells.groupby(columns)) if columns else 1
@@ -193,4 +189,4 @@ def high_populations(fitted: Fitted) -> list[Notice]:
     middle = population.median(["chain", "draw"])
     high = middle[{"cell": is_high.any([dim for dim in is_high.dims if dim != "cell"]).to_numpy()}]
     where = [f"{one['cell'].item()}: {one.mean():.2f}" for one in high]
-    return high_ratio_notices(is_high, fitted.counts, first_few(where))
+    return high_ratio_notices(is_high, counts, first_few(where))

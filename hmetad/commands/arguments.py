@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ import typer
 
 from hmetad.errors import InputError, nearest
 from hmetad.files import found_in, is_table, refuse_place, would_find
-from hmetad.specs.expressions import quote
-from hmetad.specs.grammar import parse_formula
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,13 +165,15 @@ def parse_formulas(given: list[str] | None) -> str | dict[str, str] | None:
 
 def refuse_codes(formulas: Iterable[str], cells: "xr.DataArray | xr.Dataset") -> None:
     """Refuse codes that stand alone in a formula: in a file, numbers and names are both text."""
-    for parsed in map(parse_formula, formulas):
+    # Their parser takes a second to import.
+    reader = import_module("hmetad.specs.formula")
+    for parsed in map(reader.parse_formula, formulas):
         for part in (parsed.common, *(term.expression for term in parsed.group_terms)):
             for name in sorted(part.bare & {*map(str, cells.coords)}):
                 values = dict.fromkeys(cells[name].values.tolist())
                 if all(isinstance(x, str) and is_number(x) for x in values):
                     got = f"{name!r} alone, whose values are numbers: {', '.join([*values][:3])}"
-                    own = quote(name)
+                    own = reader.quote(name)
                     allowed = f"C({own}), a value for each level, or scale({own}), a slope"
                     raise InputError("--formula", got, allowed)
 

@@ -22,9 +22,14 @@ from numpy.typing import NDArray
 
 from hmetad.counts.columns import as_text
 from hmetad.errors import InputError, nearest
-from hmetad.specs.expressions import Expression, quote
-from hmetad.specs.formula import block_factors, describe_terms
-from hmetad.specs.grammar import GroupTerm, parse_formula
+from hmetad.specs.formula import (
+    Expression,
+    GroupTerm,
+    block_factors,
+    describe_terms,
+    parse_formula,
+    quote,
+)
 
 __all__ = [
     "Block",

@@ -12,7 +12,7 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import cell_table
 from hmetad.specs.designs import refuse_other_tables
-from hmetad.specs.expressions import quote
+from hmetad.specs.formula import quote
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
 

@@ -18,7 +18,7 @@ from hmetad.errors import InputError
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.likelihood.records import Parameter, dim_labels
 from hmetad.specs.design import Block, Design, Labels
-from hmetad.specs.grammar import GroupTerm, parse_formula
+from hmetad.specs.formula import GroupTerm, parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
 
 __all__ = [

@@ -16,7 +16,7 @@ from hmetad.frozen import FrozenMapping, freeze
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.records import Likelihood, dim_labels
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.specs.grammar import parse_formula
+from hmetad.specs.formula import parse_formula
 from hmetad.untrusted import parse_json
 
 __all__ = [

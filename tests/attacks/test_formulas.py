@@ -12,8 +12,7 @@ from tally import tally, tally_for
 import hmetad
 from hmetad.errors import InputError
 from hmetad.specs.design import parse_design
-from hmetad.specs.expressions import FUNCTIONS
-from hmetad.specs.grammar import MAX_LENGTH, parse_formula
+from hmetad.specs.formula import FUNCTIONS, MAX_LENGTH, parse_formula
 
 # {run} stands for a command that leaves a file behind.
 HOSTILE = [

@@ -6,6 +6,7 @@ What is said of signs depends on the scale and on who is pooled.
 import numpy as np
 import pytest
 
+import hmetad
 from hmetad import (
     contrast,
     decide,
@@ -133,3 +134,15 @@ def test_predictions_of_one_who_never_errs_say_so_and_those_of_the_population_do
     assert "no-errors" not in judged.table()["withheld"].item()
     judged = decide(contrast(draws, var="log_m_task", over="task"), rope=(-0.1, 0.1))
     assert "no-errors" not in judged.table()["withheld"].item()
+
+
+def test_items_of_an_observer_are_looked_at_together():
+    card = hmetad.load_model("crossed_items")
+    counts = hmetad.simulate_counts(**card.example, seed=1)
+    quiet = {"progressbar": False, "quiet": True, "random_seed": 1, "draws": 50, "tune": 50}
+    fit = hmetad.fit(counts, card, chains=2, **quiet)
+    # One observer has too few trials of one item to show how confidence tells right from wrong.
+    assert "confidence-sign" not in {notice.code for notice in hmetad.notices(fit)}
+    alone = counts.drop_attrs()
+    found = hmetad.fit(alone, card, chains=2, **quiet)
+    assert "confidence-sign" in {notice.code for notice in hmetad.notices(found)}
