@@ -40,16 +40,11 @@ from hmetad.bayes.packing import (
 )
 from hmetad.bayes.prior_density import log_prior
 from hmetad.bayes.program import LINK_EXP, LINK_LOGISTIC, Program
-from hmetad.likelihood.linear_gaussian_density import (
+from hmetad.likelihood.linear_gaussian_compiled import (
     add_value_and_gradient as add_linear_gaussian,
 )
-from hmetad.likelihood.meta_d_density import add_value_and_gradient as add_meta_d
-from hmetad.likelihood.scaled_criteria_density import (
-    add_value_and_gradient as add_scaled_criteria,
-)
-from hmetad.likelihood.signal_detection_density import (
-    add_value_and_gradient as add_signal_detection,
-)
+from hmetad.likelihood.lognormal_compiled import add_value_and_gradient as add_lognormal
+from hmetad.likelihood.meta_d_compiled import add_value_and_gradient as add_meta_d
 from hmetad.likelihood.tails import compiled
 
 __all__ = ["Density", "evaluate", "evaluate_parts", "expand", "log_density"]
@@ -108,11 +103,9 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
     of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
     if packed[LIKELIHOOD] == 1:
-        add_signal_detection(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 2:
         add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 3:
-        add_scaled_criteria(of_cells, counts, chosen, by_cell, by_parameters)
+    elif packed[LIKELIHOOD] == 2:
+        add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
     else:
         add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
     slopes = np.zeros(len(values))

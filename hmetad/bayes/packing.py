@@ -18,10 +18,9 @@ type Integers = NDArray[np.int64]
 
 # Where likelihoods are compiled; `hmetad.bayes.density` calls each.
 MODULES = (
-    "hmetad.likelihood.meta_d_density",
-    "hmetad.likelihood.signal_detection_density",
-    "hmetad.likelihood.linear_gaussian_density",
-    "hmetad.likelihood.scaled_criteria_density",
+    "hmetad.likelihood.meta_d_compiled",
+    "hmetad.likelihood.linear_gaussian_compiled",
+    "hmetad.likelihood.lognormal_compiled",
 )
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.
