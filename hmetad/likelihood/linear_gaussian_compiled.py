@@ -468,8 +468,10 @@ def weights_of(process: int, values: Floats, moved: int) -> Weights:
         boost = 1 / (1 + cmath.exp(-x[0]))
         return 1 - boost, boost, zero, cmath.exp(x[1])
     if process == FLEMING_DAW:
-        t = cmath.exp(x[0])
-        a = t * cmath.tanh(x[1])
+        # The complex tangent would lose the digits of its derivative far out.
+        t, away = cmath.exp(x[0]), 1.0 if values[1] >= 0 else -1.0
+        rest = cmath.exp(-2 * away * x[1])
+        a = t * away * (1 - rest) / (1 + rest)
         return a, 1 - a, zero, t / cmath.cosh(x[1])
     if process == IG:
         return zero, cmath.exp(x[0]), zero, one
