@@ -2,7 +2,7 @@
 
 Compares, in one run and on the same numbers:
 
-- kernel: `hmetad.likelihood.kernel.evaluate`, value and gradient;
+- kernel: `hmetad.likelihood.meta_d_compiled.evaluate`, value and gradient;
 - log tails: the same model in PyTensor expressions, with logarithms of normal tails by erfcx, as
   accurate far out; value summed over cells and `pytensor.grad`, compiled with Numba;
 - erfc: PyTensor expressions again, with differences of erfc on the side where both are small:
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings, theory
-from hmetad.likelihood.kernel import evaluate
+from hmetad.likelihood.meta_d_compiled import evaluate
 
 SIZES = ((100, 4), (100, 2), (100, 6), (100, 11), (1000, 4))
 TOLERANCE = 1e-8

@@ -15,16 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.bayes.program_arrays import PRIOR_CODES, ProgramArrays
-from hmetad.likelihood.linear_gaussian_density import (
+from hmetad.likelihood.linear_gaussian_compiled import (
     add_value_and_gradient as add_linear_gaussian,
 )
-from hmetad.likelihood.meta_d_density import add_value_and_gradient as add_meta_d
-from hmetad.likelihood.scaled_criteria_density import (
-    add_value_and_gradient as add_scaled_criteria,
-)
-from hmetad.likelihood.signal_detection_density import (
-    add_value_and_gradient as add_signal_detection,
-)
+from hmetad.likelihood.lognormal_compiled import add_value_and_gradient as add_lognormal
+from hmetad.likelihood.meta_d_compiled import add_value_and_gradient as add_meta_d
 from hmetad.likelihood.tails import compiled
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
@@ -48,10 +43,9 @@ type Density = Callable[[Floats], tuple[float, Floats]]
 
 # Where likelihoods are compiled; `evaluate_parts` calls each.
 MODULES = (
-    "hmetad.likelihood.meta_d_density",
-    "hmetad.likelihood.signal_detection_density",
-    "hmetad.likelihood.linear_gaussian_density",
-    "hmetad.likelihood.scaled_criteria_density",
+    "hmetad.likelihood.meta_d_compiled",
+    "hmetad.likelihood.linear_gaussian_compiled",
+    "hmetad.likelihood.lognormal_compiled",
 )
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.
@@ -151,11 +145,9 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
     of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
     if packed[LIKELIHOOD] == 1:
-        add_signal_detection(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 2:
         add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 3:
-        add_scaled_criteria(of_cells, counts, chosen, by_cell, by_parameters)
+    elif packed[LIKELIHOOD] == 2:
+        add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
     else:
         add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
     slopes = np.zeros(len(values))

@@ -24,6 +24,7 @@ __all__ = [
     "fill_logarithms",
     "fill_tails",
     "log_area",
+    "log_between",
     "log_share",
     "log_tail",
     "log_tail_share",
@@ -35,6 +36,8 @@ type Bits = NDArray[np.int64]
 
 FAR = 30.0
 NARROW = 1e-3
+# An edge beyond which there is less than 1e-20 of any area that begins nearer by 1.
+DISTANT = 50.0
 MILLS_SCALE = 4.0
 MILLS_DEGREE = 20
 SQRT_2PI = math.sqrt(2 * math.pi)
@@ -109,6 +112,28 @@ def log_area(
     outside = density_lower * mills_lower + density_upper * mills_upper
     area = 1 - outside
     return math.log1p(-outside), density_upper / area, (density_upper - density_lower) / area
+
+
+@compiled
+def log_between(lower: float, upper: float) -> tuple[float, float, float]:
+    """Log area A of N(0, 1) between two edges, φ(upper)/A and (φ(upper) - φ(lower))/A.
+
+    An edge may be infinite. One far beyond the other counts as such, since its size would cost the
+    nearer edge its digits.
+    """
+    if lower < -DISTANT and upper > lower + 1:
+        lower = -math.inf
+    if upper > DISTANT and lower < upper - 1:
+        upper = math.inf
+    if upper == math.inf:
+        if lower == -math.inf:
+            return 0.0, 0.0, 0.0
+        value, hazard = log_tail(lower, mills(abs(lower)))
+        return value, 0.0, -hazard
+    if lower == -math.inf:
+        value, hazard = log_tail(-upper, mills(abs(upper)))
+        return value, hazard, hazard
+    return log_area(lower, upper - lower, mills(abs(lower)), mills(abs(upper)))
 
 
 @compiled

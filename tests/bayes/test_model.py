@@ -6,13 +6,13 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from likelihood.gradients import meta_d as log_likelihood_and_gradient
 from scipy.stats import kstest, norm, truncnorm
 
 from hmetad.bayes.distributions import sorted_normal_random
 from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
-from hmetad.likelihood.kernel import log_likelihood_and_gradient
 from hmetad.specs.loading import load_model
 
 COUNTS = from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])

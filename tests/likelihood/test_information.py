@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from likelihood.gradients import meta_d as log_likelihood_and_gradient
 
 from hmetad.likelihood import theory
-from hmetad.likelihood.information import expected_information
-from hmetad.likelihood.kernel import log_likelihood_and_gradient
+from hmetad.likelihood.meta_d_compiled import expected_information
 
 
 def by_definition(trials, p):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from likelihood import mp_reference
+from likelihood.gradients import meta_d as log_likelihood_and_gradient
 
 from hmetad.likelihood import theory
-from hmetad.likelihood.kernel import log_likelihood_and_gradient
 from hmetad.likelihood.ratings import log_likelihood
 from hmetad.likelihood.tails import FAR, NARROW
 

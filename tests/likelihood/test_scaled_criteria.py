@@ -6,18 +6,17 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from likelihood import mp_process
+from likelihood import gradients, mp_process
+from likelihood.gradients import lognormal as log_likelihood_and_gradient
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from hmetad.likelihood import linear_gaussian
-from hmetad.likelihood.scaled_criteria import (
+from hmetad.likelihood.lognormal_compiled import (
+    SMALL,
     evaluate,
     expected_information,
-    log_likelihood_and_gradient,
+    log_scaled_area,
 )
-from hmetad.likelihood.scaled_sums import SMALL
-from hmetad.likelihood.scaled_tails import log_scaled_area
 
 DISTANCES = np.array([[0.6, 1.4], [0.7, 1.5]])
 
@@ -122,9 +121,7 @@ def test_without_spread_the_ratings_are_those_of_signal_detection():
     t = np.cumsum(np.exp(rng.normal(-0.5, 0.7, (30, 2, 3))), -1)
     found = log_likelihood_and_gradient(counts, d, c, zero, t)
     theta = c[:, None, None] + np.array([[-1.0], [1.0]]) * t
-    sdt = linear_gaussian.log_likelihood_and_gradient(
-        counts, d, c, zero + 1, zero, zero, zero, theta
-    )
+    sdt = gradients.linear_gaussian(counts, d, c, zero + 1, zero, zero, zero, theta)
     np.testing.assert_allclose(found.value, sdt.value, rtol=1e-12)
     np.testing.assert_allclose(found.d, sdt.d, rtol=1e-9, atol=1e-9)
     # Criteria move with c there, but not here.

@@ -1,8 +1,8 @@
 """Confidence from a linear function of the evidence and normal noise, as records.
 
 Process that a card chooses → Likelihood. Most models of confidence in the literature are members of
-this family: they differ in what is free, and in their units. `hmetad.likelihood.linear_gaussian`
-has the equation and the sources.
+this family: they differ in what is free, and in their units.
+`hmetad.likelihood.linear_gaussian_compiled` has the equation and the sources.
 """
 
 import math
@@ -20,7 +20,7 @@ __all__ = ["LIKELIHOODS"]
 # Weights of the evidence x, of its mean and of the response, and SD of the noise.
 type Weights = tuple[Array, Array, Array, Array]
 
-KERNEL = "hmetad.likelihood.linear_gaussian"
+KERNEL = "hmetad.likelihood.linear_gaussian_compiled"
 WEIGHTS = ("evidence_weight", "stimulus_weight", "response_weight", "noise_sd")
 
 
@@ -250,7 +250,7 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
         chosen={"process": process},
         choose=linear_gaussian,
         kernel=KERNEL,
-        density="hmetad.likelihood.linear_gaussian_density",
+        density="hmetad.likelihood.linear_gaussian_compiled",
     )
 
 

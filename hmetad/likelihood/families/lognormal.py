@@ -14,7 +14,7 @@ from hmetad.likelihood.type1 import TYPE1, TYPE1_QUANTITIES
 
 __all__ = ["LIKELIHOODS"]
 
-KERNEL = "hmetad.likelihood.scaled_criteria"
+KERNEL = "hmetad.likelihood.lognormal_compiled"
 LIMITS = (
     "The same likelihood has two names: meta noise q, and meta-uncertainty √(exp q² - 1). Criteria "
     "are measured from c. Other processes may fit as well."
@@ -78,6 +78,6 @@ LIKELIHOODS = (
         "Boundy-Singer et al., 2023).",
         limits=LIMITS,
         kernel=KERNEL,
-        density="hmetad.likelihood.scaled_criteria_density",
+        density="hmetad.likelihood.lognormal_compiled",
     ),
 )

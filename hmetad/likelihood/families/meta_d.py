@@ -77,8 +77,8 @@ def meta_d(
         chosen={**chosen, "type1": type1},
         choose=partial(meta_d, name),
         alternatives=other_rule(meta_criterion) if criteria == "log_gap" else {},
-        kernel="hmetad.likelihood.kernel",
-        density="hmetad.likelihood.meta_d_density",
+        kernel="hmetad.likelihood.meta_d_compiled",
+        density="hmetad.likelihood.meta_d_compiled",
     )
 
 

@@ -48,7 +48,7 @@ LIKELIHOODS = (
         ),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
-        density="hmetad.likelihood.signal_detection_density",
+        density="hmetad.likelihood.meta_d_compiled",
         parameter_of_interest="dprime",
         symbol="d′",
         plotted="dprime",

@@ -1,0 +1,479 @@
+"""Ratings that cut a noisy linear image of the evidence: probabilities and derivatives, compiled.
+
+Arguments of cells → log-probabilities of outcomes with their Jacobian, and from these likelihood
+and gradient, by arguments or by the parameters of a process.
+
+Evidence is x ~ N(S·d/2, 1) for stimulus S = ±1, and the response is R = 1 where x > c, else -1.
+Confidence rests on y = a·x + b·S·d/2 + w·R·d + σ·e, e ~ N(0, 1). Criteria θ cut y into ratings,
+outward; the lowest rating of a response reaches inward without end. Special cases are
+
+- signal detection ratings: a = 1, b = w = σ = 0;
+- Gaussian noise, "GN" of statConfR: a = 1, b = w = 0;
+- weighted evidence and visibility, "WEV": a = 1 - w, b = 0 (Rausch et al., 2018);
+- confidence noise and boost, "CNCB": a = 1 - boost, b = boost, w = 0 (Mamassian & de Gardelle,
+  2022);
+- the second-order model with SD t and correlation ρ: a = ρ·t, b = 1 - ρ·t, σ = t·√(1 - ρ²),
+  w = 0 (Fleming & Daw, 2017);
+- post-decisional accumulation, "PDA" of statConfR: a = 1, b = σ², w = 0;
+- evidence for the chosen response alone, "RCE" of statConfR: a = 1/2, b = 0, w = 1/4, σ = 1/2;
+- independent Gaussian evidence, "IG" of statConfR: a = 0, b = m, w = 0, σ = 1.
+
+A rating's probability is that of one of two correlated normals being positive while the other is
+in an interval. With x ~ N(h, 1) and z ~ N(0, 1) of correlation ρ, and s = √(1 - ρ²),
+P(x > 0, z in I) = ∫_I φ(z)·Φ(q) dz with q = (h + ρz)/s. Where q < 0, write Φ(q) = φ(q)·R(-q)
+with Mills' ratio R, and u = (z + ρh)/s. Since φ(z)·φ(q) = φ(h)·φ(u), the integral is
+
+    s·φ(h)·∫ φ(u)·R(|hs + ρu|) du.
+
+Its integrand is positive, and R changes slowly for every ρ: a few Gauss nodes suffice. Where
+q > 0, the same integral is what is missing from the area of I, at most half of it. So no digits
+are lost, neither in the tails nor as s → 0.
+"""
+
+import cmath
+import math
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
+
+from hmetad.likelihood.outcomes import add_outcomes, columns_of
+from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.tails import (
+    EXP,
+    EXP_DEGREE,
+    EXPONENT,
+    LN2_HIGH,
+    LN2_LOW,
+    LOG2_E,
+    LOG_SQRT_2PI,
+    MAGIC,
+    compiled,
+    log_between,
+    log_tail,
+    mills,
+)
+
+__all__ = [
+    "MOMENTS",
+    "add_value_and_gradient",
+    "choices",
+    "evaluate",
+    "log_probabilities",
+    "parameter_shapes",
+]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+type Weights = tuple[complex, complex, complex, complex]
+
+# Columns of the arguments: two numbers, four weights, and the criteria.
+D, C, A, B, W, SIGMA, THETA = range(7)
+# Criteria have no prior of their own here.
+MOMENTS = ()
+GAUSSIAN_NOISE, WEV, RCE, PDA, CNCB, FLEMING_DAW, IG, BOOST_AND_VISIBILITY = range(8)
+# Of a step along the imaginary axis: what it squares to is nothing beside any number.
+TINY_STEP = 1e-30
+
+# An s below this counts as 0; where something is divided by s = 0, it stands for it.
+TINY = 1e-100
+# Logarithm of a ratio below a double's last digit.
+NEGLIGIBLE = 37.0
+# Over a stretch on which φ(u) falls by exp(-fall), the rules with so many nodes have relative
+# errors below 1e-12, as a comparison with 60 nodes over all ρ and h showed. What lies beyond a
+# fall of 34 is below 2e-15 of the whole.
+RULES = ((1.0, 8), (8.0, 12), (34.0, 20))
+NODES = RULES[-1][1]
+NEAR, MIDDLE, FARTHEST = (fall for fall, _ in RULES)
+NEAR_NODES, MIDDLE_NODES = RULES[0][1], RULES[1][1]
+PLACES = np.array([np.resize(leggauss(number)[0], NODES) for _, number in RULES])
+WEIGHTS = np.array([np.resize(leggauss(number)[1], NODES) for _, number in RULES])
+
+
+@compiled
+def evaluate(
+    counts: Floats,
+    d: Floats,
+    c: Floats,
+    a: Floats,
+    b: Floats,
+    w: Floats,
+    sigma: Floats,
+    theta: Floats,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """ℓ = Σ n log P(response, rating | stimulus) of each cell, and its seven derivatives.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+        Dims cell, stimulus, response, rating, as floats.
+    d, c : array, shape (cells,)
+        d′ and the criterion of the response, in SDs of the evidence.
+    a, b, w : array, shape (cells,)
+        Weights of the evidence x, of its mean S·d/2, and of R·d, of either sign.
+    sigma : array, shape (cells,)
+        SD of the noise, at least 0; not 0 where a is 0.
+    theta : array, shape (cells, 2, K - 1)
+        Criteria on the scale of y for responses S1 and S2, outward: falling for S1, rising for S2.
+
+    Returns
+    -------
+    tuple of array
+        The value (cells,), and one array for each argument, of its shape. Where an area with a
+        count is empty, the value is -inf, and the area is left out of the derivatives. At σ = 0
+        the derivative by σ is its limit, 0.
+
+    Examples
+    --------
+    >>> one, zero = np.ones(1), np.zeros(1)
+    >>> n = np.array([[[[9.0, 20.0], [12.0, 5.0]], [[8.0, 4.0], [13.0, 25.0]]]])
+    >>> theta = np.array([[[-1.0], [1.0]]])
+    >>> value, by_d, *_ = evaluate(n, one, zero, one, zero, zero, one, theta)
+    >>> value.round(6), by_d.round(6)
+    (array([-123.790395]), array([4.641088]))
+    """
+    at = join(d, c, a, b, w, sigma, theta)
+    value, slopes = log_likelihood(counts, at, True)
+    by = slopes[:, :THETA].T.copy()
+    by_theta = slopes[:, THETA:].copy().reshape(theta.shape)
+    return value, by[D], by[C], by[A], by[B], by[W], by[SIGMA], by_theta
+
+
+@compiled
+def log_probabilities(
+    d: Floats, c: Floats, a: Floats, b: Floats, w: Floats, sigma: Floats, theta: Floats
+) -> Floats:
+    """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
+    at, levels = join(d, c, a, b, w, sigma, theta), theta.shape[2] + 1
+    log_p, is_asked = np.empty((len(d), 2, 2, levels)), np.ones((1, 2, 2, levels))
+    room, jacobian = np.empty((5, max(NODES, levels + 1))), np.empty((0, 0, 0, 0))
+    for i in range(len(d)):
+        fill_outcomes(at[i], is_asked[0], log_p[i], jacobian, room)
+    return log_p
+
+
+@compiled
+def join(
+    d: Floats, c: Floats, a: Floats, b: Floats, w: Floats, sigma: Floats, theta: Floats
+) -> Floats:
+    """Arguments of cells side by side, (cells, 6 + 2(K - 1))."""
+    first = np.stack((d, c, a, b, w, sigma)).T.copy()
+    return np.concatenate((first, columns_of(theta.copy())), axis=1)
+
+
+@compiled
+def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    (cells, numbers), levels = at.shape, counts.shape[3]
+    value = np.zeros(cells)
+    slopes = np.zeros((cells if is_sloped else 0, numbers))
+    log_p = np.empty((2, 2, levels))
+    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
+    room = np.empty((5, max(NODES, levels + 1)))
+    for i in range(cells):
+        fill_outcomes(at[i], counts[i], log_p, jacobian, room)
+        add_outcomes(i, counts, log_p, jacobian, value, slopes)
+    return value, slopes
+
+
+# Of an area P(x > 0, lower < z < upper) the derivatives are closed forms, with q = (h + ρz)/s and
+# u = (z + ρh)/s at the edges: by an edge z ±φ(z)·Φ(q), by h φ(h)·[Φ(u_upper) - Φ(u_lower)], by ρ
+# -φ(h)·[φ(u_upper) - φ(u_lower)]/s. The last is infinite at s = 0, but ρ = a/v changes with a and
+# σ by s²/v and -ρs/v, so that s falls out.
+
+
+@compiled
+def fill_outcomes(
+    at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats, room: Floats
+) -> None:
+    """Log-probabilities of a cell's outcomes with `is_asked` above 0; Jacobian unless empty."""
+    d, a, b, w = at[D], at[A], at[B], at[W]
+    last = log_p.shape[2] - 1
+    v = math.hypot(a, at[SIGMA])
+    rho, s = a / v, at[SIGMA] / v
+    edges, log_edges = room[2], room[3]
+    for stimulus in range(2):
+        mu = (stimulus - 0.5) * d
+        for response in range(2):
+            side = 2.0 * response - 1.0
+            h = side * (mu - at[C])
+            mean = side * (a + b) * mu + w * d
+            # Standardised edges of R·y, from -∞ outward to ∞.
+            edges[0], edges[last + 1] = -math.inf, math.inf
+            for k in range(last):
+                edges[k + 1] = (side * at[THETA + response * last + k] - mean) / v
+            for k in range(last + 1):
+                if is_asked[stimulus, response, k] > 0:
+                    log_p[stimulus, response, k] = log_strip(
+                        edges[k], edges[k + 1], h, rho, s, room[0], room[1]
+                    )
+            if len(jacobian) == 0:
+                continue
+            fill_log_edges(edges, last, h, rho, s, log_edges)
+            for k in range(last + 1):
+                own = log_p[stimulus, response, k]
+                if not (is_asked[stimulus, response, k] > 0 and own > -math.inf):
+                    continue
+                slope = jacobian[stimulus, response, k]
+                slope[:] = 0.0
+                by_h, by_corner = slopes_of_area(edges[k], edges[k + 1], h, rho, s, own)
+                by_shift = by_scale = 0.0
+                for j in range(max(k, 1), min(k + 1, last) + 1):
+                    by_edge = math.exp(log_edges[j] - own) * (1.0 if j > k else -1.0)
+                    slope[THETA + response * last + j - 1] = by_edge * side / v
+                    by_shift += by_edge
+                    by_scale += by_edge * edges[j]
+                by_mean = -by_shift / v
+                by_mu = by_h * side + by_mean * side * (a + b)
+                slope[D] = by_mu * (stimulus - 0.5) + by_mean * w
+                slope[C] = -by_h * side
+                slope[A] = by_mean * side * mu - (by_scale * rho + by_corner * s) / v
+                slope[B] = by_mean * side * mu
+                slope[W] = by_mean * d
+                slope[SIGMA] = (by_corner * rho - by_scale * s) / v
+
+
+@compiled
+def fill_log_edges(
+    edges: Floats, last: int, h: float, rho: float, s: float, log_edges: Floats
+) -> None:
+    """Log φ(z)·Φ(q) at the finite edges: the density that crosses one as it moves."""
+    for k in range(1, last + 1):
+        z = edges[k]
+        q = (h + rho * z) / max(s, TINY)
+        log_edges[k] = log_tail(-q, mills(abs(q)))[0] - z * z / 2 - LOG_SQRT_2PI
+
+
+@compiled
+def slopes_of_area(
+    lower: float, upper: float, h: float, rho: float, s: float, log_p: float
+) -> tuple[float, float]:
+    """Derivatives of the log of an area by h, and by -s·ρ."""
+    spread = max(s, TINY)
+    log_width, _, tilt = log_between((lower + rho * h) / spread, (upper + rho * h) / spread)
+    by_h = math.exp(-h * h / 2 - LOG_SQRT_2PI + log_width - log_p)
+    return by_h, by_h * tilt
+
+
+@compiled
+def log_strip(
+    lower: float, upper: float, h: float, rho: float, s: float, room: Floats, work: Floats
+) -> float:
+    """Log P(x > 0, lower < z < upper), where x ~ N(h, 1), z ~ N(0, 1).
+
+    Parameters
+    ----------
+    lower, upper : float
+        Edges of z, which may be infinite.
+    h : float
+        Mean of x.
+    rho, s : float
+        Correlation of x and z, and √(1 - ρ²), which may be 0.
+    room, work : array, shape (NODES,)
+        Scratch space.
+
+    Returns
+    -------
+    float
+        -inf where the interval is empty, or s is 0 and no z in it has a positive x.
+    """
+    if upper <= lower:
+        return -math.inf
+    if math.isnan(h + rho + s) or math.isnan(lower) or math.isnan(upper):
+        return math.nan
+    if rho < 0:
+        lower, upper, rho = -upper, -lower, -rho
+    # Where q = 0.
+    start = -h / rho if rho > 0 else math.copysign(math.inf, -h)
+    value = -math.inf
+    if lower < start and s > TINY:
+        inner = min(upper, start)
+        value = log_shaded(lower, inner, h, rho, s, -1.0, room, work)
+    if upper > start:
+        outer = max(lower, start)
+        whole = log_between(outer, upper)[0]
+        if s > TINY:
+            # No more than half of the whole is missing, and no more than s·φ(h)·R(0).
+            bound = math.log(s / 2) - h * h / 2
+            if whole > -math.inf and bound > whole - NEGLIGIBLE:
+                missing = log_shaded(outer, upper, h, rho, s, 1.0, room, work)
+                whole += math.log1p(-min(math.exp(missing - whole), 0.5))
+        if value == -math.inf:
+            value = whole
+        else:
+            larger = max(value, whole)
+            value = larger + math.log1p(math.exp(min(value, whole) - larger))
+    return value
+
+
+@compiled
+def log_shaded(
+    lower: float,
+    upper: float,
+    h: float,
+    rho: float,
+    s: float,
+    side: float,
+    room: Floats,
+    work: Floats,
+) -> float:
+    """Log of s·φ(h)·∫ φ(u)·R(side·(hs + ρu)) du from z = lower to z = upper."""
+    first, last = (lower + rho * h) / s, (upper + rho * h) / s
+    # Where φ(u) is largest.
+    top = min(max(first, 0.0), last)
+    if abs(top) > 1 / TINY:
+        return -math.inf
+    first = max(first, -math.sqrt(top * top + 2 * FARTHEST))
+    last = min(last, math.sqrt(top * top + 2 * FARTHEST))
+    start, slope = side * h * s, side * rho
+    total = 0.0
+    if (last - first) * (last - first) <= 2 * FARTHEST:
+        total += panel(first, last, top, start, slope, room, work)
+    else:
+        total += panel(first, top, top, start, slope, room, work)
+        total += panel(top, last, top, start, slope, room, work)
+    if total == 0.0:
+        return -math.inf
+    return math.log(s * total) - (h * h + top * top) / 2 - 2 * LOG_SQRT_2PI
+
+
+@compiled
+def panel(
+    first: float,
+    last: float,
+    top: float,
+    start: float,
+    slope: float,
+    room: Floats,
+    work: Floats,
+) -> float:
+    """∫ exp(-(u² - top²)/2)·R(start + slope·u) du from first to last; φ is largest at `top`."""
+    width = last - first
+    if width <= 0:
+        return 0.0
+    # A stretch across zero needs as many nodes as one of its width from zero on.
+    fall = width * max(width, abs(last + first)) / 2
+    if fall <= NEAR:
+        rule, number = 0, NEAR_NODES
+    elif fall <= MIDDLE:
+        rule, number = 1, MIDDLE_NODES
+    else:
+        rule, number = 2, NODES
+    half, center = (last - first) / 2, (last + first) / 2
+    shifts = room.view(np.int64)
+    powers = work.view(np.int64)
+    for i in range(number):
+        u = center + half * PLACES[rule, i]
+        exponent = (top - u) * (top + u) / 2
+        room[i] = exponent * LOG2_E + MAGIC
+        k = room[i] - MAGIC
+        r = (exponent - k * LN2_HIGH) - k * LN2_LOW
+        total = EXP[EXP_DEGREE]
+        for j in range(EXP_DEGREE - 1, -1, -1):
+            total = total * r + EXP[j]
+        work[i] = total * mills(start + slope * u) * WEIGHTS[rule, i]
+    for i in range(number):
+        powers[i] += shifts[i] << EXPONENT
+    area = 0.0
+    for i in range(number):
+        area += work[i]
+    return area * half
+
+
+def parameter_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the parameters in a cell, in the order of their columns, at K ratings."""
+    return {p.name: p.shape(ratings) for p in likelihood.parameters}
+
+
+def choices(likelihood: Likelihood) -> tuple[int, ...]:
+    """Code of the process: its place among those that can be chosen."""
+    (process,) = likelihood.choices
+    return (process.values.index(likelihood.chosen["process"]),)
+
+
+@compiled
+def add_value_and_gradient(
+    parameters: Floats, counts: Floats, choices: Integers, by_cell: Floats, gradient: Floats
+) -> None:
+    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
+
+    Parameters
+    ----------
+    parameters, gradient : array, shape (cells, columns)
+        Columns as in `parameter_shapes`: d′, c, those of the process, first gaps of both responses,
+        other gaps. An empty gradient is left so.
+    counts : array, shape (cells, 2, 2, K)
+    choices : array of int, shape (1,)
+        As `choices` gives them.
+    by_cell : array, shape (cells,)
+    """
+    cells, inner = counts.shape[0], counts.shape[3] - 1
+    own = parameters.shape[1] - 2 - 2 * inner
+    at_first, at_gap = 2 + own, 4 + own
+    at = np.empty((cells, THETA + 2 * inner))
+    for i in range(cells):
+        at[i, D], at[i, C] = parameters[i, D], parameters[i, C]
+        weights = weights_of(choices[0], parameters[i, 2:at_first], -1)
+        for k in range(4):
+            at[i, A + k] = weights[k].real
+        for r in range(2):
+            side = 2.0 * r - 1.0
+            place = parameters[i, C] + side * parameters[i, at_first + r]
+            at[i, THETA + r * inner] = place
+            for k in range(1, inner):
+                place += side * math.exp(parameters[i, at_gap + r * (inner - 1) + k - 1])
+                at[i, THETA + r * inner + k] = place
+    value, slopes = log_likelihood(counts, at, len(gradient) > 0)
+    by_cell += value
+    for i in range(len(gradient)):
+        gradient[i, D] += slopes[i, D]
+        gradient[i, C] += slopes[i, C]
+        for j in range(own):
+            weights = weights_of(choices[0], parameters[i, 2:at_first], j)
+            for k in range(4):
+                gradient[i, 2 + j] += slopes[i, A + k] * (weights[k].imag / TINY_STEP)
+        for r in range(2):
+            # A gap moves its own criterion and all beyond it, c all of them.
+            side, beyond = 2.0 * r - 1.0, 0.0
+            for k in range(inner - 1, 0, -1):
+                beyond += slopes[i, THETA + r * inner + k] * side
+                gap = at_gap + r * (inner - 1) + k - 1
+                gradient[i, gap] += beyond * math.exp(parameters[i, gap])
+            beyond += slopes[i, THETA + r * inner] * side
+            gradient[i, at_first + r] += beyond
+            gradient[i, C] += beyond * side
+
+
+@compiled
+def weights_of(process: int, values: Floats, moved: int) -> Weights:
+    """Weights a, b, w and σ from the parameters of a process.
+
+    With one of these moved by a tiny imaginary step, the imaginary parts over that step are the
+    derivatives by it, to the last digit: no two numbers are subtracted.
+    """
+    x = np.zeros(3, np.complex128)
+    for j in range(len(values)):
+        x[j] = complex(values[j], TINY_STEP if j == moved else 0.0)
+    zero, one = 0j, 1 + 0j
+    if process == GAUSSIAN_NOISE:
+        return one, zero, zero, cmath.exp(x[0])
+    if process == WEV:
+        w = 1 / (1 + cmath.exp(-x[0]))
+        return 1 - w, zero, w, cmath.exp(x[1])
+    if process == RCE:
+        return one / 2, zero, one / 4, one / 2
+    if process == PDA:
+        return one, cmath.exp(x[0]), zero, cmath.exp(x[0] / 2)
+    if process == CNCB:
+        boost = 1 / (1 + cmath.exp(-x[0]))
+        return 1 - boost, boost, zero, cmath.exp(x[1])
+    if process == FLEMING_DAW:
+        # The complex tangent would lose the digits of its derivative far out.
+        t, away = cmath.exp(x[0]), 1.0 if values[1] >= 0 else -1.0
+        rest = cmath.exp(-2 * away * x[1])
+        a = t * away * (1 - rest) / (1 + rest)
+        return a, 1 - a, zero, t / cmath.cosh(x[1])
+    if process == IG:
+        return zero, cmath.exp(x[0]), zero, one
+    boost, w = 1 / (1 + cmath.exp(-x[0])), 1 / (1 + cmath.exp(-x[1]))
+    return (1 - w) * (1 - boost), (1 - w) * boost, w, cmath.exp(x[2])
