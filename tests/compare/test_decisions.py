@@ -14,7 +14,8 @@ from scipy.stats import norm
 
 from hmetad.bayes.fit import fit
 from hmetad.commands.compared import decisions_answer
-from hmetad.compare import decisions as columns
+from hmetad.compare import decisions as judged
+from hmetad.compare import words
 from hmetad.compare.cells import one_variable
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.verdicts import decide, decide_normal
@@ -191,13 +192,15 @@ def test_cells_can_be_judged_as_well_as_pairs():
 def test_each_column_of_a_table_of_decisions_says_what_it_is():
     results = decide(normal_draws(0.3), rope=ROPE).results
     told = {name: x.attrs["long_name"] for name, x in results.data_vars.items()}
-    assert told == {c.name: c.means for c in columns.COLUMNS if c.name in told}
+    assert told == {c.name: c.means for c in words.COLUMNS if c.name in told}
     assert {"mean", "in_rope", "unsettled"} <= set(told)
 
 
 def test_a_column_of_the_table_stands_in_one_place(monkeypatch):
-    added = columns.Column("tail_lower", "effective draws below", "in tail")
-    monkeypatch.setattr(columns, "COLUMNS", (*columns.COLUMNS, added))
+    added = words.Column("tail_lower", "effective draws below", "in tail")
+    more = (*words.COLUMNS, added)
+    for module in (words, judged):
+        monkeypatch.setattr(module, "COLUMNS", more)
     decisions = decide(normal_draws(0.3), rope=ROPE)
     table = decisions.table()
     assert table["tail_lower"].item() == pytest.approx(0.025 * table["ess_tail"].item(), rel=0.5)
