@@ -276,6 +276,7 @@ def any_of(words: Iterable[str]) -> str:
 
 def container_of(origin: type, arguments: tuple[Any, ...]) -> Kind:
     """Values of an annotation with parts: a function, a mapping, a pair, a list, an array."""
+    # mypy takes Callable for no class, and knows no attributes of protocols.
     if issubclass(origin, Callable):  # type: ignore[arg-type]
         return Kind(callable, "a function")
     if origin.__module__ not in ("collections.abc", "builtins"):

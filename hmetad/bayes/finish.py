@@ -39,6 +39,7 @@ from hmetad.specs.design import Design
 from hmetad.specs.designs import designs_of, reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices
+from hmetad.specs.layout import coefficient_name
 from hmetad.specs.spec import ModelSpec
 
 __all__ = ["finish", "with_variable_notices"]
@@ -94,7 +95,7 @@ def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.Data
     said = {name: fitted.tree.attrs[name] for name in CARRIED_ATTRS if name in fitted.tree.attrs}
     designs = fitted.designs if "observed_data" in fitted.tree else {}
     references = {
-        fitted.spec.named(f"{parameter}_{term.name}"): level
+        fitted.spec.named(coefficient_name(parameter, term.name)): level
         for parameter, design in designs.items()
         for term in design.common
         if (level := reference_level(term, fitted.cells))

@@ -21,7 +21,6 @@ __all__ = [
     "designs_of",
     "given_of",
     "reference_level",
-    "reference_levels",
     "refuse_other_tables",
 ]
 
@@ -64,17 +63,6 @@ def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
     # HMeta-d adds 1/(2K) to every count.
     estimates = sdt(counts, correction="cell")
     return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
-
-
-def reference_levels(counts: xr.DataArray, spec: ModelSpec) -> dict[str, str]:
-    """Level that the coefficients of a column are differences from, by variable."""
-    cells, found = cell_table(counts), dict[str, str]()
-    for name, design in designs_of(counts, spec).items():
-        for term in design.common:
-            level = reference_level(term, cells)
-            if level:
-                found[spec.named(f"{name}_{term.name}")] = level
-    return found
 
 
 def reference_level(term: Term, cells: pd.DataFrame) -> str:

@@ -1,8 +1,8 @@
 """The variables of a model on a table of cells: names, roles, dims, priors, places.
 
-ModelSpec and its formulas on the cells → Layout. Here, and nowhere else, is a name such as
-``log_m_task|subject_sigma`` made, and a dim such as ``subject__factor_dim``; names are Bambi's.
-PyMC's model, the compiled density and the places where chains begin are made of the same Layout.
+ModelSpec and its formulas on the cells → Layout. It makes names such as
+``log_m_task|subject_sigma``, as Bambi does, and dims such as ``subject__factor_dim``. PyMC's model,
+the compiled density and the places where chains begin are made of the same Layout.
 """
 
 from collections.abc import Mapping

@@ -12,11 +12,11 @@ pytestmark = pytest.mark.integration
 # JAX is an extra; what is imported below needs it.
 jax = pytest.importorskip("jax")
 
-from likelihood.gradients import meta_d as log_likelihood_and_gradient  # noqa: E402
+from likelihood.gradients import meta_d as log_likelihood_and_gradient  # noqa: E402 (JAX may be absent)
 
-from hmetad.likelihood import jax_op  # noqa: E402
-from hmetad.likelihood.op import log_likelihood  # noqa: E402
-from hmetad.likelihood.registry import load_likelihood  # noqa: E402
+from hmetad.likelihood import jax_op  # noqa: E402 (JAX may be absent)
+from hmetad.likelihood.op import log_likelihood  # noqa: E402 (JAX may be absent)
+from hmetad.likelihood.registry import load_likelihood  # noqa: E402 (JAX may be absent)
 
 # Of one size throughout, for which JAX compiles once.
 CELLS, RATINGS = 80, 4
