@@ -7,15 +7,25 @@ Nothing → the comparisons of all studies with print in `validation/`, and the 
     uv run python docs/renew.py meyen2025    # one study
 """
 
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import hmetad
 from hmetad.studies.run import STUDIES, reproduce
 
 DOCS = Path(__file__).parent
+SCREENSHOT = [
+    "chromium",
+    "--headless",
+    "--no-sandbox",
+    "--hide-scrollbars",
+    "--window-size=1280,1120",
+]
 QUESTION = "Does the confidence of B, C, D and E follow what they know as well as that of A?"
 
 
@@ -24,6 +34,7 @@ def main(names: list[str]) -> None:
     for name in names or ["example", *STUDIES]:
         if name == "example":
             write_example(DOCS / "example")
+            write_screenshot(DOCS / "example" / "answers.png")
         else:
             write_comparison(name)
         print(f"{name}: renewed")
@@ -56,6 +67,29 @@ def write_example(folder: Path) -> None:
     report.save(folder / "five_models.html")
     report.save(folder / "report.md")
     shutil.rmtree(folder / "report_tables")
+
+
+def write_screenshot(path: Path) -> None:
+    """First page of the report on the three models of llm.md, as Chromium shows it."""
+    page = (DOCS / "llm.md").read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], space)
+    with tempfile.TemporaryDirectory() as folder:
+        space["trials"].to_csv(Path(folder) / "answers.csv", index=False)
+        asked = ["--by", "model", "--correct", "correct", "--cluster", "item", "--seed", "1"]
+        command = [
+            sys.executable,
+            "-m",
+            "hmetad",
+            "measures",
+            "answers.csv",
+            *asked,
+            "-o",
+            "a.html",
+        ]
+        subprocess.run(command, cwd=folder, check=True)
+        shown = [f"--screenshot={path}", f"file://{folder}/a.html"]
+        subprocess.run([*SCREENSHOT, *shown], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

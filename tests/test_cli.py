@@ -109,7 +109,7 @@ def example_lines():
 
 
 def test_the_readme_shows_the_commands_it_speaks_of():
-    assert {line[0] for line in readme_lines()} >= {"fit", "measures", "compare", "report"}
+    assert {line[0] for line in readme_lines()} >= {"fit", "measures", "compare", "import"}
 
 
 @pytest.mark.parametrize("line", [*readme_lines(), *example_lines()], ids=shlex.join)

@@ -12,7 +12,7 @@ from hmetad.logs.kinds import READERS, recognise_kind
 from hmetad.logs.readers import read_log
 
 LOGS = Path(__file__).parent / "data"
-PAGE = Path(__file__).parents[2] / "docs" / "llm.md"
+PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
 
 EVERYWHERE = {"field", "pattern", "words", "scale", "limits", "executor"}
 
