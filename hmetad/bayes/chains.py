@@ -7,7 +7,7 @@ cells together or of each cell by itself; all other variables are computed from 
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
@@ -39,6 +39,7 @@ __all__ = [
     "OPTIONS",
     "Request",
     "chains_of_cell",
+    "labelled_posterior",
     "nutpie_model",
     "posterior_of",
     "sample_cells_by_chains",
@@ -219,7 +220,7 @@ def sample_values(
     program: Program, options: Mapping[str, Any]
 ) -> tuple[Floats, xr.Dataset, Floats]:
     """Free values (chain, draw, size) by nutpie, its statistics and the steps that diverged."""
-    tuning = {"target_accept": options["target_accept"]} if "target_accept" in options else {}
+    tuning = {name: options[name] for name in ("target_accept", "adaptation") if name in options}
     has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
     if has_bar:
         seconds, cells = expected_seconds(program, options), program.counts.sizes["cell"]
@@ -381,21 +382,33 @@ def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) ->
     Dataset
         Dims chain, draw and those of each variable.
     """
-    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), list(draws))
+    size = program.arrays.size
+
+    def values_of_chain(drawn: Floats) -> Floats:
+        values = expand(unfold(program.arrays, drawn[:, :size]), program.packed)
+        values[:, values.shape[1] - drawn.shape[1] + size :] = drawn[:, size:]
+        return values
+
+    values = in_threads(values_of_chain, list(draws))
+    return labelled_posterior(program, values, keep_cells=keep_cells)
+
+
+def labelled_posterior(
+    program: Program, values: Sequence[Floats], *, keep_cells: bool = True
+) -> xr.Dataset:
+    """Variables of the posterior from values and deviations (draws, values) of each chain."""
+    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), values)
     found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
     return found.assign_coords(chain=np.arange(len(chains)))
 
 
-def chain_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
+def chain_of(program: Program, values: Floats, keep_cells: bool) -> xr.Dataset:
     """Variables of the posterior of one chain."""
-    size = program.arrays.size
-    values = expand(unfold(program.arrays, draws[:, :size]), program.packed)
-    values[:, values.shape[1] - draws.shape[1] + size :] = draws[:, size:]
     found = {
         name: (("chain", "draw", *dims), own[None])
         for name, dims, own in variables(program, values)
     }
-    whole = sampled = xr.Dataset(found, {"draw": np.arange(len(draws))})
+    whole = sampled = xr.Dataset(found, {"draw": np.arange(len(values))})
     if keep_cells:
         whole = whole.assign(cell_results(sampled, program.spec, program.designs, program.given))
     coords = {d: np.asarray(own) for d, own in program.layout.coords.items() if d in whole.dims}

@@ -20,6 +20,7 @@ from hmetad.likelihood.linear_gaussian_compiled import (
 )
 from hmetad.likelihood.lognormal_compiled import add_value_and_gradient as add_lognormal
 from hmetad.likelihood.meta_d_compiled import add_value_and_gradient as add_meta_d
+from hmetad.likelihood.normal_compiled import add_value_and_gradient as add_normal
 from hmetad.likelihood.tails import compiled
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
@@ -46,6 +47,7 @@ MODULES = (
     "hmetad.likelihood.meta_d_compiled",
     "hmetad.likelihood.linear_gaussian_compiled",
     "hmetad.likelihood.lognormal_compiled",
+    "hmetad.likelihood.normal_compiled",
 )
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.
@@ -142,14 +144,18 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     )
     is_sloped = len(gradient) > 0
     by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
-    counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
     of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
-    if packed[LIKELIHOOD] == 1:
-        add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 2:
-        add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
+    outcomes = real(packed, COUNTS)
+    if packed[LIKELIHOOD] == 3:
+        add_normal(of_cells, outcomes.reshape(cells, ratings), by_cell, by_parameters)
     else:
-        add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
+        counts = outcomes.reshape(cells, 2, 2, ratings)
+        if packed[LIKELIHOOD] == 1:
+            add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
+        elif packed[LIKELIHOOD] == 2:
+            add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
+        else:
+            add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
     slopes = np.zeros(len(values))
     if is_sloped:
         add_transposed(

@@ -4,26 +4,48 @@ Estimates and a formula → DataTree of draws, as fits of counts are.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import gammaincc
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
+from hmetad.bayes.chains import Request, sample_together
+from hmetad.bayes.convergence import convergence_notices, sampling_flags
 from hmetad.bayes.estimates_data import Estimates, read_estimates
-from hmetad.bayes.estimates_tree import estimates_tree
-from hmetad.bayes.normal_model import normal_model
-from hmetad.bayes.normal_sampling import sample_normal
+from hmetad.bayes.estimates_importance import sample_by_integration
+from hmetad.bayes.finish import with_variable_notices
+from hmetad.bayes.fit import RECORDED_PACKAGES, fit_attributes
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.program import Program
+from hmetad.bayes.start import mixed_start
 from hmetad.counts.resample import seed_entropy
-from hmetad.errors import InputError
-from hmetad.likelihood.priors import Prior
+from hmetad.errors import InputError, nearest
+from hmetad.likelihood.families.normal import parameter_name
+from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.memory import refuse_memory
+from hmetad.monte_carlo import INDEPENDENT
+from hmetad.notice import notice_of
+from hmetad.notice_registry import limit
 from hmetad.specs.design import parse_design
 from hmetad.specs.formula import block_factors, formula_columns, parse_formula
+from hmetad.specs.layout import FormulaLayout, Layout, layout_of
+from hmetad.specs.spec import ModelSpec
+from hmetad.threads import usable_cpus
 
-__all__ = ["fit_estimates", "parameter_name", "sides_of"]
+__all__ = ["fit_estimates"]
 
 BYTES = 8
+# Prior SDs of coefficients, in standard deviations of the estimates.
+WIDE = 5.0
+# Least eigenvalue of a correlation matrix of estimates of which none follows from others.
+SINGULAR = 1e-10
+# Few estimates say little of many standard deviations: near 0 steps have to be small, and which
+# coefficients and effects go together takes a mass matrix that is not diagonal, and time, to learn.
+OF_CHAINS = {"tune": 1500, "target_accept": 0.99, "adaptation": "low_rank", "quiet": True}
 
 
 @check_inputs(skip=("estimates",), draws=whole(50), chains=whole(1, 100), seed=seed_or_none)
@@ -67,7 +89,8 @@ def fit_estimates(
         LogNormal, UniformTimesHalfNormal, or StudentT with mu=0, of which the positive half counts
         (nu=1 is half-Cauchy); correlations LKJ.
     draws, chains : int, optional
-        Independent draws in each of so many parts, called chains as in other fits.
+        Draws of each chain, and chains. Those of importance sampling are independent, and called
+        chains as in other fits; those of a sampler follow 1,500 of tuning.
     seed : int, optional
         Seed; a random one, found in the attrs, where none is given.
 
@@ -77,12 +100,13 @@ def fit_estimates(
         posterior: the quantity of every cell (with a link on both scales, as in logit_auroc2 and
         auroc2), coefficients, effects, their SDs and correlations, named as in `hmetad.fit`;
         observed_data: estimate, se, covariance, and trials where they are known; sample_stats:
-        pareto_k, effective_draws, and p_fit, the probability of a worse fit. `contrast`, `decide`,
-        `rank`, `save_fit`, `load_fit` and `bayes.predict_estimates` take it. attrs: formula, link,
-        priors, seed, versions and notices: ``"undefined-draws"`` of cells of which up to 5 % of
-        the draws are undefined, which are left out of that cell alone; ``"estimates-left-out"`` of
-        cells of which more are, or without an error; ``"estimates-at-edge"``;
-        ``"estimates-misfit"`` where p_fit is below .01, ``"pareto-k"`` where draws are bad.
+        those of any fit, and p_fit, the probability of a worse fit. `contrast`, `decide`, `rank`,
+        `predict`, `save_fit`, `load_fit` and `bayes.predict_estimates` take it. attrs: formula,
+        link, spec with the priors, method ("importance" or "nuts"), seed, versions and notices:
+        those of chains; ``"undefined-draws"`` of cells of which up to 5 % of the draws are
+        undefined, which are left out of that cell alone; ``"estimates-left-out"`` of cells of which
+        more are, or without an error; ``"estimates-at-edge"``; ``"estimates-misfit"`` where p_fit
+        is below .01.
 
     Raises
     ------
@@ -97,11 +121,12 @@ def fit_estimates(
 
     Default priors, with s the standard deviation of the estimates on the scale of the link:
     intercepts and means of levels Normal(mean of the estimates, 5 s), other coefficients Normal(0,
-    5 s / SD of their column), group SDs HalfNormal(s), correlations LKJ(2). attrs["priors"] has
-    them. β and u are integrated out; SDs and correlations are drawn by importance sampling from
-    their exact density, β and u given them exactly, so that draws are independent. The covariance
-    of n cells from N draws is multiplied by (N - 1)/(N - n - 2), since its inverse is too large
-    (Hartlap et al. 2007). Source: Rubin (1981b); Gelman et al. (2013), section 5.4.
+    5 s / SD of their column), group SDs HalfNormal(s), correlations LKJ(2). The spec has them. β
+    and u are integrated out; SDs and correlations are drawn by importance sampling from their exact
+    density, β and u given them exactly, so that draws are independent. Where weights are bad, as of
+    many SDs and correlations, nutpie's chains draw all. The covariance of n cells from N draws is
+    multiplied by (N - 1)/(N - n - 2), since its inverse is too large (Hartlap et al. 2007). Source:
+    Rubin (1981b); Gelman et al. (2013), section 5.4.
 
     Examples
     --------
@@ -114,20 +139,121 @@ def fit_estimates(
     """
     name, right = sides_of(formula)
     columns = named_columns(right)
-    taken = [name, "estimate", "se", "covariance", "trials", "cell_bis"]
+    taken = [name, "estimate", "se", "covariance", "trials", "cell_bis", "cell", "chain", "draw"]
     refuse_same_names(columns, taken)
     data = read_estimates(estimates, name, se, link, columns)
     refuse_same_names(data.cells.columns, taken)
+    program = estimates_program(data, name, link, right, priors or {})
+    kept = sum(variable.size for variable in program.layout.variables)
+    refuse_memory("draws", str(draws), BYTES * draws * chains * (2 * len(data.values) + kept))
+    entropy = seed_entropy(seed)
+    request = Request({"draws": draws, "chains": chains, "random_seed": entropy})
+    tree, method = sample_by_integration(program, data.covariance, request), "importance"
+    if tree is None:
+        # nutpie takes seeds of 64 bits.
+        of_chains = int(np.random.default_rng(entropy).integers(2**31))
+        own = {"cores": min(chains, usable_cpus()), "random_seed": of_chains}
+        request = replace(request, options={**request.options, **OF_CHAINS, **own})
+        tree, method = sample_together(program, request), "nuts"
+    said = {"formula": f"{name} ~ {right}", "seed": str(entropy), "method": method}
+    return finish_estimates(tree, data, program, said)
+
+
+def estimates_program(
+    data: Estimates, name: str, link: str, right: str, given: Mapping[str, Prior]
+) -> Program:
+    """Estimates, formula and priors as any model of cells that can be sampled."""
     parameter = parameter_name(name, link)
     design = parse_design(parameter, right, data.cells)
-    model = normal_model(data, design, priors)
-    refuse_singular(data)
-    size = sum(block.columns.shape[1] * len(block.groups) for block in design.blocks)
-    refuse_memory("draws", str(draws), BYTES * draws * chains * (2 * len(data.values) + size))
-    entropy = seed_entropy(seed)
-    found = sample_normal(model, draws * chains, np.random.default_rng(entropy))
-    said = {"formula": f"{name} ~ {right}", "seed": str(entropy)}
-    return estimates_tree(data, model, found, name, link, (chains, draws), said)
+    designs, formula = {parameter: design}, {parameter: right}
+    bare = ModelSpec("estimates", likelihood="normal", formula=formula, quantity=name, link=link)
+    scale = np.sqrt(data.covariance.diagonal())
+    correlation = data.covariance / scale[:, None] / scale
+    precision = np.diag(correlation)[:, None] / scale[:, None] ** 2
+    if (data.covariance != np.diag(data.covariance.diagonal())).any():
+        if np.linalg.eigvalsh(correlation)[0] < SINGULAR:
+            step = "Leave out cells that follow from others."
+            raise InputError("estimates", "a singular covariance", "estimates of their own", step)
+        precision = np.linalg.inv(correlation) / scale[:, None] / scale
+    columns = {str(key): ("cell", np.array(x.tolist())) for key, x in data.cells.items()}
+    outcomes = xr.DataArray(
+        np.column_stack([data.values, precision]),
+        {"cell": data.cells.index.to_numpy(dtype=str), **columns},
+        ("cell", "estimate"),
+    )
+    layout = layout_of(outcomes, bare, designs)
+    spec = replace(bare, priors=estimates_priors(data, layout.formulas[parameter], layout, given))
+    layout = layout_of(outcomes, spec, designs)
+    start = mixed_start(layout.formulas[parameter], data.values, scale**2, None)
+    return Program(outcomes, spec, designs, {}, layout, start)
+
+
+def estimates_priors(
+    data: Estimates, formula: FormulaLayout, layout: Layout, given: Mapping[str, Prior]
+) -> dict[str, Prior]:
+    """Priors of all variables: those that are given, else as wide as the estimates differ."""
+    values = data.values
+    scale = float(values.std(ddof=1)) or float(np.sqrt(data.covariance.diagonal().mean()))
+    priors = {**layout.priors}
+    for term, variable in zip(formula.design.common, formula.coefficients, strict=True):
+        spread = float(term.columns.std(axis=0).max())
+        width = WIDE * scale / (1 if term.is_level or spread == 0 else spread)
+        centre = float(values.mean()) if term.is_level else 0.0
+        priors[variable.name] = Prior("Normal", mu=centre, sigma=width)
+    sds = {variable.name for block in formula.blocks for variable in block.sds}
+    priors |= {name: Prior("HalfNormal", sigma=scale) for name in sds}
+    for name, prior in given.items():
+        if name not in priors:
+            raise InputError("priors", repr(name), "a variable", nearest(name, priors))
+        kinds = (*POSITIVE, "StudentT") if name in sds else (priors[name].dist,)
+        if prior.dist not in kinds:
+            raise InputError(f"prior of {name}", prior.dist, ", ".join(kinds))
+        if prior.dist == "StudentT" and prior.parameters["mu"] != 0:
+            allowed = "a StudentT with mu=0, taken above 0"
+            raise InputError(f"prior of {name}", repr(prior), allowed)
+    return {**priors, **given}
+
+
+def finish_estimates(
+    tree: xr.DataTree, data: Estimates, program: Program, said: Mapping[str, str]
+) -> xr.DataTree:
+    """Fit with what was estimated, the columns of the cells, and what is to be known of it."""
+    spec, labels = program.spec, program.counts["cell"].values
+    columns = {str(name): x for name, x in program.counts.coords.items() if x.dims == ("cell",)}
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    observed: dict[str, Any] = {
+        "estimate": ("cell", data.values),
+        "se": ("cell", np.sqrt(data.covariance.diagonal())),
+        "covariance": (("cell", "cell_bis"), data.covariance),
+    }
+    if data.trials is not None:
+        observed["trials"] = ("cell", data.trials)
+    groups["observed_data"] = xr.Dataset(observed, {"cell_bis": labels})
+    true = groups["posterior"][program.likelihood.parameter_of_interest]
+    rest = data.values - true.transpose("chain", "draw", "cell").values
+    scores = np.linalg.solve(np.linalg.cholesky(data.covariance), rest.reshape(-1, len(labels)).T)
+    # Posterior predictive, with χ² as the discrepancy: Gelman et al. (2013), section 6.3.
+    p_fit = float(gammaincc(len(labels) / 2, (scores**2).sum(axis=0) / 2).mean())
+    groups["sample_stats"] = stats = groups["sample_stats"].assign(p_fit=p_fit)
+    for name in ("posterior", "observed_data"):
+        groups[name] = groups[name].assign_coords(columns)
+    tree = xr.DataTree.from_dict(groups)
+    number = stats.sizes["chain"] * stats.sizes["draw"]
+    # Draws with uneven weights come more than once.
+    are_even = "pareto_k" in stats and float(stats["effective_draws"][0]) >= number
+    tree.attrs = {
+        **fit_attributes(spec, said["seed"], RECORDED_PACKAGES),
+        **{**spec.choices, **said, "density": "compiled"},
+        **{"source": data.source, "kind": "posterior", "cluster": ""},
+        "sampler": str(groups["posterior"].attrs["inference_library"]),
+        **(INDEPENDENT if are_even else {}),
+    }
+    fitted = Fitted(tree, spec, program.designs)
+    flags = sampling_flags(fitted)
+    is_worse = p_fit < limit("estimates-misfit")
+    misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
+    told = [*data.found, *convergence_notices(fitted, flags), *misfit]
+    return with_variable_notices(fitted.saying(told), flags)
 
 
 def sides_of(formula: str) -> tuple[str, str]:
@@ -146,17 +272,6 @@ def sides_of(formula: str) -> tuple[str, str]:
     return name, right.strip()
 
 
-def parameter_name(name: str, link: str) -> str:
-    """Name of a quantity on the scale of its link.
-
-    Examples
-    --------
-    >>> parameter_name("auroc2", "logit"), parameter_name("auroc2", "identity")
-    ('logit_auroc2', 'auroc2')
-    """
-    return name if link == "identity" else f"{link}_{name}"
-
-
 def named_columns(formula: str) -> list[str]:
     """Columns that a formula names, in its common part and as groups."""
     parsed = parse_formula(formula)
@@ -165,12 +280,3 @@ def named_columns(formula: str) -> list[str]:
         names += [*sorted(group.expression.columns)]
         names += [column for factor in block_factors(group) for column in factor.split(":")]
     return list(dict.fromkeys(names))
-
-
-def refuse_singular(data: Estimates) -> None:
-    """Raise where estimates determine each other."""
-    scale = np.sqrt(data.covariance.diagonal())
-    correlation = data.covariance / scale[:, None] / scale
-    if np.linalg.eigvalsh(correlation)[0] < 1e-10:
-        step = "Leave out cells that follow from others."
-        raise InputError("estimates", "a singular covariance", "estimates of their own", step)

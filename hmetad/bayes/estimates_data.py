@@ -4,23 +4,23 @@ DataFrame, Dataset, DataArray or DataTree → Estimates: values, their covarianc
 Source: Hartlap et al. (2007) for a covariance from few draws.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from hmetad.arguments import row_labels
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.families.normal import LINKS, Link
 from hmetad.monte_carlo import too_undefined
 from hmetad.notice import Notice, notice_of, notices
 from hmetad.specs.design import cell_table
 
-__all__ = ["LINKS", "Estimates", "Link", "read_estimates"]
+__all__ = ["Estimates", "read_estimates"]
 
 type Floats = NDArray[np.float64]
 type Source = pd.DataFrame | xr.DataArray | xr.Dataset | xr.DataTree
@@ -30,24 +30,6 @@ DRAWS_A_CELL = 5
 FEWEST_CELLS = 2
 # Crossed factors tie all estimates together: time grows with the cube of their number.
 MOST_CELLS = 2000
-
-
-class Link(NamedTuple):
-    """A scale for estimates: to it, the slope, back from it, and the range of the estimates."""
-
-    function: Callable[[Any], Any]
-    slope: Callable[[Any], Any]
-    inverse: Callable[[Any], Any]
-    least: float
-    most: float
-
-
-LINKS: Mapping[str, Link] = {
-    "identity": Link(lambda x: x, np.ones_like, lambda x: x, -np.inf, np.inf),
-    "log": Link(np.log, lambda x: 1 / x, np.exp, 0, np.inf),
-    "logit": Link(logit, lambda x: 1 / (x * (1 - x)), expit, 0, 1),
-    "fisher_z": Link(np.arctanh, lambda x: 1 / (1 - x * x), np.tanh, -1, 1),
-}
 
 
 class Estimates(NamedTuple):

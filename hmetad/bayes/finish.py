@@ -103,7 +103,7 @@ def with_variable_notices(fitted: Fitted, flags: Flags | None = None) -> xr.Data
     # Who tests a variable alone has to be told that its cells were drawn to each other, or that it
     # is a difference from a level; "independent" would be draws of resampling.
     texts = {"pooled_over": fitted.shrunk_over, "reference": references}
-    shared = said | {"sampling": fitted.tree.attrs.get("method", "nuts")}
+    shared = said | fitted.sampling
     concerning = variable_notices(fitted, flags)
     named = {}
     for name, values in fitted.posterior.items():

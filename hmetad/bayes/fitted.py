@@ -19,6 +19,7 @@ from hmetad.bayes.kept_cells import (
     outcome_draws,
     posterior_bytes,
 )
+from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, with_notices
@@ -80,6 +81,8 @@ class Fitted:
     @cached_property
     def counts(self) -> xr.DataArray:
         """Count table that was fitted."""
+        if self.record.outcome != "counts":
+            raise InputError("fit", f"a fit of {self.record.outcome}", "a fit of counts")
         return self.tree["observed_data"].to_dataset()["counts"]
 
     @cached_property
@@ -90,7 +93,10 @@ class Fitted:
     @cached_property
     def designs(self) -> Mapping[str, Design]:
         """Formulas evaluated on the cells, by parameter."""
-        return designs_of(self.counts, self.spec) if self.evaluated is None else self.evaluated
+        if self.evaluated is not None:
+            return self.evaluated
+        is_counted = self.record.outcome == "counts"
+        return designs_of(self.counts if is_counted else self.posterior["cell"], self.spec)
 
     @cached_property
     def given(self) -> Mapping[str, Floats]:
@@ -101,6 +107,12 @@ class Fitted:
     def number(self) -> int:
         """Number of draws of all chains."""
         return int(self.posterior.sizes["chain"] * self.posterior.sizes["draw"])
+
+    @property
+    def sampling(self) -> dict[str, str]:
+        """What variables say of their draws: by what they were made, or that none has a chain."""
+        method = self.tree.attrs.get("method", "nuts")
+        return {"sampling": self.tree.attrs.get("sampling", method)}
 
     def drawn(self, name: str) -> xr.DataArray:
         """Draws of a variable, by its plain name."""

@@ -22,7 +22,17 @@ from hmetad.notice import notice_attrs, notices
 from hmetad.results import Result, attrs_of, results
 from hmetad.specs.design import parse_design
 
-__all__ = ["level_draws", "predict", "predict_levels", "predict_measures", "predicted_cells"]
+__all__ = [
+    "cell_coords",
+    "joined_labels",
+    "level_draws",
+    "new_cells",
+    "predict",
+    "predict_levels",
+    "predict_measures",
+    "predicted_cells",
+    "with_concerning",
+]
 
 # Tables that are measured together.
 TABLES_AT_ONCE = 20_000
@@ -244,13 +254,14 @@ def level_draws(fitted: Fitted) -> xr.Dataset:
 def with_concerning(fitted: Fitted, result: xr.Dataset) -> xr.Dataset:
     """Predictions with the notices of the fit, each variable with those that concern it."""
     attrs = fitted.tree.attrs
-    said = {"sampling": attrs.get("method", "nuts")}
+    said = fitted.sampling
     said |= {key: attrs[key] for key in ("meta_criterion", "notices") if key in attrs}
     given = notices(fitted.tree)
     concerning = prediction_notices(fitted, {str(name): x for name, x in result.items()})
     told = any(one.code == "high-m-ratio" and not one.cells for one in given)
     high = []
-    if not told and "m_ratio" in result and "observed_data" in fitted.tree:
+    has_counts = fitted.record.outcome == "counts" and "observed_data" in fitted.tree
+    if not told and "m_ratio" in result and has_counts:
         high = high_ratio_notices(is_high_ratio(result["m_ratio"]), fitted.counts)
     named = {
         name: x.assign_attrs(said | notice_attrs([*concerning[str(name)], *high]))

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.check_estimates import check_estimates
-from hmetad.bayes.estimates_data import LINKS
-from hmetad.bayes.kept_cells import weighted_sum
-from hmetad.bayes.predict import cell_coords, joined_labels, new_cells
+from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.kept_cells import derived_results, linear_predictor
+from hmetad.bayes.predict import cell_coords, joined_labels, new_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError, nearest
-from hmetad.monte_carlo import INDEPENDENT
-from hmetad.specs.design import Block, cell_table, parse_design
+from hmetad.specs.design import Block, parse_design
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.layout import FACTOR_DIM
 
@@ -29,7 +28,6 @@ type Floats = NDArray[np.float64]
 
 # Level of a column of which nothing is known.
 NEW = "new"
-KNOWN_DIMS = {"chain", "draw", "cell"}
 
 
 @check_inputs(skip=("cells",), fit=with_posterior, seed=seed_or_none)
@@ -89,36 +87,28 @@ def predict_estimates(
     >>> bool(one.std() > mean.std())
     True
     """
-    right = check_estimates(fit, "fit")
-    posterior, name, link = fit["posterior"].to_dataset(), fit.attrs["quantity"], fit.attrs["link"]
-    own = cell_table(posterior)
+    spec = check_estimates(fit, "fit")
+    fitted = Fitted(fit, spec)
+    [(parameter, right)] = spec.formula.items()
+    posterior, own = fitted.posterior, fitted.cells
     fresh = [new] if isinstance(new, str) else list(dict.fromkeys(new))
     table = asked_cells(cells, own, right, fresh)
     labels = joined_labels(table) if len(table.columns) else ["population"]
     for column in fresh:
         table = table.assign(**{column: NEW})
-    parameter = name if link == "identity" else f"{link}_{name}"
     design = parse_design(parameter, right, own, table)
-    total = xr.DataArray(np.zeros(len(table)), dims="cell")
-    for term in design.common:
-        total = total + weighted_sum(
-            term.columns, posterior[f"{parameter}_{term.name}"], KNOWN_DIMS
-        )
+    total = linear_predictor(posterior, spec, design, group_terms=False)
     used = str(fit.attrs["seed"])
     after = int(used) + 1 if used.isdigit() else None
     rng = np.random.default_rng(seed_entropy(after if seed is None else seed))
     for block in design.blocks:
         if set(block.factor.split(":")) <= set(table.columns):
             total = total + block_part(posterior, parameter, block, table, own, rng)
-    sampled = {dim: posterior[dim] for dim in ("chain", "draw")}
-    total = total.transpose("chain", "draw", "cell")
+    found = derived_results({parameter: total}, spec.record, [*spec.record.results])
     plain = table.drop(columns=fresh)
-    refuse_same_names(plain.columns, [name, parameter])
-    coords = {**sampled, **cell_coords(plain, labels)}
-    attrs = {key: x for key, x in posterior.attrs.items() if key in ("notices", *INDEPENDENT)}
-    values = {parameter: total.values, name: LINKS[link].inverse(total.values)}
-    dims = ("chain", "draw", "cell")
-    return xr.Dataset({key: (dims, x, attrs) for key, x in values.items()}, coords, attrs)
+    refuse_same_names(plain.columns, found)
+    result = xr.Dataset(found).assign_coords(cell_coords(plain, labels))
+    return with_concerning(fitted, result)
 
 
 def asked_cells(cells: Any, own: pd.DataFrame, formula: str, fresh: Sequence[str]) -> pd.DataFrame:

@@ -278,7 +278,7 @@ class Writer:
         values = tuple(prior.parameters[name] for name in PRIOR_PARAMETERS[prior.dist])
         self.priors.append((places.ravel(), PRIOR_CODES[prior.dist], values))
         self.constant += places.size * log_constant(prior)
-        if variable.link == LINK_FOLDED:
+        if variable.link == LINK_FOLDED and prior.dist == "HalfNormal":
             self.constant -= places.size * math.log(2)
         return places
 

@@ -301,7 +301,7 @@ def source_method(fit: "xr.DataTree") -> str:
     sizes = fit["posterior"].sizes
     number = f"{sizes.get('chain', 1) * sizes['draw']:,}"
     seed = f"(seed {fit.attrs.get('seed', '')})"
-    if "spec" in fit.attrs:
+    if not are_resampled(fit):
         return f"{number} posterior draws of a model of counts {seed}"
     if "formula" not in fit.attrs:
         unit = fit.attrs.get("cluster") or "trial"

@@ -1,4 +1,4 @@
-"""Draws of resampling among the sources that commands compare.
+"""Draws of no model of counts among the sources that commands compare.
 
 Fit, or draws in the form of one → which of the two.
 """
@@ -14,5 +14,5 @@ DRAWS_FILE = ".nc"
 
 
 def are_resampled(source: "xr.DataTree") -> bool:
-    """Whether draws are of resampling, and no fit."""
-    return "spec" not in source.attrs
+    """Whether draws are of resampling, or of a model of estimates, and of no fit of counts."""
+    return "spec" not in source.attrs or "formula" in source.attrs

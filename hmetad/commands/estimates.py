@@ -93,7 +93,10 @@ def estimates(
     shown = {**SHOWN, "lower": "lower", "upper": "upper"}
     title = f"{result.attrs['formula']}: posterior means, {100 * ci_prob:g} % intervals"
     said: dict[str, Any] = {name: result.attrs[name] for name in ("formula", "link")}
-    said |= {str(name): float(x) for name, x in result["sample_stats"].data_vars.items()}
+    stats = result["sample_stats"]
+    numbers = [name for name in ("p_fit", "pareto_k", "effective_draws") if name in stats]
+    said |= {name: float(stats[name].max()) for name in numbers}
+    said["convergence"] = hmetad.report.convergence_record(result)
     answer = Answer(
         (Listing(rows, shown, title),),
         hmetad.notices(result),

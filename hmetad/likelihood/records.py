@@ -166,7 +166,7 @@ class Choice:
     name, description : str
         ``"meta_criterion"``, and what it is called in a report.
     values : tuple of str
-        What can be chosen; the first is the default.
+        What can be chosen; the first is the default. Without any, every name.
     """
 
     name: str
@@ -232,6 +232,8 @@ class Likelihood:
         Module with functions of the parameters, compiled by Numba: ``parameter_shapes`` and
         ``choices`` of a likelihood, and ``add_value_and_gradient(parameters, counts, choices,
         by_cell, gradient)``. With one, fits compile nothing.
+    outcome : {"counts", "estimates"}, optional
+        What it is a likelihood of: counts of ratings, or estimates with known errors.
     """
 
     name: str
@@ -255,6 +257,7 @@ class Likelihood:
     alternatives: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kernel: str = ""
     density: str = ""
+    outcome: str = "counts"
 
     @property
     def results(self) -> dict[str, Quantity]:

@@ -111,18 +111,18 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
     >>> [p.name for p in load_likelihood("meta-d", scale="m").parameters]
     ['dprime', 'c', 'm', 'log_gap']
     """
-    names = likelihood_names()
-    if name not in names:
+    record = REGISTERED.get(name) or own_likelihoods().get(name)
+    if record is None:
+        names = likelihood_names()
         step = "Register one of your own first: hmetad.likelihood.register."
         step = f"{nearest(str(name), names)} {step}".strip()
         raise InputError("likelihood", repr(name), " or ".join(map(repr, names)), step)
-    record = REGISTERED.get(name) or own_likelihoods()[name]
     legal = {choice.name: choice.values for choice in record.choices}
     for key, value in choices.items():
         if key not in legal:
             allowed = ", ".join(legal) or f"none: likelihood {name!r} has no choices"
             raise InputError("choices", repr(key), allowed, nearest(key, legal))
-        if value not in legal[key]:
+        if legal[key] and value not in legal[key]:
             raise InputError(key, repr(value), " or ".join(map(repr, legal[key])))
     if record.choose is None:
         return record
@@ -130,8 +130,9 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
 
 
 def likelihood_names() -> list[str]:
-    """Names of all likelihoods, the package's first."""
-    return [*own_likelihoods(), *REGISTERED]
+    """Names of all likelihoods of counts, the package's first."""
+    own = [name for name, record in own_likelihoods().items() if record.outcome == "counts"]
+    return [*own, *REGISTERED]
 
 
 @cache

@@ -42,6 +42,9 @@ def refuse_other_tables(counts: xr.DataArray) -> None:
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    if spec.record.outcome != "counts":
+        got, step = f"a model of {spec.record.outcome}", "bayes.fit_estimates fits it."
+        raise InputError("model", got, "a model of counts", step)
     refuse_other_tables(counts)
     shown = counts.sum(["response", "rating"])
     lacking = counts["cell"].values[(shown == 0).any("stimulus").values]

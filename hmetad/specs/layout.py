@@ -53,6 +53,8 @@ FACTOR_DIM = "__factor_dim"
 # value.
 LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC, LINK_FOLDED = range(4)
 FOLLOWING = ("effect", "correlation")
+# Priors of a standard deviation of which the half above 0 counts.
+EVEN = ("HalfNormal", "StudentT")
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,11 @@ class Variable:
         """From the free values to the variable."""
         if self.role == "partial":
             return LINK_LOGISTIC
-        if self.prior is None or not self.prior.is_positive:
-            return LINK_IDENTITY
-        # A normal density is smooth at 0; others have an edge there.
-        is_smooth = self.role == "sd" and self.prior.dist == "HalfNormal"
-        return LINK_FOLDED if is_smooth else LINK_EXP
+        # Densities that are even are smooth at 0; others have an edge there.
+        if self.role == "sd" and self.prior is not None and self.prior.dist in EVEN:
+            return LINK_FOLDED
+        is_positive = self.prior is not None and self.prior.is_positive
+        return LINK_EXP if is_positive else LINK_IDENTITY
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,8 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
         a number or a number one of a correlation, or a standard deviation one of any sign.
     """
     coords: Coords = {str(dim): [*counts[dim].values] for dim in counts.dims}
-    coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
+    if "rating" in counts.dims:
+        coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
     draft = Draft(spec, coords, {}, [])
     formulas, own = dict[str, FormulaLayout](), dict[str, tuple[Variable, ...]]()
     for parameter in spec.record.parameters:
@@ -348,8 +351,10 @@ def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
     for name, prior in spec.priors.items():
         if (prior.dist == "LKJ") != (defaults[name].dist == "LKJ"):
             raise InputError(f"prior of {name}", prior.dist, f"as {defaults[name].dist}")
-        if name in sds and not prior.is_positive:
-            allowed = f"{', '.join(POSITIVE)}: a standard deviation is positive"
+        # PyMC's model, which fits of counts have too, has no half of another.
+        legal = POSITIVE if spec.record.outcome == "counts" else (*POSITIVE, "StudentT")
+        if name in sds and prior.dist not in legal:
+            allowed = f"{', '.join(legal)}: a standard deviation is positive"
             raise InputError(f"prior of {name}", prior.dist, allowed)
 
 

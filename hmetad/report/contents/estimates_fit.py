@@ -3,7 +3,6 @@
 Fit of estimates (DataTree) → blocks.
 """
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,17 +11,19 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtri
 
-from hmetad.bayes.estimates_data import LINKS
 from hmetad.bayes.predicted_estimates import predict_estimates
+from hmetad.likelihood.families.normal import LINKS
 from hmetad.notice_registry import limit
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
+from hmetad.report.contents.fitted import prior_table
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import INTERVALS
+from hmetad.report.contents.tables import INTERVALS, convergence_table
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
+from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 from hmetad.untrusted import read_attr
@@ -44,12 +45,17 @@ CHECKED = (
 FITS = "Below {limit} the estimates would differ by more than the formula and their errors explain."
 MISFITS = "Below {limit}: the estimates differ by more than the formula and their errors explain."
 METHOD = (
-    "{number} estimates with {errors} were modelled by a hierarchical normal model, {formula}{on}. "
-    "{draws} independent draws were made by importance sampling of the standard deviations of "
-    "groups and of their correlations (seed {seed}; Pareto k {k}, weights worth {effective} "
-    "draws), and given these the coefficients and effects are exact (Rubin, 1981; Gelman et al., "
-    "2013)."
+    "{number} estimates with {errors} were modelled by a hierarchical normal model, {formula}{on} "
+    "(Rubin, 1981; Gelman et al., 2013). {draws} {sampled}."
 )
+SAMPLED = {
+    "importance": "independent draws were made by importance sampling of the standard deviations "
+    "of groups and of their correlations (seed {seed}; Pareto k {k}, weights worth {effective} "
+    "draws), and given these the coefficients and effects are exact",
+    "nuts": "draws of {chains} chains were sampled by {sampler} (seed {seed}) and checked by "
+    "rank-normalised R̂ and effective sample sizes (Vehtari et al., 2021), since the weights of "
+    "importance sampling are uneven",
+}
 
 
 def estimates_question(fit: xr.DataTree) -> str:
@@ -245,30 +251,28 @@ def check_block(fit: xr.DataTree) -> Prose:
 
 
 def method_blocks(fit: xr.DataTree, command: str) -> list[Block]:
-    """Model, priors, and how to run it again."""
-    attrs, posterior = fit.attrs, fit["posterior"]
-    stats = {name: float(x) for name, x in fit["sample_stats"].data_vars.items()}
-    is_drawn = attrs.get("source") == "draws"
+    """Model, priors, convergence of chains, and how to run it again."""
+    attrs, posterior, stats = fit.attrs, fit["posterior"], fit["sample_stats"]
+    by_chains, is_drawn = attrs["method"] == "nuts", attrs.get("source") == "draws"
+    numbers = {"chains": str(posterior.sizes["chain"])}
+    if not by_chains:
+        numbers["k"] = format_cell(float(stats["pareto_k"].max()), ".2f")
+        numbers["effective"] = format_cell(float(stats["effective_draws"].min()), ",.0f")
     text = METHOD.format(
         number=posterior.sizes["cell"],
         errors="the covariance of their draws" if is_drawn else "their standard errors",
         formula=attrs["formula"],
         on="" if attrs["link"] == "identity" else f", on the scale of the {attrs['link']}",
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
-        seed=attrs["seed"],
-        k=format_cell(stats["pareto_k"], ".2f"),
-        effective=format_cell(stats["effective_draws"], ",.0f"),
+        sampled=SAMPLED[attrs["method"]].format(
+            seed=attrs["seed"], sampler=attrs["sampler"], **numbers
+        ),
     )
-    rows = tuple((name, prior_text(*prior)) for name, prior in json.loads(attrs["priors"]).items())
     versions = ", ".join(f"{k} {v}" for k, v in read_attr(attrs, "versions").items())
     again = (f"To run it again: {command}",) if command else ()
     return [
         Prose("Method", (text,)),
-        Table("Priors.", ("Variable", "Prior"), rows, name="priors"),
+        prior_table(spec_of(fit)),
+        *([convergence_table({attrs["model"]: fit})] if by_chains else []),
         Prose("Session", (f"Versions: {versions}.", *again)),
     ]
-
-
-def prior_text(dist: str, parameters: Mapping[str, float]) -> str:
-    """Prior as it would be written."""
-    return f"{dist}({', '.join(f'{k} {format_cell(x, ".4g")}' for k, x in parameters.items())})"

@@ -8,8 +8,8 @@ from itertools import product
 
 import xarray as xr
 
-from hmetad.bayes.estimates import parameter_name
 from hmetad.bayes.predicted_estimates import predict_estimates
+from hmetad.likelihood.families.normal import parameter_name
 from hmetad.text.names import effect_names, symbol
 
 __all__ = ["estimates_rows", "scale_words"]

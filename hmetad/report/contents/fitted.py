@@ -25,7 +25,14 @@ from hmetad.text.cells import format_cell
 from hmetad.text.names import in_percent, symbol
 from hmetad.untrusted import read_attr
 
-__all__ = ["check_blocks", "data_blocks", "estimate_blocks", "method_blocks", "method_text"]
+__all__ = [
+    "check_blocks",
+    "data_blocks",
+    "estimate_blocks",
+    "method_blocks",
+    "method_text",
+    "prior_table",
+]
 
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
 SHOWN_CELLS, FOREST_ROWS = 9, 40

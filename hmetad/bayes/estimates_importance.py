@@ -1,0 +1,386 @@
+"""Draws of the posterior of estimates without a chain: few numbers by importance sampling.
+
+Program of estimates → DataTree as a sampler of chains gives it. All coefficients and effects are
+integrated out; standard deviations and correlations are drawn from a proposal that learns, weighed
+by their exact density, and drawn by weight; coefficients and effects given them are exact. The
+covariance of estimates is taken in blocks that share nothing but coefficients, which are added by
+Woodbury's identity.
+Source: Gelman et al. (2013), sections 5.4 and 15.2; Cappé et al. (2004) for the proposals; Vehtari
+et al. (2024) for their weights; Hoffman & Ribak (1991) for draws given data; Petersen & Pedersen
+(2012), 3.2.2.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, gammaln
+
+from hmetad.bayes.chains import (
+    Request,
+    correlation_factors,
+    labelled_posterior,
+    statistics_of,
+    tree_of,
+)
+from hmetad.bayes.density import log_prior
+from hmetad.bayes.program import Program
+from hmetad.bayes.program_arrays import PRIOR_CODES
+from hmetad.bayes.weights import places_by_weight, smooth_weights
+from hmetad.likelihood.tails import compiled
+from hmetad.notice_registry import limit
+from hmetad.specs.layout import BlockLayout
+
+__all__ = ["sample_by_integration"]
+
+type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
+# Cells of the blocks of one size, (blocks, size).
+type Members = NDArray[np.intp]
+
+# Rounds in which the proposal, a t distribution, learns, and points of each by number of values.
+ROUNDS, POINTS, FREEDOM = 8, 1000, 5
+# Points by draws, within limits; many more where they are worth too few draws.
+POINTS_PER_DRAW, FEWEST_POINTS, MOST_POINTS, MORE = 4, 4000, 20_000, 8
+# Proposals are wider than what was found so far.
+INFLATION = 1.2
+# Draws that weights are worth below which more points would not mend them.
+HOPELESS = 50
+# Standard deviations are looked for up to this, in those of the estimates.
+MOST = 1e4
+# Logit of a partial correlation that is 1 within rounding.
+EDGE = 30.0
+BETA = PRIOR_CODES["Beta"]
+# Numbers of covariances that are held at once.
+AT_ONCE = 2**20
+
+
+def sample_by_integration(
+    program: Program, covariance: Floats, request: Request
+) -> xr.DataTree | None:
+    """Independent draws of the posterior of estimates with this covariance; None by bad weights.
+
+    sample_stats has ``pareto_k``, ``effective_draws`` and ``by_chains`` of every cell, though
+    weights are those of the whole.
+    """
+    shape = int(request.options["chains"]), int(request.options["draws"])
+    draws, rng = math.prod(shape), np.random.default_rng(request.options["random_seed"])
+    model = integrated_model(program, covariance)
+    found = sampled_points(model, draws, rng)
+    if found is None:
+        return None
+    points, k, effective = found
+    coefficients, effects = given_points(model, points, rng)
+    values = np.zeros((draws, program.layout.size))
+    values[:, model.coefficient_places] = coefficients
+    values[:, model.places] = np.where(model.codes == BETA, expit(points), points)
+    values = np.hstack([values, *(own.reshape(draws, -1) for own in effects)])
+    posterior = labelled_posterior(program, list(values.reshape(*shape, -1)))
+    cells = len(model.estimates)
+    weights = {"pareto_k": k, "effective_draws": effective, "by_chains": False}
+    statistics = statistics_of(
+        program,
+        np.zeros((cells, *shape), dtype=bool),
+        **{name: np.full(cells, value) for name, value in weights.items()},
+    )
+    said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
+    return tree_of(program, posterior, statistics, said)
+
+
+@dataclass(frozen=True)
+class IntegratedModel:
+    """Estimates, and their model as the density of its standard deviations and correlations.
+
+    Parameters
+    ----------
+    estimates, covariance : array, shape (cells,) and (cells, cells)
+    columns : array, shape (cells, coefficients)
+        X.
+    mean, sd : array, shape (coefficients,)
+        Normal prior of the coefficients.
+    blocks : tuple of BlockLayout
+    coefficient_places, places : array of int
+        Of the coefficients, and of the numbers of a point, among the free values of the program.
+        A point has, block by block, standard deviations and logits of (partial correlation + 1)/2.
+    codes, priors : array, shape (numbers,) and (numbers, 3)
+        Priors of the numbers of a point.
+    members : tuple of array of int
+        Cells that errors or effects of groups tie together, for each size of a block.
+    """
+
+    estimates: Floats
+    covariance: Floats
+    columns: Floats
+    mean: Floats
+    sd: Floats
+    blocks: tuple[BlockLayout, ...]
+    coefficient_places: Integers
+    places: Integers
+    codes: Integers
+    priors: Floats
+    members: tuple[Members, ...]
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the estimates, or their error where they are all the same."""
+        spread = float(self.estimates.std(ddof=1))
+        return spread or float(np.sqrt(self.covariance.diagonal().mean()))
+
+    def factors(self, points: Floats) -> list[Floats]:
+        """Factors L of the covariance L Lᵀ of a group's effects, of every block, (points, k, k)."""
+        found, start = [], 0
+        for block in self.blocks:
+            effects = block.block.columns.shape[1]
+            sigma = points[:, start : start + effects]
+            start += effects
+            unit = np.broadcast_to(np.eye(effects), (len(points), effects, effects))
+            if block.partial is not None:
+                stop = start + block.partial.size
+                unit, start = correlation_factors(expit(points[:, start:stop]), effects), stop
+            found.append(sigma[:, :, None] * unit)
+        return found
+
+    def parts(self, points: Floats) -> Iterator[tuple[Members, Floats]]:
+        """Cells of the blocks of one size, and their covariance at each point without that of X.
+
+        The latter has the shape (points, blocks, size, size).
+        """
+        factors = self.factors(points)
+        for members in self.members:
+            whole = self.covariance[members[:, :, None], members[:, None]][None]
+            for one, factor in zip(self.blocks, factors, strict=True):
+                half = one.block.columns[members] @ factor[:, None]
+                group = one.block.index[members]
+                together = group[:, :, None] == group[:, None]
+                whole = whole + (half @ np.swapaxes(half, -1, -2)) * together
+            yield members, np.broadcast_to(whole, (len(points), *whole.shape[1:]))
+
+    def pieces(self, places: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """Points that are computed together."""
+        held = sum(members.size * members.shape[1] for members in self.members)
+        step = max(1, AT_ONCE // (held + self.columns.size + len(self.columns)))
+        yield from (places[i : i + step] for i in range(0, len(places), step))
+
+
+def integrated_model(program: Program, covariance: Floats) -> IntegratedModel:
+    """Model of the estimates of a program, which have this covariance."""
+    [formula] = program.layout.formulas.values()
+    arrays, design = program.arrays, formula.design
+    codes = np.zeros(arrays.size, np.int64)
+    priors = np.zeros((arrays.size, 3))
+    codes[arrays.prior_places] = arrays.prior_codes
+    priors[arrays.prior_places] = arrays.prior_parameters
+    nothing = np.zeros(0, np.int64)
+    own = [one.elements.ravel() for one in formula.coefficients]
+    shared = [
+        variable.elements.ravel()
+        for block in formula.blocks
+        for variable in (*block.sds, block.partial)
+        if variable is not None
+    ]
+    coefficients, places = np.concatenate([nothing, *own]), np.concatenate([nothing, *shared])
+    return IntegratedModel(
+        estimates=program.counts.values[:, 0],
+        covariance=covariance,
+        columns=design.columns,
+        mean=priors[coefficients, 0],
+        sd=priors[coefficients, 1],
+        blocks=formula.blocks,
+        coefficient_places=coefficients,
+        places=places,
+        codes=codes[places],
+        priors=priors[places],
+        members=members_of(covariance, formula.blocks),
+    )
+
+
+def members_of(covariance: Floats, blocks: tuple[BlockLayout, ...]) -> tuple[Members, ...]:
+    """Cells that errors or effects of groups tie together, for each size of a block.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in members_of(np.eye(3) + np.diag([1, 0], 1) + np.diag([1, 0], -1), ())]
+    [[[2]], [[0, 1]]]
+    """
+    tied = covariance != 0
+    for one in blocks:
+        tied |= one.block.index[:, None] == one.block.index
+    number, label = connected_components(csr_array(tied), directed=False)
+    order = np.argsort(label, kind="stable")
+    sizes = np.bincount(label, minlength=number)
+    ends = [0, *np.cumsum(sizes).tolist()]
+    cells = [order[start:stop] for start, stop in pairwise(ends)]
+    return tuple(
+        np.array([own for own in cells if len(own) == size]) for size in sorted({*sizes.tolist()})
+    )
+
+
+def sampled_points(
+    model: IntegratedModel, draws: int, rng: np.random.Generator
+) -> tuple[Floats, float, float] | None:
+    """Draws of points, with Pareto k and effective draws of their weights; None where bad."""
+    if not len(model.places):
+        return np.zeros((draws, 0)), -np.inf, float(draws)
+    mean, factor = learnt_proposal(model, rng)
+    first = int(np.clip(POINTS_PER_DRAW * draws, FEWEST_POINTS, MOST_POINTS))
+    for number in (first, MORE * first):
+        points, ratios = weighted_points(model, mean, factor, number, rng)
+        log_weights, k = smooth_weights(ratios)
+        weights = np.exp(log_weights)
+        effective = float(1 / (weights**2).sum())
+        if effective >= limit("ess") and k < limit("pareto-k"):
+            chosen = places_by_weight(weights, draws, rng)
+            return points[rng.permutation(chosen)], float(k), effective
+        if effective < HOPELESS:
+            break
+    return None
+
+
+def learnt_proposal(model: IntegratedModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Centre and scale of a t distribution that is close to the posterior."""
+    # A third of the estimates' standard deviation, no correlation, and how wide.
+    is_sd = model.codes != BETA
+    mean = np.where(is_sd, model.scale / 3, 0.0)
+    spread = np.where(is_sd, model.scale / 2, 1.0)
+    factor, number = np.diag(spread), POINTS * (1 + len(mean) // 2)
+    for _ in range(ROUNDS):
+        points, ratios = weighted_points(model, mean, factor, number, rng)
+        weights = np.exp(smooth_weights(ratios)[0])
+        mean = weights @ points
+        rest = points - mean
+        covariance = (weights[:, None] * rest).T @ rest
+        share = 1 / (weights**2).sum() / number
+        # Few good points know little of how they vary together.
+        covariance += np.diag(np.diagonal(covariance) * (1 - share) / 10 + (spread / 1000) ** 2)
+        factor = INFLATION * np.linalg.cholesky(covariance)
+    return mean, factor
+
+
+def weighted_points(
+    model: IntegratedModel, mean: Floats, factor: Floats, number: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Points of a t distribution with SDs above 0, and log ratios of the posterior to it.
+
+    On their logarithm SDs that may be 0 would have an endless tail.
+    """
+    size = len(mean)
+    scores = rng.normal(size=(number, size))
+    scores /= np.sqrt(rng.chisquare(FREEDOM, size=(number, 1)) / FREEDOM)
+    points = mean + scores @ factor.T
+    constant = gammaln((FREEDOM + size) / 2) - np.log(np.diagonal(factor)).sum()
+    proposal = constant - (FREEDOM + size) / 2 * np.log1p((scores**2).sum(axis=1) / FREEDOM)
+    density = log_posterior(model, points)
+    inside = np.isfinite(density)
+    return points[inside], density[inside] - proposal[inside]
+
+
+def log_posterior(model: IntegratedModel, points: Floats) -> Floats:
+    r"""Log density of standard deviations and of logits of correlations; -inf where there is none.
+
+    With :math:`V = \Sigma + X B X^T + \sum_b Z_b \Omega_b Z_b^T` it is
+    :math:`-\tfrac12 \log|V| - \tfrac12 (y - X b)^T V^{-1} (y - X b) + \log p(\Omega)`.
+    """
+    result = log_priors(points, model.codes, model.priors, MOST * model.scale)
+    for piece in model.pieces(np.flatnonzero(np.isfinite(result))):
+        log_size, form = determinant_and_form(model, points[piece])
+        result[piece] -= (log_size + form) / 2
+    return result
+
+
+@compiled
+def log_priors(points: Floats, codes: Integers, priors: Floats, most: float) -> Floats:
+    """Log prior of points, with the Jacobian of logits; -inf beyond their range."""
+    found = np.zeros(len(points))
+    for i in range(len(points)):
+        for j in range(len(codes)):
+            value, own = points[i, j], priors[j]
+            if codes[j] == BETA:
+                if abs(value) < EDGE:
+                    found[i] -= own[0] * (abs(value) + 2 * math.log1p(math.exp(-abs(value))))
+                else:
+                    found[i] = -np.inf
+            elif 0 < value < most:
+                found[i] += log_prior(codes[j], value, own[0], own[1], own[2])[0]
+            else:
+                found[i] = -np.inf
+    return found
+
+
+def determinant_and_form(model: IntegratedModel, points: Floats) -> tuple[Floats, Floats]:
+    """log |V| and r' V⁻¹ r, r being what estimates differ from their prior mean, (points,) each."""
+    rest = model.estimates - model.columns @ model.mean
+    right = np.column_stack([model.columns * model.sd, rest])
+    width = right.shape[1]
+    log_size, gram = np.zeros(len(points)), np.zeros((len(points), width, width))
+    for members, covariance in model.parts(points):
+        size = members.shape[1]
+        own = right[members]
+        # No block has less than its errors.
+        errors = model.covariance[members[:, :, None], members[:, None]]
+        least = np.linalg.solve(errors, own)
+        # Below the factor of a block stand the scores of what is written below the block.
+        whole = np.empty((*covariance.shape[:2], size + width, size + width))
+        whole[..., :size, :size] = covariance
+        whole[..., size:, :size] = np.swapaxes(own, -1, -2)
+        whole[..., :size, size:] = own
+        whole[..., size:, size:] = 2 * np.swapaxes(own, -1, -2) @ least + np.eye(width)
+        factor = np.linalg.cholesky(whole)
+        log_size += 2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)[..., :size]).sum(axis=(1, 2))
+        scores = factor[..., size:, :size]
+        gram += (scores @ np.swapaxes(scores, -1, -2)).sum(axis=1)
+    inner = np.eye(width - 1) + gram[:, :-1, :-1]
+    through = gram[:, :-1, -1:]
+    form = gram[:, -1, -1] - (through * np.linalg.solve(inner, through)).sum(axis=(1, 2))
+    return log_size + np.linalg.slogdet(inner)[1], form
+
+
+def given_points(
+    model: IntegratedModel, points: Floats, rng: np.random.Generator
+) -> tuple[Floats, list[Floats]]:
+    """Coefficients, and effects (draws, groups, effects) of every block, a draw for each point.
+
+    A draw of the prior and of data is moved by what the real data differ from those.
+    """
+    noise = np.linalg.cholesky(model.covariance)
+    found = []
+    for piece in model.pieces(np.arange(len(points))):
+        own = points[piece]
+        factors, number = model.factors(own), len(own)
+        beta = model.mean + model.sd * rng.normal(size=(number, len(model.mean)))
+        drawn = beta @ model.columns.T + rng.normal(size=(number, len(noise))) @ noise.T
+        effects = []
+        for one, factor in zip(model.blocks, factors, strict=True):
+            scores = rng.normal(size=(number, len(one.block.groups), factor.shape[1]))
+            effects.append(scores @ factor.transpose(0, 2, 1))
+            drawn += (effects[-1][:, one.block.index] * one.block.columns).sum(axis=2)
+        moves = solved(model, own, model.estimates - drawn)
+        beta += (moves @ model.columns) * model.sd**2
+        for place, (one, factor) in enumerate(zip(model.blocks, factors, strict=True)):
+            is_member = one.block.index[:, None] == np.arange(len(one.block.groups))
+            sums = (one.block.columns.T * moves[:, None]) @ is_member.astype(float)
+            effects[place] += (factor @ factor.transpose(0, 2, 1) @ sums).transpose(0, 2, 1)
+        found.append([beta, *effects])
+    coefficients, *effects = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return coefficients, effects
+
+
+def solved(model: IntegratedModel, points: Floats, rest: Floats) -> Floats:
+    """V⁻¹ r of every point, (points, cells), r being (points, cells)."""
+    scaled = model.columns * model.sd
+    width = scaled.shape[1]
+    found = np.empty((*rest.shape, width + 1))
+    for members, covariance in model.parts(points):
+        own = np.broadcast_to(scaled[members], (len(rest), *members.shape, width))
+        right = np.concatenate([own, rest[:, members][..., None]], axis=-1)
+        found[:, members] = np.linalg.solve(covariance, right)
+    inner = np.eye(width) + scaled.T @ found[..., :-1]
+    through = scaled.T @ found[..., -1:]
+    back = found[..., :-1] @ np.linalg.solve(inner, through)
+    return np.asarray((found[..., -1:] - back)[..., 0])
