@@ -6,8 +6,8 @@ DataTree as it was read → its formula, or InputError.
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.containers import ALLOWED
 from hmetad.bayes.estimates_data import LINKS
+from hmetad.bayes.fit_files import ALLOWED
 from hmetad.errors import InputError
 from hmetad.specs.design import Design, cell_table, parse_design
 from hmetad.specs.formula import parse_formula
