@@ -11,10 +11,10 @@ from hmetad.bayes.predicted_estimates import predict_estimates as predict_estima
 from hmetad.bayes.predictive import add_groups as add_groups
 from hmetad.bayes.predictive import predicted_counts as predicted_counts
 from hmetad.bayes.prior_predictive import draw_prior as draw_prior
-from hmetad.bayes.resampled import load_draws as load_draws
-from hmetad.bayes.resampled import load_source as load_source
-from hmetad.bayes.resampled import save_draws as save_draws
 from hmetad.bayes.sensitivity import other_choices as other_choices
+from hmetad.bayes.store import load_draws as load_draws
+from hmetad.bayes.store import load_source as load_source
+from hmetad.bayes.store import save_draws as save_draws
 from hmetad.specs.difficulty import by_difficulty as by_difficulty
 from hmetad.specs.loading import card_names as card_names
 from hmetad.specs.spec import spec_of as spec_of

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hmetad.bayes.check_fit import check_attrs
-from hmetad.bayes.containers import ALLOWED
+from hmetad.bayes.fit_files import ALLOWED
 from hmetad.errors import InputError
 from hmetad.specs.designs import designs_of
 from hmetad.specs.layout import layout_of

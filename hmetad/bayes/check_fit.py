@@ -3,46 +3,41 @@
 DataTree as it was read → its model, or InputError.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.containers import ALLOWED
+from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
-from hmetad.likelihood.records import dim_labels, dim_sizes
+from hmetad.likelihood.records import Quantity, dim_labels, dim_sizes
+from hmetad.specs.designs import refuse_other_tables
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_attrs", "check_fit", "counts_of"]
 
-# Statistics of importance sampling, and their kinds.
-OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
-# Of cells that chains have drawn; fits of earlier versions lack it.
-OF_CHAINS = {"divergences": "i", "divergences_within": "i", "divergences_shared": "f"}
 GROUPS = ("posterior", "sample_stats", "observed_data")
+TEXTS = ("model", "spec", "seed", "sampler", "versions")
 JSON_ATTRS = ("notices", "same_items", "versions", "by")
 CHAIN_DRAW = ("chain", "draw")
-MIN_RATINGS = 2
+# Statistics of every cell, and their kinds: of importance sampling all or none, of chains what
+# their version wrote.
+OF_WEIGHTS = {"pareto_k": "f", "effective_draws": "f", "by_chains": "b"}
+OF_CHAINS = {"divergences": "i", "divergences_within": "i", "divergences_shared": "f"}
 
 
 def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
-    """Refuse what is no fit, or a fit whose draws do not belong to its model and its counts.
+    """Model of a fit, if its attrs are legal and its draws are those of its model and its counts.
 
     Parameters
     ----------
     fit : DataTree
     source : str
         What to call it in an error: its file, or the argument.
-
-    Returns
-    -------
-    ModelSpec
-        The model that is recorded in the fit.
 
     Raises
     ------
@@ -56,10 +51,11 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
     if missing:
         raise InputError(source, f"no group {missing[0]}", ALLOWED)
     try:
-        spec = check_attrs(fit)
-        counts = counts_of(fit)
-        check_posterior(fit["posterior"].to_dataset(), spec, counts)
-        check_stats(fit)
+        spec, counts = check_attrs(fit), counts_of(fit)
+        posterior = fit["posterior"].to_dataset()
+        check_posterior(posterior, spec, counts)
+        check_labels(posterior, counts)
+        check_stats(fit["sample_stats"].to_dataset(), posterior)
     except InputError as error:
         argument = error.argument if error.argument == source else f"{source}, {error.argument}"
         raise InputError(argument, error.got, error.allowed, error.next_step) from error
@@ -68,7 +64,7 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
 
 def check_attrs(fit: xr.DataTree) -> ModelSpec:
     """Model of a fit, if its attrs are complete and legal."""
-    for name in ("model", "spec", "seed", "sampler", "versions"):
+    for name in TEXTS:
         if not isinstance(fit.attrs.get(name), str):
             raise InputError(f"attrs[{name!r}]", repr(fit.attrs.get(name))[:80], "text")
     for attrs in every_attrs(fit):
@@ -95,81 +91,70 @@ def counts_of(fit: xr.DataTree) -> xr.DataArray:
     if "counts" not in observed:
         raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
     counts = observed["counts"]
-    require_stimulus(counts, "fit")
-    if set(counts.dims) != {"cell", *TYPE1_DIMS} or "cell" not in counts.coords:
-        raise InputError("counts", f"dims {counts.dims}", f"dims ('cell', {TYPE1_DIMS})")
-    if counts.sizes["rating"] < MIN_RATINGS or not {"response", "rating"} <= set(counts.coords):
-        raise InputError("counts", f"{counts.sizes['rating']} ratings", "two or more, with labels")
-    if not counts.indexes["cell"].is_unique:
-        raise InputError("counts", "a cell more than once", "cells with names of their own")
+    refuse_other_tables(counts)
+    unlabelled = {"cell", "response", "rating"} - {*counts.coords}
+    if unlabelled or not counts.indexes["cell"].is_unique:
+        got = f"no labels of {', '.join(unlabelled)}" if unlabelled else "a cell more than once"
+        raise InputError("counts", got, "cells, responses and ratings with names of their own")
     return counts
 
 
 def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray) -> None:
-    """Raise where the draws do not belong to a model of these counts."""
-    results = spec.record.results
-    wanted = {name: ("cell", *quantity.dims) for name, quantity in results.items()}
-    if follow_from_effects(spec) and not any(name in posterior for name in wanted):
-        wanted = {}
-    for name in (*wanted, *required_variables(spec)):
+    """Raise where a variable of the model is missing, has other dims or is undefined."""
+    results: dict[Hashable, Quantity] = dict(spec.record.results.items())
+    if follow_from_effects(spec) and not any(name in posterior for name in results):
+        results = {}
+    # What is sampled whatever the cells; correlations depend on these.
+    sampled = [name for name in names_with_prior(spec) if not name.endswith("_corr")]
+    for name in (*results, *sampled):
         if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")
-    for drawn in posterior:
-        values = posterior[drawn]
-        if values.dims[:2] != CHAIN_DRAW or values.dtype.kind not in "iuf":
+    for drawn, values in posterior.items():
+        dims = (*CHAIN_DRAW, "cell", *results[drawn].dims) if drawn in results else values.dims
+        is_drawn = values.dims[:2] == CHAIN_DRAW and values.dtype.kind in "iuf"
+        if not is_drawn or {*values.dims} != {*dims}:
             got = f"{drawn} with dims {values.dims} of type {values.dtype}"
-            raise InputError("posterior", got, "numbers with dims chain, draw, …")
-    for name, dims in wanted.items():
-        if set(posterior[name].dims) != {*CHAIN_DRAW, *dims}:
-            got = f"{name} with dims {posterior[name].dims}"
-            raise InputError("posterior", got, f"dims chain, draw, {', '.join(dims)}")
+            needed = ", ".join(map(str, dims[2:])) if drawn in results else "…"
+            raise InputError("posterior", got, f"numbers with dims chain, draw, {needed}")
     # With two ratings there is no gap between criteria.
     may_be_empty = {dim for dim, own in dim_sizes(counts.sizes["rating"]).items() if own == 0}
     if not all(size for dim, size in posterior.sizes.items() if dim not in may_be_empty):
-        raise InputError(
-            "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
-        )
-    check_cells(posterior, counts)
-    for name in (name for name in wanted if results[name].always_finite):
-        if not np.isfinite(posterior[name].values).all():
+        got = f"sizes {dict(posterior.sizes)}"[:200]
+        raise InputError("posterior", got, "one of each at least")
+    for name, quantity in results.items():
+        if quantity.always_finite and not np.isfinite(posterior[name].values).all():
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
 
 
-def required_variables(spec: ModelSpec) -> list[str]:
-    """Variables that a model samples, whatever the cells; correlations depend on these."""
-    return [name for name in names_with_prior(spec) if not name.endswith("_corr")]
-
-
-def check_cells(posterior: xr.Dataset, counts: xr.DataArray) -> None:
+def check_labels(posterior: xr.Dataset, counts: xr.DataArray) -> None:
     """Raise where cells, responses or criteria of the draws are not those of the counts."""
     expected = {
         "cell": counts["cell"].values.tolist(),
-        "response": counts["response"].values.tolist() if "response" in counts.coords else None,
+        "response": counts["response"].values.tolist(),
         "criterion": dim_labels(counts.sizes["rating"])["criterion"],
     }
     for name, labels in expected.items():
         found = posterior[name].values.tolist() if name in posterior.coords else None
-        if labels is not None and found != labels:
+        if found != labels:
             got = f"{name} {found!r:.80}"
             raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
-    of_counts = {str(n): x for n, x in counts.coords.items() if x.dims == ("cell",)}
-    for name, values in of_counts.items():
-        # Draws of a store get the coordinates of its cells after this.
+    # Draws of a store get the coordinates of its cells after this.
+    of_cells = {str(name): x for name, x in counts.coords.items() if x.dims == ("cell",)}
+    for name, values in of_cells.items():
         if name in posterior.coords and not values.variable.equals(posterior[name].variable):
             raise InputError("posterior", f"other values of {name} than the counts", "the same")
 
 
-def check_stats(fit: xr.DataTree) -> None:
-    """Raise where the fit does not record which draws diverged."""
-    stats = fit["sample_stats"].to_dataset()
-    sizes = {dim: fit["posterior"].sizes[dim] for dim in CHAIN_DRAW}
-    found = stats["diverging"].sizes if "diverging" in stats else {}
-    if dict(found) != sizes or stats["diverging"].dtype.kind not in "biu":
-        raise InputError("sample_stats", "no flag diverging for every draw", ALLOWED)
-    # Of importance sampling there are all, a number a cell, or none.
-    weights = OF_WEIGHTS if any(name in stats for name in OF_WEIGHTS) else {}
-    known = weights | {name: kind for name, kind in OF_CHAINS.items() if name in stats}
-    kinds = {name: stats[name].dtype.kind for name in known if name in stats}
-    cells = {"cell": fit["posterior"].sizes["cell"]}
-    if kinds != known or any(dict(stats[n].sizes) != cells for n in kinds):
-        raise InputError("sample_stats", "weights that are not of every cell", ALLOWED)
+def check_stats(stats: xr.Dataset, posterior: xr.Dataset) -> None:
+    """Raise where a fit does not say which draws diverged, or says of some cells how sampled."""
+    wanted = {name: kinds for name, kinds in OF_CHAINS.items() if name in stats}
+    wanted |= OF_WEIGHTS if any(name in stats for name in OF_WEIGHTS) else {}
+    for name, kinds in {"diverging": "biu", **wanted}.items():
+        dims = CHAIN_DRAW if name == "diverging" else ("cell",)
+        sizes = {dim: posterior.sizes[dim] for dim in dims}
+        if (
+            name not in stats
+            or dict(stats[name].sizes) != sizes
+            or stats[name].dtype.kind not in kinds
+        ):
+            raise InputError("sample_stats", f"no {name} by {', '.join(dims)}", ALLOWED)

@@ -34,7 +34,7 @@ from hmetad.bayes.kept_cells import (
     refuse_draws,
 )
 from hmetad.bayes.program import Program, build_program
-from hmetad.bayes.zarr_store import sample_to_folder
+from hmetad.bayes.store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
@@ -168,7 +168,7 @@ def sample_to_store(program: Program, request: Request) -> xr.DataTree:
     """Draw from the posterior of a compiled density, into a folder."""
     model = nutpie_model(program, with_deviations=True)
     assert request.store is not None
-    return sample_to_folder(model, program.counts, request.store, request.attrs, request.options)
+    return sample_to_folder(model, program, request.store, request.attrs, request.options)
 
 
 def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
@@ -181,7 +181,7 @@ def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
     refuse_same_names(program.counts.coords, model.named_vars)
     start = module.initial_values(program, model)
     compiled = nutpie.compile_pymc_model(model, initial_points=start)
-    return sample_to_folder(compiled, program.counts, request.store, request.attrs, request.options)
+    return sample_to_folder(compiled, program, request.store, request.attrs, request.options)
 
 
 # The samplers, and what fits say of each: the density that it takes, and its method.

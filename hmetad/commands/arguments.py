@@ -53,8 +53,7 @@ __all__ = [
 # Suffixes of outputs: the rows of an answer, and pages about it.
 DATA_FILES = (".csv", ".json")
 REPORTS = (".html", ".md", ".tex", ".docx")
-# What only a folder of draws holds. hmetad.bayes.zarr_store names it too, but takes seconds to
-# import.
+# What only a folder of draws holds. hmetad.bayes.store names it too, but takes seconds to import.
 STORE = ("fit.json", "draws.zarr")
 # Scales of stated confidence that have a name.
 SCALES = ("probability", "percent")
