@@ -13,12 +13,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
-    Annotated,
     Any,
     Literal,
     NamedTuple,
     TypeAliasType,
-    TypeVar,
     Union,
     cast,
     get_args,
@@ -98,7 +96,6 @@ def check_inputs[F: Callable[..., Any]](
         assert {*skip, *checks} <= {*parameters}, f"no such arguments: {skip}, {checks}"
         defaults = {name: parameter.default for name, parameter in parameters.items()}
         kinds = {name: parameter.kind for name, parameter in parameters.items()}
-        assert Parameter.VAR_POSITIONAL not in kinds.values(), "a list is checked as a whole"
         by_place = [name for name, kind in kinds.items() if kind is not Parameter.KEYWORD_ONLY]
         others = next((name for name, kind in kinds.items() if kind is Parameter.VAR_KEYWORD), "")
 
@@ -249,10 +246,6 @@ def kind_of(annotation: Any) -> Kind:
         return Kind(lambda value: array_kind(value) in "biufUO", "an array")
     if isinstance(origin, TypeAliasType):
         return kind_of(origin.__value__)
-    if isinstance(annotation, TypeVar):
-        origin, arguments = Union, annotation.__constraints__ or (annotation.__bound__ or Any,)
-    if origin is Annotated:
-        return kind_of(arguments[0])
     if origin in (Union, UnionType):
         # None is said last. Text beside a path is a path.
         given = [x for x in arguments if not (x is str and Path in arguments)]
@@ -369,13 +362,11 @@ def items_of(value: Any) -> Iterable[Any]:
 
 def array_kind(value: Any) -> str:
     """NumPy's letter for the numbers or texts in an array; "V" for what is none."""
-    no_arrays = (bytes, bytearray, memoryview, Mapping, set, frozenset, type, NoneType)
-    dtype = getattr(value, "dtype", None)
-    if isinstance(dtype, np.dtype) and not isinstance(value, type):
-        array = value
-    elif isinstance(value, no_arrays) or callable(value):
-        return "V"
-    else:
+    array = value
+    if not isinstance(getattr(value, "dtype", None), np.dtype) or isinstance(value, type):
+        no_array = NO_LISTS[1:]  # Text is one.
+        if value is None or callable(value) or isinstance(value, no_array):
+            return "V"
         try:
             array = np.asarray(value)
         except (TypeError, ValueError, RuntimeError, OverflowError):

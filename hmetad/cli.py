@@ -5,11 +5,14 @@ interrupt in 130, termination in 143.
 """
 
 import atexit
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version as distribution_version
+from pathlib import Path
 from shutil import rmtree
 from textwrap import indent
 from typing import Annotated, Any, NoReturn
@@ -18,7 +21,6 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from hmetad.caches import replace_caches
 from hmetad.commands import (
     compare,
     estimates,
@@ -39,6 +41,7 @@ from hmetad.report.terminal import say
 __all__ = ["app", "main", "outcome"]
 
 INTERRUPTED = 130
+PACKAGE = str(Path(__file__).parent)
 # An argument of a function in a message, with a value or without: "quantiles=4", "metric=."
 ARGUMENT = re.compile(r"(?<![-\w])([a-z_]+)=(?:\[([^\]]*)\]|(\d*))(?=[ ,.;)]|$)")
 COMMANDS: dict[str, tuple[Callable[..., Any], str]] = {
@@ -109,12 +112,49 @@ def outcome(arguments: Sequence[str]) -> int:
 
 
 def keep_caches() -> None:
-    """Caches that cannot be written are in a folder that goes when the run ends."""
-    folder = replace_caches()
-    if folder is not None:
-        remove = partial(rmtree, folder, ignore_errors=True)
-        at_the_end.append(remove)
-        atexit.register(remove)
+    """Name a temporary folder for caches of compiled code that cannot be written.
+
+    PyTensor, Numba and matplotlib would stop, or say so in several lines. The folder is of this run
+    alone, and goes when it ends: what is compiled there is run, and nobody else may put it there.
+    """
+    parts = (part.partition("=") for part in os.environ.get("PYTENSOR_FLAGS", "").split(","))
+    flags = {name.strip(): value.strip() for name, _, value in parts if name.strip()}
+    # Without a folder named for it Numba takes one beside the code, else one at home.
+    numba, figures = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("MPLCONFIGDIR")
+    is_kept = {
+        "PYTENSOR_FLAGS": is_usable(flags.get("base_compiledir", "~/.pytensor")),
+        "NUMBA_CACHE_DIR": any(map(is_usable, [numba] if numba else [PACKAGE, "~/.cache"])),
+        "MPLCONFIGDIR": all(map(is_usable, [figures] if figures else ["~/.config", "~/.cache"])),
+    }
+    if all(is_kept.values()):
+        return
+    folder = Path(tempfile.mkdtemp(prefix="hmetad-"))
+    for name in (name for name, kept in is_kept.items() if not kept):
+        part = folder / name.lower()
+        part.mkdir()
+        os.environ[name] = str(part)
+        if name == "PYTENSOR_FLAGS":
+            named = {**flags, "base_compiledir": str(part)}
+            os.environ[name] = ",".join(f"{flag}={value}" for flag, value in named.items())
+    remove = partial(rmtree, folder, ignore_errors=True)
+    at_the_end.append(remove)
+    atexit.register(remove)
+
+
+def is_usable(folder: str) -> bool:
+    """Whether a folder can be written to, or made where it is missing; "~" may be nobody's home.
+
+    Examples
+    --------
+    >>> is_usable(tempfile.gettempdir()), is_usable(__file__)
+    (True, False)
+    """
+    path = Path(os.path.expanduser(folder))
+    if path.parts[:1] == ("~",):
+        return False
+    path = path.absolute()
+    there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def report_failure(message: str, status: int) -> int:

@@ -12,12 +12,12 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -40,7 +40,6 @@ with warnings.catch_warnings():
 __all__ = ["datasets", "load", "load_trials"]
 
 Reader = Callable[[Sequence[Path]], pd.DataFrame]
-Counter = Callable[[pd.DataFrame], xr.DataArray]
 
 GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
@@ -51,14 +50,6 @@ RETRIES = 1
 MICHAEL_CUTS = (0.85, 0.925, 0.975)
 ATLAS_CUTS = (0.80, 0.90, 0.95, 0.99)
 MAZANCIEUX_CUTS = (4, 7, 10)
-
-
-class File(NamedTuple):
-    """A file of a data set: its place in the cache, its address below the base, its SHA-256."""
-
-    local: str
-    address: str
-    sha256: str
 
 
 def datasets() -> pd.DataFrame:
@@ -125,7 +116,9 @@ def load(name: str, *, folder: str | Path | None = None) -> xr.DataArray:
     hmetad.errors.InputError: name: got 'bang2018', allowed is a data set of hmetad. Did you mean \
 'bang2019'?
     """
-    counts = SETS[known_name(name)][1](load_trials(name, folder=folder))
+    trials, entry = load_trials(name, folder=folder), registry()[name]
+    count = count_trials if entry["has_stimulus"] else count_correct
+    counts = count(trials, **entry["count"])
     about = datasets().set_index("name").loc[name]
     origin = {key: str(about[key]) for key in ("licence", "citation", "address")}
     return counts.assign_attrs(dataset=name, **origin)
@@ -153,15 +146,10 @@ def load_trials(name: str, *, folder: str | Path | None = None) -> pd.DataFrame:
     InputError
         As `load`.
     """
-    return SETS[known_name(name)][0](fetch(name, folder))
-
-
-def known_name(name: str) -> str:
-    """Name of a data set, if it is one."""
     if name not in registry():
-        step = nearest(str(name), registry())
+        step = nearest(name, registry())
         raise InputError("name", repr(name), "a data set of hmetad", step)
-    return name
+    return READERS[name](fetch(name, folder))
 
 
 @cache
@@ -173,46 +161,39 @@ def registry() -> dict[str, dict[str, Any]]:
 
 def fetch(name: str, folder: str | Path | None) -> list[Path]:
     """Files of a data set in their order, fetched where they are not in the cache."""
-    entry = registry()[name]
-    wanted = [file_of(name, entry, file) for file in entry["files"]]
-    base = base_address()
+    entry, base = registry()[name], os.environ.get(ADDRESS) or RAW
+    if not base.startswith(("https://", "http://")):
+        raise InputError(ADDRESS, repr(base), "an address that begins with https:// or http://")
+    origin = f"{entry['repository']}/{entry['commit']}"
+    wanted = {
+        f"{name}/{file.get('as', PurePosixPath(file['path']).name)}": file
+        for file in entry["files"]
+    }
     store = pooch.create(
         path=folder or os.environ.get(FOLDER) or pooch.os_cache("hmetad"),
         base_url="",
-        registry={file.local: f"sha256:{file.sha256}" for file in wanted},
-        urls={file.local: f"{base}/{file.address}" for file in wanted},
+        registry={place: f"sha256:{file['sha256']}" for place, file in wanted.items()},
+        urls={
+            place: f"{base.rstrip('/')}/{quote(f'{origin}/{file["path"]}')}"
+            for place, file in wanted.items()
+        },
         retry_if_failed=RETRIES,
     )
-    is_cached = all((Path(store.abspath) / file.local).is_file() for file in wanted)
+    is_cached = all((Path(store.abspath) / place).is_file() for place in wanted)
     is_silent = is_cached or not sys.stderr.isatty()
     console = Console(stderr=True)
-    shown = track(wanted, name, console=console, disable=is_silent, transient=True)
+    shown = track([*wanted], name, console=console, disable=is_silent, transient=True)
     with quiet_pooch():
-        return [fetch_file(store, file) for file in shown]
+        return [fetch_file(store, place) for place in shown]
 
 
-def file_of(name: str, entry: dict[str, Any], file: dict[str, Any]) -> File:
-    """Place, address and SHA-256 of a file of the registry."""
-    local = file.get("as", PurePosixPath(file["path"]).name)
-    address = f"{entry['repository']}/{entry['commit']}/{file['path']}"
-    return File(f"{name}/{local}", quote(address), file["sha256"])
-
-
-def base_address() -> str:
-    """Address that those of the files begin with."""
-    base = os.environ.get(ADDRESS) or RAW
-    if not base.startswith(("https://", "http://")):
-        raise InputError(ADDRESS, repr(base), "an address that begins with https:// or http://")
-    return base.rstrip("/")
-
-
-def fetch_file(store: pooch.Pooch, file: File) -> Path:
+def fetch_file(store: pooch.Pooch, place: str) -> Path:
     """Path of a file that is the one pinned, or an error that says how to put it there."""
-    url, path = store.get_url(file.local), Path(store.abspath) / file.local
+    url, path = store.get_url(place), Path(store.abspath) / place
     by_hand = f"Fetch {url} by hand and save it as {path}, or name a mirror in {ADDRESS}."
-    allowed = f"the file with SHA-256 {file.sha256}"
+    allowed = f"the file with SHA-256 {store.registry[place].removeprefix('sha256:')}"
     try:
-        return Path(store.fetch(file.local))
+        return Path(store.fetch(place))
     except OSError as error:
         # Errors of the file system have a number or a class of their own; those of requests none.
         if error.errno is not None or isinstance(error, PermissionError):
@@ -366,31 +347,13 @@ def read_cacioli2026_calibration(paths: Sequence[Path]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-SETS: dict[str, tuple[Reader, Counter]] = {
-    "bang2019": (read_bang2019, partial(count_trials, by=["subject", "task"], ratings=4)),
-    "cacioli2026_atlas": (
-        read_cacioli2026_atlas,
-        partial(count_correct, by=["model", "domain"], confidence="rating", ratings=5),
-    ),
-    "cacioli2026_battery": (
-        read_cacioli2026_battery,
-        partial(count_correct, by=["model", "task"], ratings=3),
-    ),
-    "cacioli2026_calibration": (
-        read_cacioli2026_calibration,
-        partial(count_correct, by=["model", "dataset", "temperature"], ratings=20),
-    ),
-    "hellmann2023": (read_hellmann2023, partial(count_trials, by="subject", ratings=5)),
-    "mazancieux2020": (
-        read_mazancieux2020,
-        partial(count_trials, by=["subject", "task"], ratings=4),
-    ),
-    "metadpy_simulated": (
-        read_metadpy_simulated,
-        partial(count_trials, by=["subject", "condition"], ratings=4),
-    ),
-    "michael2026": (
-        read_michael2026,
-        partial(count_trials, by=["llm", "task"], confidence="rating", ratings=4),
-    ),
+READERS: dict[str, Reader] = {
+    "bang2019": read_bang2019,
+    "cacioli2026_atlas": read_cacioli2026_atlas,
+    "cacioli2026_battery": read_cacioli2026_battery,
+    "cacioli2026_calibration": read_cacioli2026_calibration,
+    "hellmann2023": read_hellmann2023,
+    "mazancieux2020": read_mazancieux2020,
+    "metadpy_simulated": read_metadpy_simulated,
+    "michael2026": read_michael2026,
 }

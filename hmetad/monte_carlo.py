@@ -226,7 +226,7 @@ def rank_rhat(rows: Floats) -> Floats:
     if rows.shape[2] < FEWEST_DRAWS:
         return np.full(len(rows), np.nan)
     split = split_chains(rows)
-    return np.maximum(split_rhat(scores_of(split)), split_rhat(scores_of(from_median(split))))
+    return rhat_of_split(split, normal_scores(split))
 
 
 def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
@@ -255,12 +255,11 @@ def check_chains(rows: Floats) -> tuple[Floats, Floats, Floats]:
         unknown = np.full(len(rows), np.nan)
         return unknown, unknown, unknown
     split = split_chains(rows)
-    scores = scores_of(split)
-    rhat = np.maximum(split_rhat(scores), split_rhat(scores_of(from_median(split))))
+    scores = normal_scores(split)
     ordered = np.sort(rows.reshape(len(rows), -1), axis=1)
     ends = [row_quantile(ordered, np.full(len(rows), prob)) for prob in TAILS]
     tails = [effective_draws(rows <= end[:, None, None]) for end in ends]
-    return rhat, effective_of_split(scores), np.minimum(*tails)
+    return rhat_of_split(split, scores), effective_of_split(scores), np.minimum(*tails)
 
 
 def quantile_error(
@@ -370,17 +369,13 @@ def autocorrelations(split: Floats) -> Floats:
     return rho[:, : max(2, 2 * ((n - 1) // 2))]
 
 
-def from_median(split: Floats) -> Floats:
-    """Distance of each draw from its row's median."""
-    return abs(split - np.median(split, axis=(1, 2), keepdims=True))
+def rhat_of_split(split: Floats, scores: Floats) -> Floats:
+    """R̂ of each row of split chains, whose normal scores are given: of bulk, or of tails."""
+    from_median = abs(split - np.median(split, axis=(1, 2), keepdims=True))
+    return np.maximum(classic_rhat(scores), classic_rhat(normal_scores(from_median)))
 
 
-def scores_of(split: Floats) -> Floats:
-    """Normal scores of the ranks within each row, in the shape of its chains."""
-    return normal_scores(split.reshape(len(split), -1)).reshape(split.shape)
-
-
-def split_rhat(scores: Floats) -> Floats:
+def classic_rhat(scores: Floats) -> Floats:
     """Classic R̂ of each row of scores, (n, chain, draw) → (n,)."""
     n = scores.shape[2]
     between = n * scores.mean(axis=2).var(axis=1, ddof=1)
@@ -389,10 +384,10 @@ def split_rhat(scores: Floats) -> Floats:
         return np.sqrt((between / within + n - 1) / n)
 
 
-def normal_scores(flat: Floats) -> Floats:
-    """Normal quantiles of the ranks within each row, (n, draws) → (n, draws); ties share a rank."""
-    order = np.argsort(flat, axis=1)
-    size = flat.shape[1]
+def normal_scores(split: Floats) -> Floats:
+    """Normal quantiles of the ranks within each row, in its shape; ties share a rank."""
+    flat = split.reshape(len(split), -1)
+    order, size = np.argsort(flat, axis=1), flat.shape[1]
     # Ranks that ties share are halves of whole numbers: by the sum of first and last place.
     by_places = ndtri((np.arange(2 * size - 1) / 2 + 1 - 3 / 8) / (size + 1 / 4))
     ordered = np.take_along_axis(flat, order, axis=1)
@@ -404,7 +399,7 @@ def normal_scores(flat: Floats) -> Floats:
         sorted_scores[tied] = by_places[places_of_ties(differs[tied])]
     scores = np.empty_like(flat)
     np.put_along_axis(scores, order, sorted_scores, axis=1)
-    return scores
+    return scores.reshape(split.shape)
 
 
 def places_of_ties(differs: NDArray[np.bool_]) -> NDArray[np.intp]:

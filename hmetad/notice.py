@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, get_args, runtime_checkable
 
-import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
@@ -123,7 +122,12 @@ def notices(counts_or_fit: Labelled) -> list[Notice]:
     >>> notices(xr.Dataset())
     []
     """
-    records = read_attr(attributes(counts_or_fit), "notices")
+    # A data frame has attrs as well, but the package writes no notices there.
+    is_frame = type(counts_or_fit).__name__ in ("DataFrame", "Series")
+    if is_frame or not isinstance(counts_or_fit, Labelled):
+        allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
+        raise InputError("counts_or_fit", type(counts_or_fit).__name__, allowed)
+    records = read_attr(counts_or_fit.attrs, "notices")
     return [Notice(**{"message": "", **x, "cells": tuple(x["cells"])}) for x in records]
 
 
@@ -306,12 +310,3 @@ def first_few(names: Iterable[str], separator: str = "; ") -> str:
     text = separator.join(names[:NAMED])
     more = len(names) - NAMED
     return f"{text} and {more} more" if more > 0 else text
-
-
-def attributes(obj: object) -> Mapping[Any, Any]:
-    """Attrs of a labelled object, or an error that names the type that was given."""
-    # A data frame has attrs as well, but the package writes no notices there.
-    if isinstance(obj, pd.DataFrame | pd.Series) or not isinstance(obj, Labelled):
-        allowed = "a count table or a result (DataArray, Dataset, DataTree or Decisions)"
-        raise InputError("counts_or_fit", type(obj).__name__, allowed)
-    return obj.attrs

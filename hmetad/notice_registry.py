@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 __all__ = [
     "Code",
@@ -66,21 +66,6 @@ class Code:
     limit: float | None = None
     short: str = ""
     traps: tuple[int, ...] = ()
-
-    @property
-    def severities(self) -> tuple[str, ...]:
-        """The severities of its notices, the least first; empty for a code that is no notice."""
-        found = {text.severity for text in self.texts.values()}
-        return tuple(one for one in get_args(Severity) if one in found)
-
-    @property
-    def withholds(self) -> str:
-        """What it withholds, or an error of it, in words; empty where it withholds nothing."""
-        if self.texts and "error" not in self.severities:
-            return ""
-        return {"M": "verdicts on M", "meta-d′": "verdicts on M and meta-d′"}.get(
-            self.about, "verdicts"
-        )
 
 
 def text_of(name: str, values: Mapping[str, object]) -> Text:

@@ -4,7 +4,7 @@ The table in results.toml → one record per result; name → the attrs of its v
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,7 @@ Shown = Literal["", "estimate", "interval"]
 TABLE = Path(__file__).with_name("results.toml")
 # Keys that a result takes from the first one of its name, and keys that it takes from its section.
 OF_NAME = (
-    *("means", "symbol", "heading", "column", "about"),
+    *("means", "unit", "symbol", "heading", "column", "about"),
     *("best", "raised_by_chance", "debiased"),
 )
 OF_SECTION = ("title", "function", "measured", "stimulus", "source", "unit")
@@ -108,8 +108,10 @@ def find_result(name: str, section: str = "") -> Result | None:
     >>> find_result("reaction_time") is None
     True
     """
-    of_name = by_name().get(name, {})
-    return of_name.get(section) if section else next(iter(of_name.values()), REGISTERED.get(name))
+    of_name = by_name().get(name, ())
+    if section:
+        return next((result for result in of_name if result.section == section), None)
+    return of_name[0] if of_name else REGISTERED.get(name)
 
 
 def attrs_of(name: str, section: str = "", /, **values: object) -> dict[str, str]:
@@ -153,7 +155,7 @@ def best_end(name: str) -> Literal["", "more", "less"]:
     >>> best_end("auroc2"), best_end("brier"), best_end("c")
     ('more', 'less', '')
     """
-    return next((x.best for x in by_name().get(name, {}).values() if x.best), "")
+    return next((result.best for result in by_name().get(name, ()) if result.best), "")
 
 
 def is_raised_by_chance(name: str) -> bool:
@@ -164,7 +166,7 @@ def is_raised_by_chance(name: str) -> bool:
     >>> is_raised_by_chance("ece"), is_raised_by_chance("rmi"), is_raised_by_chance("brier")
     (True, True, False)
     """
-    return any(x.raised_by_chance for x in by_name().get(name, {}).values())
+    return any(result.raised_by_chance for result in by_name().get(name, ()))
 
 
 def debiased_name(name: str) -> str:
@@ -175,7 +177,7 @@ def debiased_name(name: str) -> str:
     >>> debiased_name("ece"), debiased_name("rmi")
     ('ece_debiased', '')
     """
-    return next((x.debiased for x in by_name().get(name, {}).values() if x.debiased), "")
+    return next((result.debiased for result in by_name().get(name, ()) if result.debiased), "")
 
 
 def debiased_names() -> set[str]:
@@ -235,40 +237,38 @@ def type2_functions() -> list[str]:
     >>> type2_functions()[:3]
     ['auroc2', 'gamma', 'v_statistic']
     """
-    measured = [x.function for x in results() if x.measured and not x.stimulus]
     # What only counts the trials is no public function.
-    public = [x for x in measured if not x.startswith("measures.catalogue.")]
-    return [x.rpartition(".")[2] for x in dict.fromkeys(public)]
+    found = [
+        x.function
+        for x in results()
+        if x.measured and not x.stimulus and not x.function.startswith("measures.catalogue.")
+    ]
+    return [function.rpartition(".")[2] for function in dict.fromkeys(found)]
 
 
 @cache
-def by_name() -> Mapping[str, Mapping[str, Result]]:
-    """Results by name, then by section."""
-    found: dict[str, dict[str, Result]] = {}
+def by_name() -> Mapping[str, Sequence[Result]]:
+    """Results by name, in the order of the table."""
+    found: dict[str, list[Result]] = {}
     for result in results():
-        found.setdefault(result.name, {})[result.section] = result
+        found.setdefault(result.name, []).append(result)
     return found
 
 
 @cache
 def results() -> tuple[Result, ...]:
-    """Every result, in the order of the table."""
-    return tuple(read_results())
-
-
-def read_results() -> Iterator[Result]:
-    """Results of the table, completed from the first result of the name and from the section.
+    """Every result in the order of the table, completed from its section and its first namesake.
 
     A unit is that of the result, else of its section, else of the first result of its name.
     """
-    first: dict[str, dict[str, Any]] = {}
+    found, first = [], dict[str, dict[str, Any]]()
     for section, entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).items():
         shared = {key: entry[key] for key in OF_SECTION if key in entry}
         for name, own in entry["results"].items():
             before = first.get(name, {})
-            known = {key: before[key] for key in OF_NAME if key in before}
-            known |= {"unit": before["unit"]} if "unit" in before else {}
-            record = {**known, **shared, **own}
+            record = {key: before[key] for key in OF_NAME if key in before} | shared | own
             first.setdefault(name, record)
-            options = tuple(record.pop("with", {}).items())
-            yield Result(section, name, options=options, **record)
+            options = tuple(own.get("with", {}).items())
+            of_result = {key: value for key, value in record.items() if key != "with"}
+            found.append(Result(section, name, options=options, **of_result))
+    return tuple(found)

@@ -160,9 +160,6 @@ def has_text_with(pattern: str, column: "pd.Series") -> bool:
 def without_guard(text: str) -> str:
     """Text without the apostrophes that `guard` would have set."""
     inner = text[1:] if text.startswith("'") and BLANK_START.match(text, 1) else text
-    return OPENING.sub(lambda found: f"{before(found)}{found[2] or ''}", inner)
-
-
-def before(found: re.Match[str]) -> str:
-    """What stands before a sign, less one apostrophe right before it."""
-    return found[1].removesuffix("'") if found[2] else found[1]
+    return OPENING.sub(
+        lambda found: f"{found[1].removesuffix("'")}{found[2]}" if found[2] else found[1], inner
+    )

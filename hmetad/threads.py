@@ -18,8 +18,6 @@ from functools import cache
 __all__ = ["at_most", "in_threads", "in_threads_as_read", "usable_cpus"]
 
 PREFIX = "hmetad"
-
-
 LIMIT: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
@@ -48,11 +46,11 @@ def in_threads[Part, Result](work: Callable[[Part], Result], parts: Sequence[Par
     >>> in_threads(sum, [[1, 2], [3, 4]])
     [3, 7]
     """
-    if len(parts) < 2:
+    if len(parts) < 2 or is_alone():
         return [work(part) for part in parts]
     if LIMIT.get() is not None:
         return list(in_threads_as_read(work, parts))
-    return [work(part) for part in parts] if is_alone() else list(shared_pool().map(work, parts))
+    return list(shared_pool().map(work, parts))
 
 
 def in_threads_as_read[Part, Result](

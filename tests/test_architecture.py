@@ -23,7 +23,6 @@ BELOW = {
     "files": {"errors"},
     "frozen": {"errors"},
     "memory": {"errors"},
-    "caches": set(),
     "spreadsheets": set(),
     "untrusted": {"errors"},
     "lazy": set(),
@@ -36,7 +35,7 @@ BELOW = {
     "notice": {"errors", "untrusted", "arguments", "notice_registry"},
     "coverage": {"notice", "notice_registry", "untrusted"},
 }
-FLOOR = {*BELOW} - {"caches"}
+FLOOR = {*BELOW}
 BELOW |= {
     "process": {"files"},
     "rows": FLOOR,
@@ -57,7 +56,7 @@ BELOW["plots"] = {*BELOW["bayes"], "bayes", "text"}
 BELOW["report"] = {*BELOW["simulate"], "simulate", "select", "text", "plots"}
 BELOW["studies"] = {*BELOW["report"], "report"}
 BELOW["commands"] = {*BELOW["studies"], "studies", "logs", "rows", "hmetad"}
-BELOW["cli"] = {"errors", "caches", "process", "report", "commands"}
+BELOW["cli"] = {"errors", "process", "report", "commands"}
 BELOW["__main__"] = {"process"}
 # Public modules without a room of their own.
 BELOW |= {"groups": {"lazy"}, "information": {"lazy"}}

@@ -172,9 +172,14 @@ def notice_list() -> str:
     lines = []
     for name, code in sorted(codes().items()):
         traps = [f"[trap {number}](#trap-{number})" for number in code.traps]
-        kinds = " or ".join(code.severities) or "no notice, but a reason for a verdict withheld"
-        subject = "As an error it" if len(code.severities) > 1 else "It"
-        withheld = f" {subject} withholds {code.withholds}." if code.withholds else ""
+        found = {text.severity for text in code.texts.values()}
+        severities = [word for word in ("info", "warning", "error") if word in found]
+        kinds = " or ".join(severities) or "no notice, but a reason for a verdict withheld"
+        subject = "As an error it" if len(severities) > 1 else "It"
+        verdicts = {"M": "verdicts on M", "meta-d′": "verdicts on M and meta-d′"}
+        may_withhold = not severities or "error" in severities
+        withheld = f" {subject} withholds {verdicts.get(code.about, 'verdicts')}."
+        withheld = withheld if may_withhold else ""
         lines += [" · ".join([f"`{name}`{{#notice-{name}}}", kinds, *traps])]
         lines += [f": {code.means}{withheld} *Do*: {code.do}", ""]
     return "\n".join(lines)

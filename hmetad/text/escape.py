@@ -5,12 +5,17 @@ HTML is escaped by jinja2 itself.
 """
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 __all__ = [
     "HIDDEN",
     "Safe",
     "latex",
+    "latex_signs",
     "markdown",
     "opening",
     "reveal",
@@ -38,90 +43,7 @@ MARKDOWN_SIGNS = re.compile(r"[\\`*_{}\[\]#|$~^@]")
 MARKDOWN_OPENING = re.compile(r"^(?:[-+=:]|\d+(?=[.)](?:\s|$)))")
 MARKDOWN_LINK = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 
-# T1 fonts have these; the rest of Latin Extended-A is missing from some installations.
-LATIN = frozenset(
-    "¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¸¹º»¼½¾¿×÷"
-    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿ"
-    "ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž"
-)
-LATEX_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    # In braces, for after \\ they would be its optional argument or its star.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    "\u00a0": "~",
-    BREAK: r"\allowbreak{}",
-    "–": r"\textendash{}",
-    "—": r"\textemdash{}",
-    "‘": r"\textquoteleft{}",
-    "’": r"\textquoteright{}",
-    "“": r"\textquotedblleft{}",
-    "”": r"\textquotedblright{}",
-    "…": r"\dots{}",
-    "•": r"\textbullet{}",
-    "€": r"\texteuro{}",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "™": r"\texttrademark{}",
-    "‰": r"\textperthousand{}",
-    "\u2009": r"\,",
-    "\u202f": r"\,",
-    "\u00ad": r"\-",
-}
-MATH_SIGNS = {
-    "−": "-",
-    "′": "'",
-    "″": "''",
-    "≤": r"\leq",
-    "≥": r"\geq",
-    "≠": r"\neq",
-    "≈": r"\approx",
-    "≡": r"\equiv",
-    "∞": r"\infty",
-    "→": r"\rightarrow",
-    "←": r"\leftarrow",
-    "↑": r"\uparrow",
-    "↓": r"\downarrow",
-    "∈": r"\in",
-    "∂": r"\partial",
-    "∑": r"\sum",
-    "∏": r"\prod",
-    "√": r"\surd",
-    "∼": r"\sim",
-    "∝": r"\propto",
-    "⋅": r"\cdot",
-    "²": "^2",
-    "³": "^3",
-    "¹": "^1",
-    "ϵ": r"\epsilon",
-    "ϕ": r"\phi",
-    "ϑ": r"\vartheta",
-    "ς": r"\varsigma",
-    "ο": "o",
-    "Φ": r"\Phi",
-    "φ": r"\varphi",
-    "ε": r"\varepsilon",
-}
-GREEK = "alpha beta gamma delta zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon"
-GREEK += " chi psi omega"
-GREEK_WITH_CAPITAL = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Psi Omega"
-GREEK_LIKE_LATIN = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True))
+TABLE = Path(__file__).with_name("latex.toml")
 
 
 class Safe(str):
@@ -165,7 +87,10 @@ def markdown(text: object) -> str:
     line = MARKDOWN_SIGNS.sub(lambda sign: "\\" + sign[0], visible(text))
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = MARKDOWN_LINK.sub(lambda sign: "\\" + sign[0], line)
-    return MARKDOWN_OPENING.sub(escaped_opening, line)
+    # A list mark or an underline at the start of a line is none.
+    return MARKDOWN_OPENING.sub(
+        lambda sign: f"{sign[0]}\\" if sign[0].isdigit() else f"\\{sign[0]}", line
+    )
 
 
 def latex(text: object) -> str:
@@ -181,7 +106,30 @@ def latex(text: object) -> str:
     Müller \& {[}U+5B50{]}
     """
     line = LONG_RUN.sub(lambda run: BREAK.join(pieces(run[0], 8)), visible(text))
-    return LIGATURE.sub(r"\1{}", "".join(latex_sign(sign) for sign in SIGN.findall(line)))
+    known = latex_signs()
+    return LIGATURE.sub(r"\1{}", SIGN.sub(lambda sign: known.get(sign[0]) or unset(sign[0]), line))
+
+
+@cache
+def latex_signs() -> Mapping[str, str]:
+    r"""Every sign that LaTeX sets, and its command.
+
+    Examples
+    --------
+    >>> latex_signs()["%"], latex_signs()["β"]
+    ('\\%', '\\ensuremath{\\beta}')
+    """
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    plain = {sign: sign for sign in (*map(chr, range(128)), *table["as_they_are"])}
+    math = {sign: rf"\ensuremath{{{command}}}" for sign, command in table["math"].items()}
+    return plain | table["text"] | math
+
+
+def unset(sign: str) -> str:
+    """A letter with its hat, or the code of a sign that LaTeX does not set."""
+    if len(sign) == 2:
+        return rf"\^{{{sign[0]}}}"
+    return code_point(sign).replace("[", "{[}").replace("]", "{]}")
 
 
 def shorten(text: object, length: int = 40) -> str:
@@ -238,41 +186,3 @@ def code_point(sign: str) -> str:
 def pieces(run: str, length: int) -> list[str]:
     """Cut a long run where a line may break."""
     return [run[start : start + length] for start in range(0, len(run), length)]
-
-
-def escaped_opening(match: re.Match[str]) -> str:
-    """Keep a list mark or an underline at the start of a line from being one."""
-    return match[0] + "\\" if match[0].isdigit() else "\\" + match[0]
-
-
-def latex_math() -> dict[str, str]:
-    """Every sign that LaTeX sets in mathematics, and its command."""
-    greek = {unicodedata.lookup(f"GREEK SMALL LETTER {unicode_name(n)}"): n for n in GREEK.split()}
-    capital = {
-        unicodedata.lookup(f"GREEK CAPITAL LETTER {unicode_name(n)}"): n
-        for n in GREEK_WITH_CAPITAL.split()
-    }
-    commands = {sign: f"\\{name}" for sign, name in (greek | capital).items()}
-    latin = {sign: rf"\mathrm{{{letter}}}" for sign, letter in GREEK_LIKE_LATIN.items()}
-    return commands | latin | MATH_SIGNS
-
-
-def unicode_name(name: str) -> str:
-    """Unicode's spelling of a Greek letter."""
-    return "LAMDA" if name.lower() == "lambda" else name.upper()
-
-
-MATH = latex_math()
-
-
-def latex_sign(sign: str) -> str:
-    """One sign in LaTeX."""
-    if len(sign) == 2:
-        return rf"\^{{{sign[0]}}}"
-    if sign in LATEX_SIGNS:
-        return LATEX_SIGNS[sign]
-    if sign in MATH:
-        return rf"\ensuremath{{{MATH[sign]}}}"
-    if sign.isascii() or sign in LATIN:
-        return sign
-    return "".join(LATEX_SIGNS.get(part, part) for part in code_point(sign))

@@ -32,7 +32,7 @@ from hmetad.report.page.report import Alerts, Figure, Matrix, Prose, Report, Tab
 from hmetad.report.terminal import print_table, say
 from hmetad.report.text_tables import csv_table, latex_table, markdown_table
 from hmetad.spreadsheets import guard, unguard, unguard_frame
-from hmetad.text.escape import LATEX_SIGNS, MATH, latex, slug, visible
+from hmetad.text.escape import latex, latex_signs, slug, visible
 
 SVG = "<svg><text>a</text></svg>"
 OUTSIDE = re.compile(r"[a-z]+://|www\.|javascript:|data:(?!text/csv)", re.IGNORECASE)
@@ -132,7 +132,7 @@ def in_a_table_of_markdown(label):
 
 
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)", re.DOTALL)
-KNOWN = set(COMMAND.findall("".join((*LATEX_SIGNS.values(), *MATH.values(), r"\^\ensuremath"))))
+KNOWN = set(COMMAND.findall("".join((*latex_signs().values(), r"\^"))))
 
 
 def in_latex(label):
