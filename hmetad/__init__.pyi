@@ -26,11 +26,11 @@ from hmetad.compare.model_comparison import compare_models as compare_models
 from hmetad.compare.ranking import rank as rank
 from hmetad.compare.verdicts import decide as decide
 from hmetad.compare.verdicts import decide_normal as decide_normal
-from hmetad.counts.binning import bin_confidence as bin_confidence
-from hmetad.counts.correct import count_correct as count_correct
+from hmetad.counts.counting import count_correct as count_correct
+from hmetad.counts.counting import count_trials as count_trials
 from hmetad.counts.intervals import resample_interval as resample_interval
+from hmetad.counts.ratings import bin_confidence as bin_confidence
 from hmetad.counts.resample import resample as resample
-from hmetad.counts.table import count_trials as count_trials
 from hmetad.counts.vectors import from_nr as from_nr
 from hmetad.counts.vectors import to_nr as to_nr
 from hmetad.errors import InputError as InputError

@@ -27,9 +27,8 @@ from rich.console import Console
 from rich.progress import track
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_correct, count_trials
+from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError, nearest
 
 with warnings.catch_warnings():

@@ -1,13 +1,13 @@
-"""Columns of trials, read as the levels of an experiment: two labels, right or wrong, ratings 1..K.
+"""Columns of trials, read as the levels of an experiment: names, two labels, right or wrong, codes.
 
 Names of columns, or distinct rows of trials with the number n of trials that each stands for →
-names as tables have them, labels, ratings, notices; or InputError that says what to do next.
+names as tables have them, labels, notices; or InputError that says what to do next.
 """
 
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -15,83 +15,98 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures, whole_number
+from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.rows import Rows, plain_value
+from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
-    "CUT_TRIALS",
     "DIM_NAMES",
-    "USUAL",
+    "USUAL_CODES",
+    "By",
     "Codes",
     "Label",
     "alike_notices",
     "as_correct",
-    "as_seen",
     "as_text",
     "check_roles",
     "code_notices",
     "code_step",
     "column_names",
+    "correctness_error",
     "given_labels",
     "is_correctness_name",
     "listed",
     "named_rows",
     "plain_array",
-    "rating_numbers",
     "refuse_correctness",
-    "refuse_correctness_names",
     "refuse_unwritable",
     "right_trials",
+    "rows_in_use",
     "suspected_codes",
-    "text_as_confidence",
     "text_columns",
     "two_labels",
+    "with_trials",
     "without_codes",
 ]
 
+By = str | Sequence[str] | Mapping[str, str]
 Label = str | int | float | bool
 type Codes = str | float | Sequence[str | float]
+type Ints = NDArray[np.int64]
 
 # Of count tables and fits. Other names that results need are refused where columns meet them.
 OF_FITS = ("chain", "draw", "pair", "criterion", "criterion_gap", "summary", "counts")
 DIM_NAMES = frozenset(["cell", *TYPE1_DIMS, *TYPE2_DIMS, *OF_FITS])
 
-CORRECT_NAMES = ["correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"]
-ACCURACY_NAMES = ["accuracy", "accurate", "is_accurate", "acc", "acc_norm", "exact_match"]
-CORRECTNESS_NAMES = frozenset(["response_correct", *CORRECT_NAMES, *ACCURACY_NAMES])
-RIGHT_WORDS = frozenset(["correct", "right", "true", "1"])
-WRONG_WORDS = frozenset(["incorrect", "wrong", "false", "error", "0"])
-# With fewer trials of a response, or of a stimulus, its origin cannot be proven.
-CUT_TRIALS = 10
+MEANINGS = dict.fromkeys(("correct", "right", "true", "1"), True)
+MEANINGS |= dict.fromkeys(("incorrect", "wrong", "false", "error", "0"), False)
+
+CORRECTNESS_NAMES = frozenset(
+    [
+        *("correct", "correctness", "is_correct", "iscorrect", "was_correct", "resp_correct"),
+        *("response_correct", "accuracy", "accurate", "is_accurate", "acc", "acc_norm"),
+        "exact_match",
+    ]
+)
 
 # Numbers that questionnaires and programs of experiments write for no answer, and texts.
 REPEATED = [digit * (10**size - 1) // 9 for digit in (7, 8, 9) for size in range(1, 6)]
-USUAL = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
-TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none", "null", "x"])
-
-MAX_RATINGS = 1000
-# More are no ratings that people choose from.
-MAX_INFERRED_RATINGS = 20
+USUAL_CODES = np.array(sorted({-1, *REPEATED, *(-one for one in REPEATED)}), dtype=np.float64)
+USUAL_TEXTS = frozenset(["", "-", ".", "?", "missing", "n/a", "na", "nan", "none", "null", "x"])
 
 
-# Names of columns
+# Names of columns, and rows that have them
 
 
-def column_names(argument: str, given: str | Sequence[str] | Mapping[str, str]) -> list[str]:
+def rows_in_use(
+    trials: TableLike,
+    roles: Mapping[str, str],
+    groupings: Mapping[str, By],
+    others: Sequence[object],
+    missing_codes: Codes,
+    labels: Sequence[Label] = (),
+) -> tuple[Rows, list[list[str]]]:
+    """Rows of trials whose columns have the names that are in use, and names by grouping argument.
+
+    Codes of the columns with a role are missing values; `others` are columns that group nothing.
+    """
+    rows = rows_of(trials, text=text_columns(groupings["by"]))
+    rows = named_rows(rows, roles.values(), *groupings.values(), *others)
+    rows = without_codes(rows, missing_codes, roles, labels)
+    names = [column_names(argument, given) for argument, given in groupings.items()]
+    pairs = zip(groupings, names, strict=True)
+    grouping = [(argument, name) for argument, own in pairs for name in own]
+    check_roles(rows.columns, [*roles.items(), *grouping])
+    return rows, names
+
+
+def column_names(argument: str, given: By) -> list[str]:
     """Columns to group by, or an error for a name that means something else here."""
-    # An array without dims is an iterable by its class alone.
-    is_list = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
-    is_set = isinstance(given, Set) and not isinstance(given, Mapping | KeysView)
-    if not is_list or is_set:
-        step = "A set has no order: pass a list." if is_set else ""
-        raise InputError(argument, repr(given), "names of columns, as text", step)
     names = [given] if isinstance(given, str) else list(given)
+    refuse_unwritable(argument, names)
     for name in names:
-        if not isinstance(name, str):
-            raise InputError(argument, repr(name), "the name of a column, as text")
-        refuse_unwritable(argument, [name])
         if name in DIM_NAMES or "/" in name:
             step = f"Rename the column, say {'my_' + name.replace('/', '_')!r}."
             allowed = "a name without '/' that no dim of a table or a fit has"
@@ -123,7 +138,7 @@ def named_rows(rows: Rows, *given: object) -> Rows:
 
 def named_columns(given: object) -> list[object]:
     """Columns that an argument names: itself, each of several, or the values of a mapping."""
-    if isinstance(given, str) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+    if isinstance(given, str) or not isinstance(given, Iterable):
         return [given]
     return [*given.values()] if isinstance(given, Mapping) else [*given]
 
@@ -132,17 +147,13 @@ def text_columns(*given: object) -> list[str]:
     """Columns that keys and values of arguments name: in a CSV they are text as it stands."""
     names: list[object] = []
     for one in given:
-        if isinstance(one, Mapping):
-            names += [*one]
-        names += named_columns(one)
+        names += [*(one if isinstance(one, Mapping) else ()), *named_columns(one)]
     return [name for name in names if isinstance(name, str)]
 
 
 def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> None:
     """Refuse a missing column, and a column with two roles; `used` pairs argument and column."""
     for argument, name in used:
-        if not isinstance(name, str):
-            raise InputError(argument, repr(name), "the name of a column, as text")
         if name not in columns:
             step = nearest(name, map(str, columns))
             raise InputError(argument, repr(name), "a column of the trials", step)
@@ -174,10 +185,10 @@ def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
     raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
 
 
-def frequencies_of(name: str, column: pd.Series, n: NDArray[np.int64]) -> Counter[Label]:
-    """Trials per value of a column."""
-    frequencies: Counter[Label] = Counter()
-    for value, times in zip(plain_array(name, column).tolist(), n.tolist(), strict=True):
+def frequencies_of(values: Iterable[Any], n: Ints) -> Counter[Any]:
+    """Trials per value."""
+    frequencies: Counter[Any] = Counter()
+    for value, times in zip(values, n.tolist(), strict=True):
         frequencies[value] += times
     return frequencies
 
@@ -189,9 +200,7 @@ def with_trials(times: Mapping[Any, int], most: int = 10) -> str:
 
 def as_text(value: object) -> str:
     """Text of a value; a column of integers that became floats reads as integers."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def as_seen(text: str) -> str:
@@ -209,24 +218,19 @@ def refuse_unwritable(argument: str, texts: Iterable[str]) -> None:
             raise InputError(argument, repr(text), allowed, "Remove them, as by .str.replace.")
 
 
-def alike_notices(cells: pd.DataFrame, labels: Iterable[str]) -> list[Notice]:
+def alike_notices(cells: pd.DataFrame, labels: Sequence[str]) -> list[Notice]:
     """Notice of cells whose values of some column look alike and differ; one row per cell."""
-    said: dict[str, set[str]] = {str(name): alike_values(cells[name]) for name in cells}
-    columns = [name for name, values in said.items() if values]
-    if not columns:
-        return []
-    concerned = pd.concat([cells[name].isin(said[str(name)]) for name in cells], axis=1).any(axis=1)
-    where = [label for label, is_one in zip(labels, concerned, strict=True) if is_one]
-    return [notice_of("labels-alike", where, columns=", ".join(map(repr, columns)))]
-
-
-def alike_values(values: pd.Series) -> set[str]:
-    """Texts of a column that look like another one of it."""
-    seen: defaultdict[str, set[str]] = defaultdict(set)
-    for value in values.unique().tolist():
-        if isinstance(value, str):
-            seen[as_seen(value)].add(value)
-    return {text for group in seen.values() if len(group) > 1 for text in group}
+    columns, concerned = [], np.zeros(len(cells), dtype=bool)
+    for name in cells:
+        seen: defaultdict[str, set[str]] = defaultdict(set)
+        for value in cells[name].unique().tolist():
+            if isinstance(value, str):
+                seen[as_seen(value)].add(value)
+        alike = [text for group in seen.values() if len(group) > 1 for text in group]
+        columns += [repr(str(name))] if alike else []
+        concerned |= cells[name].isin(alike).to_numpy()
+    where = np.asarray(labels, dtype=object)[concerned]
+    return [notice_of("labels-alike", where, columns=", ".join(columns))] if columns else []
 
 
 # The two labels of stimuli and responses
@@ -234,33 +238,36 @@ def alike_values(values: pd.Series) -> set[str]:
 
 def two_labels(
     groups: pd.DataFrame,
-    n: NDArray[np.int64],
+    n: Ints,
     stimulus: str,
     response: str,
     labels: Sequence[Label] | None,
 ) -> list[Label]:
     """Labels behind S1 and S2: those given, or the two in the data, sorted."""
-    shown, said = (frequencies_of(column, groups[column], n) for column in (stimulus, response))
+    shown, said = (
+        frequencies_of(plain_array(column, groups[column]).tolist(), n)
+        for column in (stimulus, response)
+    )
     seen = {*shown, *said}
-    if labels is not None:
+    if labels is None:
+        legal, is_covered = {*shown}, len(seen) <= 2 and not {*said}.isdisjoint(shown)
+    else:
         # Where the data have numbers, "1" is 1.
         named = {text(label): label for label in seen for text in (str, as_text)}
         given = given_labels(labels)
         labels = [label if label in seen else named.get(str(label), label) for label in given]
-    legal = set(shown) if labels is None else set(labels)
-    is_covered = len(seen) <= 2 and set(said) & legal if labels is None else seen <= legal
+        legal, is_covered = {*labels}, seen <= {*labels}
     says_right = all(as_correct(label) is not None for label in said)
-    if not is_covered and not set(said) <= legal and says_right:
-        raise correctness_error(
-            "response", f"values {[*said]}, not those of the stimulus", stimulus
-        )
+    if not is_covered and not {*said} <= legal and says_right:
+        got = f"values {[*said]}, not those of the stimulus"
+        raise correctness_error("response", got, stimulus)
     counted = ", ".join(
         f"{label!r} (stimulus {shown[label]}, response {said[label]})"
         for label in sorted(seen, key=repr)[:10]
     )
+    if labels is not None and not is_covered:
+        raise InputError("labels", f"{labels!r} but in the data {counted}", "all that is there")
     if labels is not None:
-        if not is_covered:
-            raise InputError("labels", f"{labels!r} but in the data {counted}", "all that is there")
         return [*labels]
     columns = f"{stimulus!r} and {response!r}"
     if len(seen) == 1:
@@ -270,9 +277,8 @@ def two_labels(
         step = "Drop the other trials, or recode both columns to the same two labels."
         step = code_step(label_codes(shown + said)) or step
         raise InputError(columns, f"{len(seen)} labels: {counted}", "the same two labels", step)
-    pair = sorted(seen)
-    refuse_alike(columns, pair)
-    return pair
+    refuse_alike(columns, sorted(seen))
+    return sorted(seen)
 
 
 def given_labels(labels: Sequence[Label]) -> list[Label]:
@@ -287,10 +293,10 @@ def given_labels(labels: Sequence[Label]) -> list[Label]:
     return pair
 
 
-def refuse_alike(argument: str, pair: Iterable[object]) -> None:
+def refuse_alike(argument: str, pair: Sequence[object]) -> None:
     """Refuse two labels that look the same."""
-    first, second = pair
-    if isinstance(first, str) and isinstance(second, str) and as_seen(first) == as_seen(second):
+    if len({as_seen(label) if isinstance(label, str) else label for label in pair}) == 1:
+        first, second = pair
         step = "Recode the column: .str.strip() and .str.normalize('NFC')."
         got = f"{first!a} and {second!a}, which look alike"
         raise InputError(argument, got, "two labels that a reader can tell apart", step)
@@ -302,20 +308,18 @@ def refuse_alike(argument: str, pair: Iterable[object]) -> None:
 def as_correct(value: object) -> bool | None:
     """Right or wrong, or None for a value that says neither."""
     if isinstance(value, str):
-        word = value.strip().lower()
-        return True if word in RIGHT_WORDS else False if word in WRONG_WORDS else None
+        return MEANINGS.get(value.strip().lower())
     return bool(value) if isinstance(value, int | float) and value in (0, 1) else None
 
 
-def right_trials(
-    groups: pd.DataFrame, n: NDArray[np.int64], correct: str
-) -> tuple[NDArray[np.int64], list[list[Label]]]:
+def right_trials(groups: pd.DataFrame, n: Ints, correct: str) -> tuple[Ints, list[list[Label]]]:
     """Return 1 for the rows that are right and 0 for the others, and the values behind 0 and 1."""
     argument = f"correct column {correct!r}"
-    frequencies = frequencies_of(argument, groups[correct], n)
-    meaning = {value: as_correct(value) for value in frequencies}
-    neither = {value: frequencies[value] for value in meaning if meaning[value] is None}
-    if neither:
+    values = plain_array(argument, groups[correct]).tolist()
+    meaning = {value: as_correct(value) for value in values}
+    if None in meaning.values():
+        frequencies = frequencies_of(values, n)
+        neither = {value: frequencies[value] for value in meaning if meaning[value] is None}
         step = "Decide for each trial whether it was right, or drop it."
         if any(isinstance(value, str) for value in neither):
             step = (
@@ -327,23 +331,13 @@ def right_trials(
         step = code_step(label_codes(frequencies)) or step
         allowed = "True or False, 1 or 0, or words such as 'correct' and 'incorrect'"
         raise InputError(argument, with_trials(neither, 5), allowed, step)
-    values = plain_array(argument, groups[correct]).tolist()
     is_right = np.array([meaning[value] for value in values], dtype=np.int64)
-    sides = (False, True)
-    return is_right, [sorted(x for x in meaning if meaning[x] is side) for side in sides]
+    return is_right, [sorted(x for x in meaning if meaning[x] is side) for side in (False, True)]
 
 
 def is_correctness_name(name: object) -> bool:
     """Whether a column is named like correctness: correct, accuracy, is_correct, acc, ..."""
     return re.sub(r"[\W_]+", "_", str(name).strip().lower()) in CORRECTNESS_NAMES
-
-
-def refuse_correctness_names(stimulus: str, response: str) -> None:
-    """Refuse correctness as the stimulus or the response, told by the names of the columns."""
-    for role, column in (("response", response), ("stimulus", stimulus)):
-        if is_correctness_name(column):
-            got = f"column {column!r}, named like correctness"
-            raise correctness_error(role, got, stimulus)
 
 
 def refuse_correctness(
@@ -357,8 +351,7 @@ def refuse_correctness(
     for name, found in seen.items():
         shown, said, values = (found.dropna().iloc[:, i].tolist() for i in range(3))
         right = [as_correct(value) for value in values]
-        is_same_answer = [s == r for s, r in zip(shown, said, strict=True)]
-        if None in right or right == is_same_answer:
+        if None in right or right == [s == r for s, r in zip(shown, said, strict=True)]:
             continue
         if [as_correct(answer) for answer in said] == right:
             got = f"column {response!r}, the same as {name!r} in every row"
@@ -445,14 +438,14 @@ def listed(argument: str, given: Any) -> list[Any]:
     return [given] if np.isscalar(given) else list(given)
 
 
-def suspected_codes(values: NDArray[Any], n: NDArray[np.int64]) -> dict[float, int]:
+def suspected_codes(values: NDArray[Any], n: Ints) -> dict[float, int]:
     """Values that look like codes for missing ones, and how many trials have each.
 
     Usual codes (-1, 9, 99, -999, ...) that are further from the others than these are from each
     other, or the only ones below 0.
     """
     numbers, place = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
-    usual = np.isin(numbers, USUAL)
+    usual = np.isin(numbers, USUAL_CODES)
     others = numbers[~usual & np.isfinite(numbers)]
     if len(others) < 2:
         return {}
@@ -469,8 +462,8 @@ def label_codes(labels: Mapping[Any, int]) -> dict[Any, int]:
     odd = {}
     for label, times in labels.items():
         value = plain_value(label)
-        is_usual = isinstance(value, float) and value in USUAL
-        if is_usual or str(label).strip().casefold() in TEXTS:
+        is_usual = isinstance(value, float) and value in USUAL_CODES
+        if is_usual or str(label).strip().casefold() in USUAL_TEXTS:
             odd[label] = times
     return odd if len(labels) - len(odd) == 2 else {}
 
@@ -484,7 +477,7 @@ def code_step(suspects: Mapping[Any, int]) -> str:
     return f"{named} {who} for a missing answer: if so, say missing_codes=[{named}]."
 
 
-def code_notices(column: str, values: NDArray[Any], n: NDArray[np.int64]) -> list[Notice]:
+def code_notices(column: str, values: NDArray[Any], n: Ints) -> list[Notice]:
     """Notice of values that look like codes for missing ones and were taken as confidence."""
     suspects = suspected_codes(values, n)
     if not suspects:
@@ -496,153 +489,3 @@ def code_notices(column: str, values: NDArray[Any], n: NDArray[np.int64]) -> lis
 def code_text(value: Any) -> str:
     """Text of a value: numbers without a point that says nothing, words in quotes."""
     return f"{value:g}" if isinstance(value, float) else repr(value)
-
-
-# Ratings
-
-
-def rating_numbers(
-    groups: pd.DataFrame,
-    n: NDArray[np.int64],
-    confidence: str,
-    ratings: int | None,
-    quantiles: int | None = None,
-    levels: Sequence[str | float] | None = None,
-) -> tuple[NDArray[np.int64], int, str]:
-    """Ratings 1..K of the rows, K, and the rule that K comes from."""
-    argument, column = f"confidence column {confidence!r}", groups[confidence]
-    if levels is not None:
-        for name, other in (("ratings", ratings), ("quantiles", quantiles)):
-            if other is not None:
-                raise InputError("levels", f"it beside {name}", "one of the two")
-        rating, names = level_ratings(argument, column, n, listed("levels", levels))
-        K = len(names)
-        return rating, K, f"K = {K}, the levels {', '.join(names)} of column {confidence!r}"
-    named = [value for value in column.tolist() if isinstance(value, str | bool)]
-    if named and not isinstance(named[0], str):
-        step = "Name the levels, the least confident first: levels=[False, True]."
-        raise InputError(argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
-    if named:
-        raise text_as_confidence(argument, column, n, "integers 1..K")
-    values = plain_array(argument, column)
-    suspects = suspected_codes(values, n)
-    refuse_fractions(argument, values, n, suspects)
-    # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
-    rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
-    K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
-    most = MAX_INFERRED_RATINGS if ratings is None and quantiles is None else MAX_RATINGS
-    if suspects and ratings is None and (most < K or rating.min() < 1):
-        refuse_out_of_range(argument, rating, n, int(max({*rating} - {*suspects})), suspects)
-    if most < K:
-        step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
-        if ratings is not None:
-            raise InputError("ratings", f"{K}", f"at most {most}", step)
-        step = f"{level_step(values)} {step}".lstrip()
-        allowed = f"at most {most} ratings unless ratings= says so"
-        raise InputError(argument, f"ratings up to {K}", allowed, step)
-    refuse_out_of_range(argument, rating, n, K, suspects, ratings is None)
-    rule = f"the largest in column {confidence!r}" if ratings is None else "given"
-    if quantiles is not None and ratings is None:
-        rule = f"quantiles of column {confidence!r}"
-    return rating, K, f"K = {K}, {rule}"
-
-
-def level_ratings(
-    argument: str, column: pd.Series, n: NDArray[np.int64], levels: list[Any]
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Place of each value among the levels, the least confident first, and their names.
-
-    Case and blanks around a word do not matter, and "1" is 1.
-    """
-    places = {plain_value(level): place for place, level in enumerate(levels, 1)}
-    if len(places) < max(2, len(levels)):
-        allowed = "two different levels or more, the least confident first"
-        raise InputError("levels", repr(levels), allowed)
-    names, values = [*map(str, levels)], column.tolist()
-    unknown: Counter[Any] = Counter()
-    for value, times in zip(values, n.tolist(), strict=True):
-        if plain_value(value) not in places:
-            unknown[value] += times
-    if unknown:
-        step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
-        allowed = f"one of the levels {', '.join(names)}"
-        raise InputError(argument, with_trials(unknown), allowed, step)
-    return np.array([places[plain_value(value)] for value in values], dtype=np.int64), names
-
-
-def text_as_confidence(
-    argument: str, values: pd.Series, n: NDArray[np.int64] | None, allowed: str
-) -> InputError:
-    """Error for a column of confidence with text, which names the first that is no number.
-
-    Value i stands for n[i] trials; without n nothing is counted.
-    """
-    texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
-    is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
-    odd = texts[is_odd]
-    shown = next(iter(odd if len(odd) else texts.dropna()))
-    counted = ""
-    if n is not None and len(odd):
-        total = int(n[values.notna().to_numpy()].sum())
-        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
-    words = sorted({*texts.dropna()})
-    named = f" {', '.join(map(repr, words))}" if len(words) <= MAX_INFERRED_RATINGS else ""
-    step = f"Name the levels{named} in order, the least confident first, by levels=."
-    # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
-    if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
-        step = (
-            "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
-            "text such as 83%, and counts what it cannot read, which becomes a missing value; "
-            "--scale percent where bare numbers are percentages."
-        )
-    return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
-
-
-def refuse_fractions(
-    argument: str, values: NDArray[Any], n: NDArray[np.int64], suspects: Mapping[float, int]
-) -> None:
-    """Refuse confidence that is a number but no integer; some values may look like codes."""
-    off = values != np.round(values)
-    off = off if off.any() else np.isinf(values)
-    if off.any():
-        shown = ", ".join(f"{value:g}" for value in values[off][:3])
-        step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
-        step = f"{code_step(suspects) or level_step(values)} {step}".lstrip()
-        got = f"{int(n[off].sum())} values such as {shown}"
-        raise InputError(argument, got, "integers 1..K", step)
-
-
-def level_step(values: NDArray[Any]) -> str:
-    """Sentence for an error: which levels a column of numbers has, where these are few."""
-    levels = np.unique(values[np.isfinite(values)])
-    if not 1 < len(levels) <= MAX_INFERRED_RATINGS:
-        return ""
-    named = ", ".join(repr(level).removesuffix(".0") for level in levels.tolist())
-    return f"If these are ratings, name them, the least confident first: levels=[{named}]."
-
-
-def refuse_out_of_range(
-    argument: str,
-    rating: NDArray[np.int64],
-    n: NDArray[np.int64],
-    K: int,
-    suspects: Mapping[float, int],
-    inferred: bool = True,
-) -> None:
-    """Refuse ratings outside 1..K, with how often each occurs; some may look like codes."""
-    out = (rating < 1) | (rating > K)
-    if not out.any():
-        return
-    times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
-    step = code_step(suspects)
-    low, high = int(rating.min()), max(int(rating.max()), K - 1 - inferred)
-    if not step and low < 1 and high - low < MAX_INFERRED_RATINGS:
-        named = list(range(low, high + 1))
-        odd = ", ".join(map(str, times))
-        step = (
-            f"Name the levels, the least confident first: levels={named}; or, if {odd} stands for "
-            f"a missing answer, say missing_codes=[{odd}]."
-        )
-    step = step or "Drop or recode these trials, or correct ratings=."
-    allowed = "integers 1..K" if inferred else f"1..{K}"
-    raise InputError(argument, with_trials(times), allowed, step)

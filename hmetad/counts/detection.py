@@ -1,14 +1,17 @@
-"""Correctness in the place of the stimulus, on explicit request: an analysis without an answer.
+"""Responses that are a cut of confidence: found in counts, or made so on explicit request.
 
-Type-2 table (cell, correct, rating) → count table (cell, stimulus, response, rating) with a
-notice. Source: Cacioli (2026), an analysis that its author withdrew.
+Count table whose response the rating determines → notices, or InputError; type-2 table (cell,
+correct, rating) → count table with correctness in the place of the stimulus, and a notice. M-ratio
+is then near 1, whatever the truth. Source: Cacioli (2026), an analysis that its author withdrew.
 """
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import (
@@ -22,11 +25,15 @@ from hmetad.counts.checks import (
 )
 from hmetad.counts.tables import new_notices, type2_counts
 from hmetad.errors import InputError
-from hmetad.notice import notice_of, notices, with_notices
+from hmetad.notice import Notice, notice_of, notices, with_notices
 
-__all__ = ["ACKNOWLEDGEMENT", "as_detection"]
+__all__ = ["ACKNOWLEDGEMENT", "CUT_TRIALS", "as_detection", "cut_notices"]
 
 ACKNOWLEDGEMENT = "M-ratio near 1 by construction"
+# With fewer trials of a response, or of a stimulus, its origin cannot be proven.
+CUT_TRIALS = 10
+# Trials of each response from which one shared rating is no chance.
+MANY_TRIALS = 200
 
 
 @check_inputs(skip=("type2_table", "acknowledge"))
@@ -96,27 +103,80 @@ def as_detection(
     t = ratings // 2 if cut is None else whole_number("cut", cut, 1)
     if t >= ratings:
         raise InputError("cut", f"{t} for {ratings} ratings", f"1 to {ratings - 1}")
-    counts = fold_ratings(table, t)
+    K = max(t, ratings - t)
+    # A side with fewer ratings never uses the highest ones.
+    sides = [
+        side.assign_coords(rating=np.arange(1, side.sizes["rating"] + 1)).reindex(
+            rating=np.arange(1, K + 1), fill_value=0
+        )
+        for side in (table.isel(rating=slice(t - 1, None, -1)), table.isel(rating=slice(t, None)))
+    ]
+    counts = xr.concat(sides, pd.Index(STIMULI, name="response"), combine_attrs="override")
+    counts = counts.rename(correct="stimulus").assign_coords(stimulus=list(STIMULI))
+    first = [dim for dim in table.dims if dim not in TYPE2_DIMS]
+    counts = counts.transpose(*first, *TYPE1_DIMS).rename("counts")
     counts.attrs |= {
         "labels": json.dumps(["wrong", "right"]),
-        "ratings_rule": f"K = {counts.sizes['rating']}, the distance from the cut",
+        "ratings_rule": f"K = {K}, the distance from the cut",
         "cut": t,
     }
     return with_notices(counts, [said, *new_notices(counts, notices(table))])
 
 
-def fold_ratings(table: xr.DataArray, t: int) -> xr.DataArray:
-    """Ratings up to t as response S1 and those above as S2, each counted from the cut."""
-    low, high = table.isel(rating=slice(t - 1, None, -1)), table.isel(rating=slice(t, None))
-    ratings = np.arange(1, max(low.sizes["rating"], high.sizes["rating"]) + 1)
-    # A side with fewer ratings never uses the highest ones.
-    sides = [
-        side.assign_coords(rating=ratings[: side.sizes["rating"]]).reindex(
-            rating=ratings, fill_value=0
+def cut_notices(
+    values: NDArray[np.int64], cells: pd.DataFrame, labels: Sequence[str], is_allowed: bool
+) -> list[Notice]:
+    """Notices of responses in counts (cells, 2, 2, K) that a cut of the rating determines.
+
+    They are refused unless they are allowed, where there is proof: of all trials together, of a
+    level of one grouping column, or of a cell. A response that always comes with one and the same
+    rating may be a strong bias: it is noticed where it holds for all trials together.
+    """
+    used = values.sum(axis=1)
+    groupings = [np.zeros(len(used), dtype=np.int64), np.arange(len(used))]
+    groupings += [pd.factorize(cells[name])[0].astype(np.int64) for name in cells]
+    is_proven = np.zeros(len(used), dtype=bool)
+    for group in groupings:
+        together = np.zeros((group.max() + 1, *used.shape[1:]), dtype=np.int64)
+        np.add.at(together, group, used)
+        is_proven |= is_cut(together, ratings=2)[group]
+    concerned, all_trials = np.asarray(labels)[is_proven].tolist(), used.sum(axis=0)
+    code, measures = "response-is-confidence-cut", {"type2_measures": type2_measures()}
+    said = notice_of(code, **measures)
+    if concerned and not is_allowed:
+        where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
+        more = f" and {len(concerned) - 1} more" if 1 < len(concerned) < len(used) else ""
+        got = f"a choice that the rating alone determines, in {where}{more}"
+        step = (
+            f"{said.message} {said.next_step} A scale from sure S1 to sure S2 is no confidence "
+            "before it is folded: the rating is the distance from its middle. "
+            "response_from_confidence=True counts all the same."
         )
-        for side in (low, high)
-    ]
-    counts = xr.concat(sides, pd.Index(STIMULI, name="response"), combine_attrs="override")
-    first = [dim for dim in table.dims if dim not in TYPE2_DIMS]
-    counts = counts.rename(correct="stimulus").assign_coords(stimulus=list(STIMULI))
-    return counts.transpose(*first, *TYPE1_DIMS).rename("counts")
+        raise InputError("response", got, "a choice between the stimuli, made apart from it", step)
+    if is_proven.all() or (not concerned and is_cut(all_trials, ratings=1)):
+        return [said]
+    if concerned:
+        return [notice_of(code, concerned, **measures)]
+    return [notice_of(f"{code}.nearly", **measures)] if is_nearly_cut(all_trials) else []
+
+
+def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:
+    """Whether one response has all its ratings below the other's; `used` is (..., response, K).
+
+    Each response needs enough trials, and so many different ratings.
+    """
+    is_used = used > 0
+    has_enough = (used.sum(axis=-1) >= CUT_TRIALS) & (is_used.sum(axis=-1) >= ratings)
+    lowest = is_used.argmax(axis=-1)
+    highest = used.shape[-1] - 1 - is_used[..., ::-1].argmax(axis=-1)
+    is_apart = (highest < lowest[..., ::-1]).any(axis=-1)
+    return has_enough.all(axis=-1) & is_apart
+
+
+def is_nearly_cut(used: NDArray[np.int64]) -> bool:
+    """Whether many trials, (response, K), have one rating alone in common."""
+    is_used = used > 0
+    if (used.sum(axis=1) < MANY_TRIALS).any() or (is_used.sum(axis=1) < 2).any():
+        return False
+    (first, last), (other, end) = (np.flatnonzero(one)[[0, -1]] for one in is_used)
+    return bool(last == other or end == first)

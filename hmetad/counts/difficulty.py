@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, chndtrinc, entr
 
 from hmetad.counts.columns import as_text
-from hmetad.counts.questions import ANSWERED, TIMES, is_nested
+from hmetad.counts.items import ANSWERED, TIMES, is_nested
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name, plain_name
 from hmetad.rows.queries import PLAIN_KINDS
@@ -64,18 +64,14 @@ MADE_OF_ACCURACY, MADE_OF_CONFIDENCE = 0.5, 0.8
 FALSE_ALARM, SMALLEST, UNSURE = 0.001, 0.02, 0.05
 
 
+# Columns that may be about difficulty
+
+
 def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str] = ()) -> list[str]:
     """Names of columns, apart from those in use, that may be about how difficult trials are.
 
     Not those whose name or first values, in groups of `by`, say that they are about the answer, the
     item or the time; and 60 at most.
-
-    Examples
-    --------
-    >>> from hmetad.rows.sources import rows_of
-    >>> trials = pd.DataFrame({"SOA": [8.3], "RT_dec": [0.4], "trial": [1], "model": ["a"]})
-    >>> difficulty_columns(rows_of(trials), ["model"])
-    ['SOA']
     """
     unused = unused_columns(rows, used)
     names = [name for name in unused if not (is_item_name(name) or is_about_the_answer(name))]
@@ -83,162 +79,145 @@ def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str] = ()) 
     for part in batched(names[:MOST_COLUMNS], TOGETHER):
         first = rows.first_rows([*by, *part], LOOKED_AT)
         # As text, for what cannot be grouped by is refused elsewhere.
-        cell = cell_numbers(first[list(by)].map(str), by)
+        cell = cell_numbers(first[list(by)].map(str))
         levels = [name for name in part if holds_levels(first[name])]
         found += [name for name in levels if not is_no_condition(name, first[name], cell)]
     return found
 
 
+def unused_columns(rows: Rows, used: Sequence[str]) -> list[str]:
+    """Columns that are not in use and cost little to read; a name that comes twice is no column."""
+    times = Counter(rows.columns)
+    names = [name for name in rows.cheap_columns if isinstance(name, str) and name not in used]
+    return [name for name in names if times[name] == 1]
+
+
+def is_difficulty_name(name: str) -> bool:
+    """Whether a column is named like difficulty: contrast, coherence, staircase_level, ..."""
+    plain = plain_name(name)
+    return plain in DIFFICULTY_NAMES or not DIFFICULTY_WORDS.isdisjoint(plain.split("_"))
+
+
+def is_about_the_answer(name: str) -> bool:
+    """Whether a column is named like what comes with or after the answer, or numbers the trials."""
+    words = [re.sub(r"(?<=trial|block)[is\d]+$", "", word) for word in plain_name(name).split("_")]
+    numbers = not NUMBERED.isdisjoint(words) and (NUMBERED | NUMBERING).issuperset(words)
+    return numbers or name in (*ANSWERED, *TIMES) or not ANSWER_WORDS.isdisjoint(words)
+
+
+def holds_levels(values: pd.Series) -> bool:
+    """Whether a column holds numbers, or few texts."""
+    if is_nested(values) or pd.api.types.infer_dtype(values, skipna=True) not in PLAIN_KINDS:
+        return False
+    return is_number(values) or values.nunique() <= MOST_TEXTS
+
+
+def is_no_condition(name: str, values: pd.Series, cell: Ints) -> bool:
+    """Whether a column holds numbers that hardly two trials of a cell share, as times are.
+
+    These may be measured after the answer: nothing but a name can say that they are of difficulty.
+    """
+    if not is_number(values) or is_difficulty_name(name):
+        return False
+    rows = pd.DataFrame({"cell": cell, "value": pd.factorize(values)[0]})
+    first = rows[rows.groupby("cell").cumcount().to_numpy() < FIRST_TRIALS]
+    different = len(first.drop_duplicates())
+    is_many = different > FEWEST_MEASURED * first["cell"].nunique()
+    return is_many and different > SHARE_MEASURED * len(first)
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column holds numbers."""
+    is_bool = pd.api.types.is_bool_dtype(values.dtype)
+    return pd.api.types.is_numeric_dtype(values.dtype) and not is_bool
+
+
+# Cells whose trials are of several difficulties
+
+
 def difficulty_notices(
     sample: Tally, by: Sequence[str], roles: Mapping[str, str], labels: Sequence[str]
 ) -> list[Notice]:
-    """Notice of cells whose trials are of several difficulties.
+    """Notice of cells whose trials are of several difficulties; a sample of trials decides.
 
-    Parameters
-    ----------
-    sample : (DataFrame, array)
-        Trials with the columns in use and the `difficulty_columns`, and how often each counts.
-    by : sequence of str
-        Grouping columns.
-    roles : mapping of str to str
-        Columns of stimulus, response and confidence.
-    labels : sequence of str
-        Names of the cells.
-
-    Returns
-    -------
-    list of Notice
-        One ``"mixed-difficulty"`` (warning), or none.
-
-    Notes
-    -----
     A column is of difficulty where accuracy differs between its values within cell and stimulus:
     by the generalised Mantel-Haenszel test at 0.001 over all columns, and by a standard deviation
     of 0.02. Numbers of more than 12 values are taken in ten groups of the cell. What all but
     determines accuracy or confidence is made of the answer. Numbers that hardly two trials share
     may be measured after the answer; these need a name of difficulty as well. Such a name suffices
     where trials cannot exclude that accuracy differs, and where confidence goes with the column.
-
-    Examples
-    --------
-    >>> answers = {"stimulus": list("ab" * 200), "response": list("ab" * 100 + "aaabbabb" * 25)}
-    >>> trials = pd.DataFrame(answers).assign(confidence=1, ease=np.arange(400) < 200)
-    >>> roles = {name: name for name in ("stimulus", "response", "confidence")}
-    >>> difficulty_notices((trials, np.ones(400, dtype=int)), [], roles, ["all"])[0].code
-    'mixed-difficulty'
     """
     frame, n = sample
     used = [*by, *roles.values()]
     known = (frame[used].notna().all(axis=1) & (n > 0)).to_numpy()
-    answers = answers_of(frame[known], n[known], by, roles)
-    columns = {str(name): frame[name][known] for name in frame if name not in used}
-    tests = {name: association(values, answers, name) for name, values in columns.items()}
-    known_tests = {name: test for name, test in tests.items() if test is not None}
-    level = FALSE_ALARM / max(len(known_tests), 1)
-    found = [name for name, test in known_tests.items() if test.differs(level)]
-    found.sort(key=lambda name: -known_tests[name].sd)
-    mixed = {name: answers.mixed_cells(columns[name]) for name in found}
-    case = "mixed-difficulty"
-    if not found:
+    frame, n = frame[known], n[known]
+    answers, cells = answers_of(frame, n, by, roles)
+    columns = {str(name): frame[name] for name in frame if name not in used}
+    found = {name: association(values, answers, name) for name, values in columns.items()}
+    tests = {name: test for name, test in found.items() if test is not None}
+    level, case = FALSE_ALARM / max(len(tests), 1), "mixed-difficulty"
+    names = [name for name, test in tests.items() if test.differs(level)]
+    names.sort(key=lambda name: -tests[name].sd)
+    if not names:
         case = "mixed-difficulty.named"
         named = [name for name in columns if is_difficulty_name(name)]
-        unsure = [x for x in named if x not in known_tests or known_tests[x].may_differ(level)]
+        names = [x for x in named if x not in tests or tests[x].may_differ(level)]
         # The sign of a number often is the stimulus, or a side.
-        mixed = {name: answers.mixed_cells(without_sign(columns[name])) for name in unsure}
-        mixed = {name: cells for name, cells in mixed.items() if cells}
+        columns |= {name: columns[name].abs() for name in names if is_number(columns[name])}
+    mixed = {name: mixed_cells(columns[name], answers, cells) for name in names}
+    if case != "mixed-difficulty":
+        mixed = {name: where for name, where in mixed.items() if where}
     if not mixed:
         return []
     where = [label for label in labels if any(label in cells for cells in mixed.values())]
     return [notice_of(case, where, columns=", ".join(mixed), first=next(iter(mixed)))]
 
 
-def unused_columns(rows: Rows, used: Sequence[str]) -> list[str]:
-    """Columns that are not in use and cost little to read; a name that comes twice is no column.
-
-    Examples
-    --------
-    >>> from hmetad.rows.sources import rows_of
-    >>> unused_columns(rows_of(pd.DataFrame({"model": ["a"], "item": [1]})), ["model"])
-    ['item']
-    """
-    named = Counter(rows.columns)
-    names = [name for name in rows.cheap_columns if isinstance(name, str) and name not in used]
-    return [name for name in names if named[name] == 1]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Trials with an answer: their cell, twice that plus the stimulus, whether right, confidence.
-
-    Confidence is its rank in the cell; `n` says how often a trial counts.
-    """
-
-    labels: list[str]
-    cell: Ints
-    stratum: Ints
-    right: NDArray[np.bool_]
-    confidence: Floats
-    n: Floats
-
-    def at(self, where: NDArray[np.bool_]) -> "Answers":
-        """Some of the trials."""
-        return Answers(
-            self.labels,
-            self.cell[where],
-            self.stratum[where],
-            self.right[where],
-            self.confidence[where],
-            self.n[where],
-        )
-
-    def mixed_cells(self, values: pd.Series) -> set[str]:
-        """Labels of the cells that have several values of a column for one stimulus."""
-        known = values.notna().to_numpy()
-        pairs = pd.DataFrame({"stratum": self.stratum, "value": pd.factorize(values)[0]})[known]
-        several = pairs.drop_duplicates().groupby("stratum").size()
-        return {self.labels[stratum // 2] for stratum in several.index[several > 1]}
-
-
 def answers_of(
     frame: pd.DataFrame, n: Ints, by: Sequence[str], roles: Mapping[str, str]
-) -> Answers:
-    """Answers of trials without a missing value."""
-    cell = cell_numbers(frame, by)
+) -> tuple[pd.DataFrame, list[str]]:
+    """Trials without a missing value, as numbers, and the labels of the cells.
+
+    Of each trial the cell, the stratum, which is twice that plus the stimulus, whether it is right,
+    the rank of its confidence in the cell, and how often it counts.
+    """
+    cell = cell_numbers(frame[list(by)])
     first = frame.loc[~pd.Series(cell, frame.index).duplicated(), list(by)]
     labels = [" | ".join(map(as_text, row)) or "all" for row in first.to_numpy(dtype=object)]
     shown, said = (frame[roles[role]].astype(object) for role in ("stimulus", "response"))
-    confidence = pd.to_numeric(frame[roles["confidence"]], errors="coerce")
-    rank = confidence.astype(float).fillna(0).groupby(cell).rank()
-    stratum = 2 * cell + (pd.factorize(shown)[0] > 0)
-    right = shown.map(as_text).to_numpy() == said.map(as_text).to_numpy()
-    return Answers(
-        labels, cell, stratum, right, np.asarray(rank, dtype=np.float64), n.astype(np.float64)
-    )
+    confidence = pd.to_numeric(frame[roles["confidence"]], errors="coerce").astype(float)
+    answers = {
+        "cell": cell,
+        "stratum": 2 * cell + (pd.factorize(shown)[0] > 0),
+        "right": shown.map(as_text).to_numpy() == said.map(as_text).to_numpy(),
+        "confidence": confidence.fillna(0).groupby(cell).rank().to_numpy(dtype=np.float64),
+        "n": n.astype(np.float64),
+    }
+    return pd.DataFrame(answers, frame.index), labels
 
 
-def cell_numbers(frame: pd.DataFrame, by: Sequence[str]) -> Ints:
+def cell_numbers(columns: pd.DataFrame) -> Ints:
     """Number of each row's cell, in the order in which cells come."""
-    if not by:
-        return np.zeros(len(frame), dtype=np.int64)
-    groups = frame.groupby(list(by), observed=True, sort=False, dropna=False)
-    return groups.ngroup().to_numpy().astype(np.int64)
+    if columns.columns.empty:
+        return np.zeros(len(columns), dtype=np.int64)
+    groups = columns.groupby([*columns], observed=True, sort=False, dropna=False)
+    return groups.ngroup().to_numpy(dtype=np.int64)
+
+
+def mixed_cells(values: pd.Series, answers: pd.DataFrame, cells: Sequence[str]) -> set[str]:
+    """Labels of the cells that have several values of a column for one stimulus."""
+    pairs = answers[["stratum"]].assign(value=pd.factorize(values)[0])[values.notna().to_numpy()]
+    several = pairs.drop_duplicates().groupby("stratum").size()
+    return {cells[stratum // 2] for stratum in several.index[several > 1]}
 
 
 @dataclass(frozen=True)
 class Association:
     """How accuracy differs between the levels of a column, within cell and stimulus.
 
-    Parameters
-    ----------
-    statistic : float
-        Of the test, which has a χ² distribution with `df` where accuracy does not differ.
-    df : int
-    variance : float
-        Of accuracy between the levels, for each unit of the statistic that chance does not explain.
-    of_accuracy, of_confidence : float
-        Shares of accuracy (entropy) and of the ranks of confidence (variance) that levels explain.
-    n : float
-        Trials.
+    The statistic has a χ² distribution with `df` where accuracy does not differ, and `variance` is
+    that of accuracy between the levels for each unit that chance does not explain. Levels explain
+    shares of accuracy (entropy) and of the ranks of confidence (variance), in n trials.
     """
 
     statistic: float
@@ -274,22 +253,22 @@ class Association:
         return bool(is_open and not self.is_made_of_the_answer)
 
 
-def association(values: pd.Series, answers: Answers, name: str) -> Association | None:
+def association(values: pd.Series, answers: pd.DataFrame, name: str) -> Association | None:
     """How accuracy goes with a column; None where its values do not vary or cannot say."""
     known = values.notna().to_numpy()
-    values, answers = values[known], answers.at(known)
-    level = levels_of(values, answers.cell)
-    if level is None or not len(level) or is_no_condition(name, values, answers.cell):
+    values, answers = values[known], answers[known]
+    cell, stratum, right, _, n = (answers[column].to_numpy() for column in answers)
+    level = levels_of(values, cell)
+    if level is None or not len(level) or is_no_condition(name, values, cell):
         return None
-    size = (2 * len(answers.labels), int(level.max()) + 1)
-    trials = cross_table(answers.stratum, level, answers.n, size)
-    right = cross_table(answers.stratum, level, answers.n * answers.right, size)
-    total, hits = trials.sum(axis=1, keepdims=True), right.sum(axis=1, keepdims=True)
-    some = ((hits > 0) & (hits < total))[:, 0]
-    m, N, a = trials[some], total[some], hits[some]
+    size = (2 * (int(cell.max()) + 1), int(level.max()) + 1)
+    trials, hits = (cross_table(stratum, level, weight, size) for weight in (n, n * right))
+    all_trials, all_hits = (table.sum(axis=1, keepdims=True) for table in (trials, hits))
+    some = ((all_hits > 0) & (all_hits < all_trials))[:, 0]
+    m, N, a = trials[some], all_trials[some], all_hits[some]
     # Moments of the hypergeometric distribution that permutations within the strata have.
     weight = a * (N - a) / (N * N * (N - 1))
-    apart = (right[some] - m * a / N).sum(axis=0)
+    apart = (hits[some] - m * a / N).sum(axis=0)
     statistic, df = quadratic_form(apart, (weight * N * m).sum(axis=0), (weight * m).T @ m)
     if not df:
         return None
@@ -298,9 +277,9 @@ def association(values: pd.Series, answers: Answers, name: str) -> Association |
         statistic,
         df,
         float(of_answers / N.sum()),
-        explained_accuracy(trials, right),
+        explained_accuracy(trials, hits),
         explained_confidence(level, answers),
-        float(answers.n.sum()),
+        float(n.sum()),
     )
 
 
@@ -318,13 +297,14 @@ def entropy(trials: Floats, right: Floats) -> float:
     return float((trials * (entr(p) + entr(1 - p))).sum())
 
 
-def explained_confidence(level: Ints, answers: Answers) -> float:
+def explained_confidence(level: Ints, answers: pd.DataFrame) -> float:
     """Share of the variance of confidence, given stimulus and accuracy, that levels explain."""
-    stratum, n = 2 * answers.stratum + answers.right, answers.n
-    trials = np.bincount(stratum, n)
-    mean = np.bincount(stratum, n * answers.confidence) / np.maximum(trials, 1e-300)
-    apart = answers.confidence - mean[stratum]
-    m = cross_table(stratum, level, n, (len(trials), int(level.max()) + 1))
+    _, stratum, right, confidence, n = (answers[column].to_numpy() for column in answers)
+    outcome = 2 * stratum + right
+    trials = np.bincount(outcome, n)
+    mean = np.bincount(outcome, n * confidence) / np.maximum(trials, 1e-300)
+    apart = confidence - mean[outcome]
+    m = cross_table(outcome, level, n, (len(trials), int(level.max()) + 1))
     shared = (m / np.maximum(trials, 1e-300)[:, None]).T @ m
     explained, _ = quadratic_form(np.bincount(level, n * apart), m.sum(axis=0), shared)
     variation = float((n * apart**2).sum())
@@ -355,48 +335,3 @@ def levels_of(values: pd.Series, cell: Ints) -> Ints | None:
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     place = pd.Series(numbers).groupby(cell).rank(pct=True).to_numpy()
     return np.minimum(place * GROUPS, GROUPS - 1).astype(np.int64)
-
-
-def is_no_condition(name: str, values: pd.Series, cell: Ints) -> bool:
-    """Whether a column holds numbers that hardly two trials of a cell share, as times are.
-
-    These may be measured after the answer: nothing but a name can say that they are of difficulty.
-    """
-    if not is_number(values) or is_difficulty_name(name):
-        return False
-    rows = pd.DataFrame({"cell": cell, "value": pd.factorize(values)[0]})
-    first = rows[rows.groupby("cell").cumcount().to_numpy() < FIRST_TRIALS]
-    different = len(first.drop_duplicates())
-    is_many = different > FEWEST_MEASURED * first["cell"].nunique()
-    return is_many and different > SHARE_MEASURED * len(first)
-
-
-def is_number(values: pd.Series) -> bool:
-    """Whether a column holds numbers."""
-    is_bool = pd.api.types.is_bool_dtype(values.dtype)
-    return pd.api.types.is_numeric_dtype(values.dtype) and not is_bool
-
-
-def without_sign(values: pd.Series) -> pd.Series:
-    """Values of a column, numbers without their sign."""
-    return values.abs() if is_number(values) else values
-
-
-def is_difficulty_name(name: str) -> bool:
-    """Whether a column is named like difficulty: contrast, coherence, staircase_level, ..."""
-    plain = plain_name(name)
-    return plain in DIFFICULTY_NAMES or not DIFFICULTY_WORDS.isdisjoint(plain.split("_"))
-
-
-def is_about_the_answer(name: str) -> bool:
-    """Whether a column is named like what comes with or after the answer, or numbers the trials."""
-    words = [re.sub(r"(?<=trial|block)[is\d]+$", "", word) for word in plain_name(name).split("_")]
-    numbers = not NUMBERED.isdisjoint(words) and (NUMBERED | NUMBERING).issuperset(words)
-    return numbers or name in (*ANSWERED, *TIMES) or not ANSWER_WORDS.isdisjoint(words)
-
-
-def holds_levels(values: pd.Series) -> bool:
-    """Whether a column holds numbers, or few texts."""
-    if is_nested(values) or pd.api.types.infer_dtype(values, skipna=True) not in PLAIN_KINDS:
-        return False
-    return is_number(values) or values.nunique() <= MOST_TEXTS

@@ -1,19 +1,61 @@
-"""Notices of tables of trials, which are data frames.
+"""What tables of trials say of themselves: notices that they carry, choices, and what is missing.
 
-Attrs of a DataFrame → list of Notice, and back: attrs with more notices.
+Attrs of a DataFrame → list of Notice, and back; rows of trials → notices of how their confidence
+came about, and of answers without a grade or without confidence.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
+from hmetad.counts.columns import as_correct
+from hmetad.counts.items import item_columns
+from hmetad.counts.tables import cell_labels, cells_of
 from hmetad.errors import InputError
-from hmetad.notice import Notice, notice_attrs, notices
+from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
+from hmetad.notice_registry import limit
+from hmetad.rows.lines import json_value
+from hmetad.rows.queries import Distinct
+from hmetad.rows.rows import Rows
+from hmetad.rows.sources import TableLike
 
-__all__ = ["add_notices", "frame_notices"]
+__all__ = [
+    "POSITIONS",
+    "WRONG_OPTION",
+    "add_notices",
+    "choice_notices",
+    "dependence",
+    "frame_notices",
+    "missing_answers",
+    "trial_notices",
+]
+
+type Floats = NDArray[np.float64]
+type Bools = NDArray[np.bool_]
+type RowText = Callable[[Mapping[Any, Any]], str]
+
+CHOICE, PAIRED = "confidence-of-the-choice", "paired-options"
+# What readers of logs call the probabilities, and the confidence that they make of them.
+OPTIONS, CONFIDENCE = "option_probabilities", "confidence"
+# What pairs of options have: places of the right one, and a column that no other trials have.
+POSITIONS, WRONG_OPTION = ("A", "B"), "wrong_option"
+PAIRS = ("item", WRONG_OPTION, "stimulus", "response", CONFIDENCE)
+LOOKED_AT = 1000
+# Relative difference of numbers that files keep in single precision.
+SINGLE = 1e-6
+# Cells in which answers have no grade, in words.
+COUNTED = "{cell} ({without:,.0f} of {all:,.0f})"
+ROWS = "{cell} ({percent:.0f} % of {all:,.0f} rows)"
+
+
+# Notices that tables carry
 
 
 @check_inputs(skip=("trials",))
@@ -42,30 +84,179 @@ def frame_notices(trials: pd.DataFrame) -> list[Notice]:
     """
     if not isinstance(trials, pd.DataFrame):
         raise InputError("trials", type(trials).__name__, "a DataFrame of trials")
-    said = trials.attrs.get("notices")
-    return [] if said is None else notices(xr.Dataset(attrs={"notices": said}))
+    return said_in(trials.attrs)
 
 
 def add_notices(attrs: Mapping[Hashable | None, Any], new: Iterable[Notice]) -> dict[Any, Any]:
-    """Attrs of a table of trials with more notices, each once.
+    """Attrs of a table of trials with more notices, each once; the given ones are not changed."""
+    return {**attrs, **notice_attrs([*said_in(attrs), *new])}
 
-    Parameters
-    ----------
-    attrs : mapping
-        Attrs of a DataFrame; not changed.
-    new : iterable of Notice
-        What to append.
 
-    Returns
-    -------
-    dict
-        No key ``notices`` where there are none.
-
-    Examples
-    --------
-    >>> add_notices({"files": []}, [])
-    {'files': []}
-    """
+def said_in(attrs: Mapping[Hashable | None, Any]) -> list[Notice]:
+    """Notices in the attrs of a DataFrame."""
     said = attrs.get("notices")
-    before = [] if said is None else notices(xr.Dataset(attrs={"notices": said}))
-    return {**attrs, **notice_attrs([*before, *new])}
+    return [] if said is None else notices(xr.Dataset(attrs={"notices": said}))
+
+
+def trial_notices(trials: TableLike) -> list[Notice]:
+    """Notices that a DataFrame of trials carries and that hold for counts of any kind."""
+    # What is counted is looked through for codes by itself.
+    return [one for one in carried_notices(trials) if one.code not in (CHOICE, "suspected-codes")]
+
+
+def carried_notices(trials: TableLike) -> list[Notice]:
+    """Notices that a table carries, if it is one that can."""
+    return said_in(trials.attrs) if isinstance(trials, pd.DataFrame) else []
+
+
+# Confidence of the choice between two options, which concerns M alone
+
+
+def choice_notices(trials: TableLike, rows: Rows, confidence: str, number: int) -> list[Notice]:
+    """Notices of trials, as they were given and as rows, whose counted confidence is of a choice.
+
+    Of pairs of options, of which `number` are counted, it says too that they share items. What the
+    trials carry is said once.
+    """
+    carried = carried_notices(trials)
+    chosen = two_options(rows, confidence, [one for one in carried if one.code == CHOICE])
+    if any(one.code == PAIRED for one in carried) or not {*PAIRS} <= {*rows.columns}:
+        return chosen
+    first = rows.first_rows([*{*PAIRS, confidence}], LOOKED_AT)
+    if not first[["stimulus", "response"]].isin(POSITIONS).all(axis=None):
+        return chosen
+    parts = item_columns(rows.first_rows(sorted(rows.columns), LOOKED_AT), [confidence])
+    items = rows.ask([Distinct(tuple(parts))])[0][0]
+    paired = dependence(number, len(items))
+    return [*chosen, *(paired if is_made_of(first, confidence) else paired[:1])]
+
+
+def two_options(rows: Rows, confidence: str, said: list[Notice]) -> list[Notice]:
+    """Notice of a choice between two options, one or none; `said` is what a reader of logs said.
+
+    Probabilities decide where at least half of the first rows have those of two options: confidence
+    is one of the two, or a rating that grows with it. Else what was said of the column of
+    confidence holds for that and for ratings made of it.
+    """
+    names = [name for name in (confidence, CONFIDENCE, OPTIONS) if name in rows.columns]
+    if confidence not in names or (OPTIONS not in names and not said):
+        return []
+    first = rows.first_rows([*dict.fromkeys(names)], LOOKED_AT)
+    is_made = is_made_of(first, confidence)
+    pairs = [option_pair(x) for x in first[OPTIONS].tolist()] if OPTIONS in first else []
+    has_two = np.array([pair is not None for pair in pairs], dtype=bool)
+    if not has_two.any() or 2 * has_two.sum() < first[OPTIONS].notna().sum():
+        # Rows beyond the first ones may have two.
+        is_open = OPTIONS not in first or len(first) == LOOKED_AT
+        return said if is_made and is_open else []
+    options = np.array([pair for pair in pairs if pair is not None])
+    looked_at = [confidence, CONFIDENCE] if is_made and CONFIDENCE in first else [confidence]
+    is_choice = any(is_one_of(numbers(first[name])[has_two], options) for name in looked_at)
+    return [notice_of(CHOICE)] if is_choice else []
+
+
+def dependence(number: int, items: int) -> list[Notice]:
+    """Notices of any table of pairs: what they share, and where their confidence comes from."""
+    return [notice_of(PAIRED, number=number, items=items), notice_of(CHOICE)]
+
+
+def option_pair(value: Any) -> tuple[float, float] | None:
+    """Probabilities of two options, in a list or JSON text; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = json_value(OPTIONS, value.encode("utf-8", "surrogatepass"))
+        except InputError:
+            # The column is not counted: what it holds besides is no matter here.
+            return None
+    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
+        return None
+    first, second = value
+    are_numbers = isinstance(first, Real) and isinstance(second, Real)
+    return (float(first), float(second)) if are_numbers else None
+
+
+def numbers(column: pd.Series) -> Floats:
+    """Values of a column as numbers, NaN for others."""
+    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+
+
+def is_one_of(values: Floats, options: Floats) -> bool:
+    """Whether each value that is there is a probability of its row, and one is there."""
+    there = ~np.isnan(values)
+    is_equal = np.isclose(values[there, None], options[there], rtol=SINGLE, atol=0).any(axis=1)
+    return bool(there.any() and is_equal.all())
+
+
+def is_made_of(first: pd.DataFrame, counted: str) -> bool:
+    """Whether what is counted is the confidence of a reader, or differs and never falls with it."""
+    if counted == CONFIDENCE:
+        return True
+    made = numbers(first[CONFIDENCE if CONFIDENCE in first else counted])
+    both = pd.DataFrame({"value": made, "rating": numbers(first[counted])}).dropna()
+    steps = np.diff(both.sort_values(["value", "rating"])["rating"])
+    return bool(steps.size and (steps >= 0).all() and (steps > 0).any())
+
+
+# Answers without a grade, or without confidence
+
+
+def missing_answers(
+    groups: pd.DataFrame,
+    n: NDArray[np.int64],
+    by: Sequence[str],
+    roles: Mapping[str, str],
+    *,
+    are_wrong: bool = False,
+) -> list[Notice]:
+    """Notices of the cells in which many rows have no grade, or many graded ones no confidence.
+
+    Rows are distinct, missing values included, and stand for n trials each; `roles` has the columns
+    of "correct" and "confidence". Where rows without a grade count as wrong each such cell is
+    named.
+    """
+    lacks = groups[[roles["correct"], roles["confidence"]]].isna().to_numpy()
+    used = ~groups.drop(columns=[roles["correct"], roles["confidence"]]).isna().to_numpy().any(1)
+    if not used.any() or not lacks.any():
+        return []
+    values = groups[roles["correct"]][used].tolist()
+    grades = [as_correct(x.item() if isinstance(x, np.generic) else x) for x in values]
+    is_right = np.array([grade is True for grade in grades])
+    is_graded = np.array([grade is not None for grade in grades])
+    index, cells = cells_of(groups[used].reset_index(drop=True), by, [])
+    ungraded, silent = lacks[used].T
+
+    def told(code: str, text: RowText, least: float, without: Bools, of: Bools) -> list[Notice]:
+        parts = {"without": without, "right_without": without & is_right}
+        parts |= {"all": of, "right": of & is_right}
+        sums = {name: np.bincount(index, n[used] * part) for name, part in parts.items()}
+        many = pd.DataFrame(sums).assign(cell=cell_labels(cells))
+        many = many[many["without"] > least * many["all"]]
+        many = many.assign(share=many["without"] / many["all"])
+        many["percent"] = 100 * many["share"]
+        if not len(many):
+            return []
+        rows = many.sort_values("share", ascending=False).to_dict("records")
+        return [notice_of(code, many["cell"], listed=first_few(map(text, rows)))]
+
+    every_row, least = np.ones_like(is_right), limit("confidence-missing")
+    case = "confidence-missing.kept" if are_wrong else "confidence-missing"
+    unstated = told(case, shares_text, least, silent & is_graded, is_graded)
+    # What is abstained from need not be graded, and has a notice of its own.
+    if "abstained" in roles:
+        return unstated
+    if are_wrong:
+        return [*told("counted-wrong", COUNTED.format_map, 0, ungraded, every_row), *unstated]
+    least = limit("correct-missing")
+    return [*told("correct-missing", ROWS.format_map, least, ungraded, every_row), *unstated]
+
+
+def shares_text(row: Mapping[Hashable, Any]) -> str:
+    """Shares of one cell in words."""
+    with_it, right_with = row["all"] - row["without"], row["right"] - row["right_without"]
+    stated = f"{right_with / with_it:.0%} with, " if with_it else ""
+    unstated = row["right_without"] / row["without"]
+    shown = (
+        f"{row['share']:.0%} of {row['all']:,.0f} answers; right are {stated}"
+        f"{unstated:.0%} without, {row['right'] / row['all']:.0%} of all"
+    )
+    return f"{row['cell']} ({shown.replace('%', ' %')})"

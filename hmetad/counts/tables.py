@@ -1,4 +1,4 @@
-"""Count tables: cells, the counts of each, what is thin in them, and type-2 tables of them.
+"""Count tables: the cells, the counts of each, what is thin in them, and type-2 tables of them.
 
 One row per cell and counts (cells, 2, 2, K), or (cells, 2, K) → DataArray (cell, stimulus,
 response, rating), or (cell, correct, rating), with notices.
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import (
     CORRECT,
-    STIMULI,
     TYPE1_DIMS,
     TYPE2_DIMS,
+    Axes,
     dims_text,
     refuse_no_counts,
 )
@@ -55,14 +55,13 @@ SURE = 0.975
 
 
 def cells_of(
-    groups: pd.DataFrame, by: list[str], covariates: list[str]
+    groups: pd.DataFrame, by: Sequence[str], covariates: Sequence[str]
 ) -> tuple[NDArray[np.int64], pd.DataFrame]:
     """Cell number of each row, and one row of grouping columns and covariates per cell."""
-    if not by:
-        index = np.zeros(len(groups), dtype=np.int64)
-    else:
-        ordered = groups[by].apply(naturally_ordered)
-        index = ordered.groupby(by, observed=True, sort=True).ngroup().to_numpy().astype(np.int64)
+    index = np.zeros(len(groups), dtype=np.int64)
+    if by:
+        ordered = groups[[*by]].apply(naturally_ordered)
+        index = ordered.groupby([*by], observed=True, sort=True).ngroup().to_numpy(dtype=np.int64)
     _, first = np.unique(index, return_index=True)
     cells = groups.loc[first, [*by, *covariates]].reset_index(drop=True)
     for name in covariates:
@@ -70,7 +69,7 @@ def cells_of(
         if varies.any():
             worst = int(np.argmax(varies))
             values = groups[name][index == worst].unique().tolist()
-            cell = cell_labels(cells[by])[worst]
+            cell = cell_labels(cells[[*by]])[worst]
             shown = f"{len(values)} values in cell {cell!r}, such as {sorted(values, key=repr)[:5]}"
             step = "Group by it as well, or leave it out."
             raise InputError(f"covariate {name!r}", shown, "one value per cell", step)
@@ -78,24 +77,17 @@ def cells_of(
 
 
 def naturally_ordered(column: pd.Series) -> pd.Series:
-    """Column of text as a category in which numbers inside texts come by their value."""
+    """Column of text as a category in which numbers inside texts come by their value: s2, s10."""
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
     if is_category or not all(isinstance(x, str) for x in column):
         return column
-    levels = sorted(column.unique(), key=natural_key)
+
+    def parts(text: str) -> list[tuple[bool, int, str]]:
+        split = re.split(r"(\d{1,18})", text)
+        return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in split if x]
+
+    levels = sorted(column.unique(), key=parts)
     return pd.Series(pd.Categorical(column, levels, ordered=True), column.index)
-
-
-def natural_key(text: str) -> list[tuple[bool, int, str]]:
-    """Parts of a text for sorting: s2 before s10.
-
-    Examples
-    --------
-    >>> sorted(["s10", "s2", "a", "s2b"], key=natural_key)
-    ['a', 's2', 's2b', 's10']
-    """
-    parts = re.split(r"(\d{1,18})", text)
-    return [(True, int(x), x) if x.isdecimal() else (False, 0, x) for x in parts if x]
 
 
 def cell_labels(cells: pd.DataFrame) -> list[str]:
@@ -109,37 +101,37 @@ def cell_labels(cells: pd.DataFrame) -> list[str]:
     return labels
 
 
+def cell_coords(cells: pd.DataFrame) -> dict[str, Any]:
+    """Coordinates of the cells as plain arrays, one for each column."""
+    return {str(name): ("cell", plain_array(str(name), cells[name])) for name in cells}
+
+
 # Tables
 
 
 def count_table(
     values: NDArray[np.int64],
+    axes: Axes,
     cells: pd.DataFrame,
     attrs: Mapping[str, Any],
-    labels: list[str] | None = None,
+    labels: Sequence[str],
 ) -> xr.DataArray:
-    """Labelled table of either kind; `cells` has one row of coordinates per cell.
+    """Labelled table of counts (cells, *axes, K); `cells` has one row of coordinates per cell.
 
     Covariates of more than two numbers say so: they are no factors, whose levels are compared.
     """
-    dims, sides = (TYPE1_DIMS, STIMULI) if values.ndim == 4 else (TYPE2_DIMS, CORRECT)
     coords = {
         **cell_coords(cells),
-        "cell": cell_labels(cells) if labels is None else labels,
-        **{dim: list(sides) for dim in dims[:-1]},
+        "cell": labels,
+        **{dim: list(names) for dim, names in axes.labels.items()},
         "rating": np.arange(1, values.shape[-1] + 1),
     }
     described = {"long_name": "number of trials", "units": "trials", **plain_attrs(attrs)}
-    table = xr.DataArray(values, coords, ("cell", *dims), name="counts", attrs=described)
+    table = xr.DataArray(values, coords, ("cell", *axes.dims), name="counts", attrs=described)
     for name in attrs.get("covariates", ()):
         if table[name].dtype.kind in "iuf" and len(np.unique(table[name])) > 2:
             table[name].attrs["role"] = "covariate"
     return table
-
-
-def cell_coords(cells: pd.DataFrame) -> dict[str, Any]:
-    """Coordinates of the cells as plain arrays, one for each column."""
-    return {str(name): ("cell", plain_array(str(name), cells[name])) for name in cells}
 
 
 def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, str | int]:
@@ -216,6 +208,26 @@ def sum_by_correctness(counts: xr.DataArray, response_conditional: bool) -> xr.D
     return table.rename("counts")
 
 
+def items_together(counts: xr.DataArray) -> xr.DataArray:
+    """Table in which each cell of an item has the counts of all items that go with it.
+
+    An item is a grouping column that is named like one: item, question_id, image, ... The cells
+    stay as they are, each with the sum over those that differ from it in the item alone.
+    """
+    by = read_attr(counts.attrs, "by")
+    others = [name for name in by if not is_item_name(name)]
+    if len(others) == len(by) or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
+        return counts
+    index = np.zeros(counts.sizes["cell"], dtype=np.int64)
+    if others:
+        columns = pd.DataFrame({name: counts[name].to_numpy() for name in others})
+        index = columns.groupby(others).ngroup().to_numpy(dtype=np.int64)
+    table = counts.transpose("cell", ...)
+    sums = np.zeros((index.max(initial=0) + 1, *table.shape[1:]), dtype=table.dtype)
+    np.add.at(sums, index, table.to_numpy())
+    return table.copy(data=sums[index])
+
+
 # What is thin in a table
 
 
@@ -227,44 +239,41 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
     items are judged by all the items that go with their other grouping columns.
     """
     counts = items_together(counts)
-    is_type2 = "correct" in counts.dims
-    if is_type2:
+    if "correct" in counts.dims:
         wrong, right = (counts.isel(correct=i, drop=True).sum("rating") for i in (0, 1))
         total = wrong + right
-        empty = counts.sum("correct") == 0
-    else:
-        shown = counts.sum(["response", "rating"])
-        total = shown.sum("stimulus")
-        wrong = total - sum(
-            counts.sel(stimulus=s, response=s, drop=True).sum("rating") for s in STIMULI
-        )
-        empty = counts.sum(["stimulus", "response"]) == 0
-    parts = [dim for dim in total.dims if is_type2 and dim == "response"]
-    has_few = total.sum(parts) < limit("few-trials")
-    has_no_errors = (wrong == 0) & (total > 0)
-    if is_type2:
-        few_of_part = (total < limit("few-trials")).any(parts) & ~has_few
+        parts = [dim for dim in total.dims if dim == "response"]
+        few = total.sum(parts) < limit("few-trials")
         return notices_where(
             {
-                "empty-ratings": empty.any("rating"),
-                "few-trials": has_few,
-                "few-trials.of-response": few_of_part,
-                "no-errors": has_no_errors,
+                "empty-ratings": (counts.sum("correct") == 0).any("rating"),
+                "few-trials": few,
+                "few-trials.of-response": (total < limit("few-trials")).any(parts) & ~few,
+                "no-errors": (wrong == 0) & (total > 0),
                 "no-rights": (right == 0) & (total > 0),
             }
         )
+    shown, is_empty = counts.sum(["response", "rating"]), counts.sum(["stimulus", "response"]) == 0
+    total = shown.sum("stimulus")
+    wrong = total - right_ratings(counts).sum("rating")
+    few = total < limit("few-trials")
     is_unsaid = (counts.sum("rating") == 0).any("response")
     return notices_where(
         {
-            "empty-ratings": empty.any("rating"),
-            "sparse-ratings": (empty.mean("rating") > 0.5) & (total > 0),
+            "empty-ratings": is_empty.any("rating"),
+            "sparse-ratings": (is_empty.mean("rating") > 0.5) & (total > 0),
             "one-stimulus": (shown == 0).any("stimulus"),
-            "few-trials": has_few,
-            "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~has_few,
-            "no-errors": has_no_errors,
+            "few-trials": few,
+            "few-errors": (wrong > 0) & (wrong < limit("few-errors")) & ~few,
+            "no-errors": (wrong == 0) & (total > 0),
             "ceiling": (is_unsaid & (shown > 0)).any("stimulus"),
         }
     )
+
+
+def right_ratings(counts: xr.DataArray) -> xr.DataArray:
+    """Trials of each rating in which the response was the stimulus."""
+    return sum(counts.sel(stimulus=s, response=s, drop=True) for s in counts["stimulus"].values)
 
 
 def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:
@@ -276,57 +285,11 @@ def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:
     ]
 
 
-def items_together(counts: xr.DataArray) -> xr.DataArray:
-    """Count table in which each cell of an item has the counts of all items that go with it.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count or type-2 table with dim cell. An item is a grouping column that is named like one:
-        item, question_id, image, ... A subject is none.
-
-    Returns
-    -------
-    DataArray
-        The same cells, each with the sum over those that differ from it in the item alone; the
-        table itself where no grouping column is an item.
-
-    Examples
-    --------
-    >>> coords = {"cell": ["m | 1", "m | 2"], "model": ("cell", ["m", "m"])}
-    >>> coords["item"] = "cell", [1, 2]
-    >>> by = {"by": '["model", "item"]'}
-    >>> table = xr.DataArray([[1, 0], [2, 3]], coords, ["cell", "rating"], attrs=by)
-    >>> items_together(table).values
-    array([[3, 3],
-           [3, 3]])
-    """
-    by = read_attr(counts.attrs, "by")
-    items = [name for name in by if is_item_name(name)]
-    if not items or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
-        return counts
-    others = {name: counts[name].to_numpy() for name in by if name not in items}
-    index = np.zeros(counts.sizes["cell"], dtype=np.int64)
-    if others:
-        index = pd.DataFrame(others).groupby(list(others)).ngroup().to_numpy().astype(np.int64)
-    values = counts.transpose("cell", ...).to_numpy()
-    sums = np.zeros((index.max(initial=0) + 1, *values.shape[1:]), dtype=values.dtype)
-    np.add.at(sums, index, values)
-    return counts.transpose("cell", ...).copy(data=sums[index])
-
-
 # Ratios that are too high
 
 
 def is_high_ratio(draws: xr.DataArray) -> xr.DataArray:
-    """Where draws of M-ratio, dims chain and draw, say that it is clearly above 1.5.
-
-    Examples
-    --------
-    >>> draws = xr.DataArray([[[1.4, 2.0], [1.6, 2.5]]], dims=["chain", "draw", "cell"])
-    >>> is_high_ratio(draws).values
-    array([False,  True])
-    """
+    """Where draws of M-ratio, dims chain and draw, say that it is clearly above 1.5."""
     return (draws > limit("high-m-ratio")).mean(["chain", "draw"]) >= SURE
 
 
@@ -335,28 +298,7 @@ def high_ratio_notices(
 ) -> list[Notice]:
     """Notice of an M-ratio that is clearly above 1.5, with what its ratings look like.
 
-    Parameters
-    ----------
-    is_high : DataArray of bool
-        Dims start with cell, or there is no cell.
-    counts : DataArray
-        Count table that M-ratio was estimated from, of these cells or of others.
-    population : str, optional
-        Which population it is of, in words; then no cells are named.
-
-    Returns
-    -------
-    list of Notice
-        One ``"high-m-ratio"`` (warning), or none.
-
-    Examples
-    --------
-    >>> coords = {"cell": ["a"], "stimulus": ["S1", "S2"], "response": ["S1", "S2"]}
-    >>> values = [[[[4, 30], [16, 0]], [[16, 0], [4, 30]]]]
-    >>> counts = xr.DataArray(values, coords, ["cell", "stimulus", "response", "rating"])
-    >>> print(high_ratio_notices(xr.DataArray([True], {"cell": ["a"]}), counts)[0].message)
-    M-ratio is clearly above 1.5. Accuracy is 0.68, at the lowest rating 0.20; 100 % of errors \
-have it.
+    Its table has these cells or others. With the words for a population no cells are named.
     """
     if not is_high.any():
         return []
@@ -365,14 +307,13 @@ have it.
         own = counts["cell"].isin(high["cell"][high])
         counts = counts[{"cell": own.to_numpy()}] if own.any() else counts
     n = counts.sum([dim for dim in counts.dims if dim not in TYPE1_DIMS])
-    first, second = (n.sel(stimulus=s, response=s, drop=True) for s in STIMULI)
-    right, trials = first + second, n.sum(["stimulus", "response"])
+    right, trials = right_ratings(n), n.sum(["stimulus", "response"])
     lowest = int((trials.to_numpy() > 0).argmax())
-    wrong = (trials - right)[lowest] / max((trials - right).sum().item(), 1)
+    wrong = trials - right
     shown = {
         "accuracy": (right.sum() / trials.sum()).item(),
         "lowest": (right / trials)[lowest].item(),
-        "errors": 100 * wrong.item(),
+        "errors": 100 * (wrong[lowest] / max(wrong.sum().item(), 1)).item(),
     }
     if population:
         return [notice_of("high-m-ratio.population", where=population, **shown)]

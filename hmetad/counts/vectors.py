@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.counts.checks import STIMULI, TYPE1, TYPE1_DIMS, require_stimulus
 from hmetad.counts.columns import alike_notices, column_names, refuse_unwritable
 from hmetad.counts.tables import cell_labels, count_notices, count_table
 from hmetad.errors import InputError
@@ -64,20 +64,20 @@ def from_nr(
     if np.shape(nR_S1) != np.shape(nR_S2):
         got = f"shape {np.shape(nR_S2)} beside {np.shape(nR_S1)} of nR_S1"
         raise InputError("nR_S2", got, "the shape of nR_S1")
-    names, beside = column_names("coords", list(coords)), dict(covariates or {})
-    others, size = column_names("covariates", list(beside)), len(first)
+    given = {"coords": coords, "covariates": covariates or {}}
+    names, others = (column_names(argument, [*own]) for argument, own in given.items())
     twice = [name for name in others if name in names]
     if twice:
         raise InputError("covariates", repr(twice[0]), "names other than those of coords")
-    given = {f"coords {name!r}": (name, value) for name, value in coords.items()}
-    given |= {f"covariates {name!r}": (name, value) for name, value in beside.items()}
-    cells = pd.DataFrame(
-        {name: cell_values(argument, value, size) for argument, (name, value) in given.items()},
-        index=range(size),
-    )
+    size, K = len(first), first.shape[1] // 2
+    columns = {
+        name: cell_values(f"{argument} {name!r}", value, size)
+        for argument, own in given.items()
+        for name, value in own.items()
+    }
+    cells = pd.DataFrame(columns, range(size))
     numbered = not names and size > 1
     labels = [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
-    K = first.shape[1] // 2
     rows = np.stack([first, second], axis=1)
     values = np.stack([rows[..., K - 1 :: -1], rows[..., K:]], axis=2)
     attrs = {
@@ -87,7 +87,7 @@ def from_nr(
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
-    counts = count_table(values, cells, attrs, labels)
+    counts = count_table(values, TYPE1, cells, attrs, labels)
     return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
 
 
@@ -146,18 +146,15 @@ def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:
 
 def cell_values(argument: str, value: object, size: int) -> list[object]:
     """Values of a coordinate or covariate, one per cell."""
+    allowed = f"a scalar or one value for each of {size} cells"
     try:
         # As objects: NumPy's own text ends at a NUL.
         array = np.asarray(value, dtype=object)
     except (TypeError, ValueError) as error:
-        got = type(value).__name__
-        raise InputError(
-            argument, got, f"a scalar or one value for each of {size} cells"
-        ) from error
+        raise InputError(argument, type(value).__name__, allowed) from error
     refuse_unwritable(argument, (x for x in array.ravel().tolist() if isinstance(x, str)))
     if array.ndim == 0:
         return [array.item()] * size
     if array.shape != (size,):
-        got = f"shape {array.shape}"
-        raise InputError(argument, got, f"a scalar or one value for each of {size} cells")
+        raise InputError(argument, f"shape {array.shape}", allowed)
     return list(value)  # type: ignore[call-overload]

@@ -1,7 +1,7 @@
 """Evaluation logs and tables → trials."""
 
+from hmetad.counts.items import columns_of_questions as columns_of_questions
 from hmetad.counts.noticed import frame_notices as frame_notices
-from hmetad.counts.questions import columns_of_questions as columns_of_questions
 from hmetad.logs.helm import read_helm as read_helm
 from hmetad.logs.inspect_ai import read_inspect as read_inspect
 from hmetad.logs.lighteval import read_lighteval as read_lighteval

@@ -14,12 +14,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.choices import POSITIONS, WRONG_OPTION, dependence
 from hmetad.counts.columns import as_text, check_roles, column_names, named_rows
-from hmetad.counts.noticed import add_notices
-from hmetad.counts.questions import item_columns
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_trials
+from hmetad.counts.items import item_columns
+from hmetad.counts.noticed import POSITIONS, WRONG_OPTION, add_notices, dependence
+from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notices, with_notices
 from hmetad.rows.lines import json_value

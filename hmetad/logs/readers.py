@@ -49,8 +49,8 @@ def read_log(kind: str, path: str | Path, **options: Any) -> pd.DataFrame:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from hmetad.counts.binning import bin_confidence
-    >>> from hmetad.counts.correct import count_correct
+    >>> from hmetad.counts.ratings import bin_confidence
+    >>> from hmetad.counts.counting import count_correct
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "trials.csv")
     ...     _ = file.write_text("correct,sure\n1,85%\n0,20%\n1,60%\n0,70%\n")

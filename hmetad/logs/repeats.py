@@ -14,13 +14,13 @@ import pandas as pd
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.columns import as_correct, as_text, check_roles
-from hmetad.counts.noticed import add_notices
-from hmetad.counts.questions import (
+from hmetad.counts.items import (
     GROUPS,
     answers_of_one_time,
     columns_of_questions,
     columns_that_differ,
 )
+from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError
 from hmetad.logs.statements import fold_word, is_missing
 from hmetad.notice import Notice, first_few, notice_of

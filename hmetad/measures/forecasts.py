@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.choices import trial_notices
 from hmetad.counts.columns import (
     check_roles,
     code_notices,
@@ -21,11 +20,11 @@ from hmetad.counts.columns import (
     named_rows,
     plain_array,
     right_trials,
-    text_as_confidence,
     text_columns,
 )
-from hmetad.counts.missing_confidence import missing_answers
-from hmetad.counts.table import complete_rows
+from hmetad.counts.counting import complete_rows
+from hmetad.counts.noticed import missing_answers, trial_notices
+from hmetad.counts.ratings import text_as_confidence
 from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError

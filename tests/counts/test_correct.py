@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hmetad.counts.correct import count_correct
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.tables import count_notices, type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError

@@ -15,10 +15,9 @@ from scipy.stats import norm
 from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
 from hmetad.compare.cells import error_flags
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
-from hmetad.counts.table import count_trials
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct
+from hmetad.counts.ratings import bin_confidence
 from hmetad.logs.readers import read_log
 
 STATED = [0.85, 0.7, 0.9, 0.4, np.nan, np.nan]

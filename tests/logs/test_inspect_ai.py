@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct
 from hmetad.errors import InputError
 from hmetad.logs.inspect_ai import read_inspect
 

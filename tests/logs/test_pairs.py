@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hmetad import bin_confidence, measure, rank
+from hmetad.counts.counting import count_trials
 from hmetad.counts.resample import resample
-from hmetad.counts.table import count_trials
 from hmetad.errors import InputError
 from hmetad.logs import frame_notices
 from hmetad.logs.pairs import count_pairs, option_pairs

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hmetad.counts.counting import count_trials
 from hmetad.counts.noticed import frame_notices
-from hmetad.counts.table import count_trials
 from hmetad.logs.unread import unread_notices
 from hmetad.logs.wide import read_trials
 

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import multinomial, norm
 from sklearn.metrics import mutual_info_score
 
+from hmetad.counts.counting import count_trials
 from hmetad.counts.resample import cell_generator, draw_tables, resample
-from hmetad.counts.table import count_trials
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, spearmanr
 
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct
+from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError
 from hmetad.measures.monotonicity import accuracy_by_confidence
 from hmetad.measures.reliability import calibration

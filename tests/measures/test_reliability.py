@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from hmetad.counts.correct import count_correct
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_correct, count_trials
 from hmetad.errors import InputError
 from hmetad.measures.reliability import calibration
 from hmetad.notice import notices

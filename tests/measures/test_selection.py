@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct
 from hmetad.errors import InputError
 from hmetad.measures.selection import COVERAGES, selective_prediction
 from hmetad.notice import notices

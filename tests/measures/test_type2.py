@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, norm, pearsonr, somersd
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError

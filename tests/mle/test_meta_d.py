@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import norm
 
 import hmetad
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.theory import log_conditional_probabilities

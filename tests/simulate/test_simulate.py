@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy.stats import chisquare
 
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_trials
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Quantity
 from hmetad.likelihood.registry import REGISTERED, load_likelihood

@@ -10,9 +10,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_correct, count_trials
+from hmetad.counts.ratings import bin_confidence
 from hmetad.counts.tables import type2_counts
 from hmetad.measures.type2 import auroc2
 from hmetad.simulate.simulate import simulate_counts, simulate_trials

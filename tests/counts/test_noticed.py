@@ -10,10 +10,9 @@ import pytest
 import xarray as xr
 from command_line import run
 
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.correct import count_correct
+from hmetad.counts.counting import count_correct, count_trials
 from hmetad.counts.noticed import add_notices
-from hmetad.counts.table import count_trials
+from hmetad.counts.ratings import bin_confidence
 from hmetad.logs.pairs import count_pairs, option_pairs
 from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.notice import notice_of, notices

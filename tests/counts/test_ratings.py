@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hmetad.counts.binning import bin_confidence
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_trials
+from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError
 
 VALUES = arrays(float, st.integers(1, 40), elements=st.floats(-60_000, 60_000, width=16))

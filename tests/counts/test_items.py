@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from hmetad.counts.questions import columns_of_questions, columns_that_differ, item_columns
+from hmetad.counts.items import columns_of_questions, columns_that_differ, item_columns
 
 
 def test_columns_of_the_answer_of_times_and_of_who_was_asked_are_not_of_the_question():

@@ -1,10 +1,12 @@
-"""Trials, or the field's count vectors, become a count table.
+"""Trials become tables of counts, in one way for both kinds of outcomes.
 
-DataFrame of trials, or nR_S1 and nR_S2 → DataArray (cell, stimulus, response, rating) of counts.
-Source: the layout of the vectors is that of Maniscalco & Lau (2012).
+Table of trials → DataArray (cell, stimulus, response, rating) of counts, or, of trials that are
+right or wrong, DataArray (cell, correct, rating), the type-2 table.
+Source: Galvin, Podd, Drga & Whitmore (2003) for the type-2 table.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,53 +14,50 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.choices import pair_notices, trial_notices, two_option_notices
+from hmetad.counts.checks import TYPE1, TYPE2, Axes
 from hmetad.counts.columns import (
-    CUT_TRIALS,
+    By,
     Codes,
     Label,
     alike_notices,
     as_text,
-    check_roles,
     code_notices,
-    column_names,
+    correctness_error,
     is_correctness_name,
-    named_rows,
-    rating_numbers,
     refuse_correctness,
-    refuse_correctness_names,
-    text_columns,
+    right_trials,
+    rows_in_use,
     two_labels,
-    without_codes,
 )
-from hmetad.counts.cuts import cut_notices
+from hmetad.counts.detection import CUT_TRIALS, cut_notices
 from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
-from hmetad.counts.items import cells_of_the_same_items, item_notices
-from hmetad.counts.quantiles import Ask, asking
-from hmetad.counts.tables import cell_labels, cells_of, count_notices, count_table
+from hmetad.counts.items import item_notices, same_item_cells
+from hmetad.counts.noticed import choice_notices, missing_answers, trial_notices
+from hmetad.counts.ratings import Ask, Scale, rated_rows, rating_numbers
+from hmetad.counts.tables import cell_labels, cells_of, count_notices, count_table, plain_attrs
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
 from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
 from hmetad.rows.rows import Rows, Tally, plain_value
-from hmetad.rows.sources import TableLike, rows_of
+from hmetad.rows.sources import TableLike
 
-__all__ = ["count_trials"]
+__all__ = ["complete_rows", "count_correct", "count_trials"]
 
-# Arguments that are checked here, with what the trials hold.
-CHECKED = ("trials", "by", "covariates", "stimulus", "response", "confidence")
+type Ints = NDArray[np.int64]
+
 # More distinct rows of stimulus, response and a column than any record of correctness has.
 MOST_ANSWERS = 1000
 # Trials at random that are looked at for columns of difficulty.
 MOST_SAMPLED = 100_000
 
 
-@check_inputs(skip=(*CHECKED, "labels", "levels", "missing_codes"))
+@check_inputs(skip=("trials", "labels", "levels", "missing_codes"))
 def count_trials(
     trials: TableLike,
     *,
-    by: str | Sequence[str] | Mapping[str, str] = (),
-    covariates: str | Sequence[str] | Mapping[str, str] = (),
+    by: By = (),
+    covariates: By = (),
     stimulus: str = "stimulus",
     response: str = "response",
     confidence: str = "confidence",
@@ -168,59 +167,166 @@ def count_trials(
     (2, 1)
     """
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    rows = rows_of(trials, text=text_columns(by))
-    rows = named_rows(rows, roles.values(), by, covariates, quantiles_within, n)
-    rows = without_codes(rows, missing_codes, roles, labels or ())
-    by, covariates = column_names("by", by), column_names("covariates", covariates)
-    grouping = [*(("by", name) for name in by), *(("covariates", name) for name in covariates)]
-    check_roles(rows.columns, [*roles.items(), *grouping])
-    refuse_correctness_names(stimulus, response)
-    used = [*roles.values(), *by, *covariates]
-    ask, seen = asking(rows, confidence, used, n, quantiles, quantiles_within)
-    tallied, items, sample = tally_trials(rows, ask, used, by, stimulus, response)
+    others, groupings = (quantiles_within, n), {"by": by, "covariates": covariates}
+    rows, names = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
+    for role, column in (("response", response), ("stimulus", stimulus)):
+        if is_correctness_name(column):
+            got = f"column {column!r}, named like correctness"
+            raise correctness_error(role, got, stimulus)
+    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
+    used = [*roles.values(), *names[0], *names[1]]
+    ask, seen = rated_rows(rows, scale, used, n)
+    tallied, items, sample = tally_trials(rows, ask, used, names[0], stimulus, response)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
-    rating, K, rule = rating_numbers(groups, number, confidence, ratings, quantiles, levels)
-    if ratings is None and levels is None:
-        seen += code_notices(confidence, rating, number)
-    index, cells = cells_of(groups, by, covariates)
-    values = np.zeros((len(cells), 2, 2, K), dtype=np.int64)
-    s, r = ((groups[column] == pair[1]).to_numpy(dtype=np.int64) for column in (stimulus, response))
-    np.add.at(values, (index, s, r, rating - 1), number)
+    outcome = [(groups[name] == pair[1]).to_numpy() for name in (stimulus, response)]
     attrs = {
         "labels": pair,
-        "by": by,
-        "covariates": covariates,
+        "by": names[0],
+        "covariates": names[1],
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
-        "ratings_rule": rule,
     }
-    names = cell_labels(cells[by])
-    cuts = cut_notices(values, cells[by], names, response_from_confidence)
-    same = cells_of_the_same_items(items, cells[by], names)
-    counts = count_table(values, cells, attrs | ({"same_items": same} if same else {}), names)
-    alike = alike_notices(cells[by], names)
-    mixed = item_notices(items, cells[by], names)
+    counts, cells, codes = count_rows(groups, number, TYPE1, outcome, scale, attrs)
+    where = counts["cell"].to_numpy().tolist()
+    cuts = cut_notices(counts.to_numpy(), cells, where, response_from_confidence)
+    same = same_item_cells(items, cells, where)
+    counts.attrs |= plain_attrs({"same_items": same} if same else {})
+    mixed = item_notices(items, cells, where)
     if sample is not None:
-        rated = in_places(sample, confidence, levels)
-        mixed = [*difficulty_notices(rated, by, roles, names), *mixed]
-    of_choices = [
-        *two_option_notices(trials, rows, confidence),
-        *pair_notices(trials, rows, confidence, int(values.sum())),
-    ]
-    of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *dropped]
-    return with_notices(counts, [*of_rows, *cuts, *mixed, *count_notices(counts), *alike])
+        mixed = [*difficulty_notices(in_places(sample, scale), names[0], roles, where), *mixed]
+    of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
+    of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
+    of_cells = [*cuts, *mixed, *count_notices(counts), *alike_notices(cells, where)]
+    return with_notices(counts, [*of_rows, *of_cells])
 
 
-def in_places(sample: Tally, confidence: str, levels: Sequence[str | float] | None) -> Tally:
-    """Sample of trials, their confidence by its place among the levels where these are named."""
-    if levels is None:
-        return sample
-    frame, n = sample
-    places = {plain_value(level): place for place, level in enumerate(levels, 1)}
-    rated = [places.get(plain_value(value)) for value in frame[confidence].tolist()]
-    return frame.assign(**{confidence: pd.Series(rated, frame.index, dtype=float)}), n
+@check_inputs(skip=("trials", "levels", "missing_codes"))
+def count_correct(
+    trials: TableLike,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    n: str | None = None,
+    quantiles: int | None = None,
+    quantiles_within: str | Sequence[str] = (),
+    ratings: int | None = None,
+    levels: Sequence[str | float] | None = None,
+    missing_codes: Codes = (),
+) -> xr.DataArray:
+    """Type-2 table of a task with any number of alternatives: one row of `trials` per trial.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial: a table of pandas, Polars (lazy too), Dask, Arrow or DuckDB; or files,
+        as a path, a folder, a pattern such as ``"runs/*.parquet"`` or several of these. Only the
+        columns in use are read, piece by piece (see Notes). Rows with a missing value in a used
+        column are left out, and a notice says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns (model, task, subject, ...): one cell per combination that occurs, sorted
+        by these columns in their order (s2 before s10; a categorical keeps its own order). A
+        mapping gives them other names: ``{"subject": "participant_id"}``.
+    correct : str, optional
+        Column with right or wrong: booleans, 1 and 0, or words such as "correct" and "incorrect",
+        "right" and "wrong", "true" and "false".
+    confidence : str, optional
+        Column with the rating, an integer 1..K, K the most confident.
+    n : str, optional
+        Column of whole numbers: how many trials each row stands for. By default 1.
+    quantiles : int, optional
+        Number of ratings to make of confidence that is numbers of any kind, as `bin_confidence`
+        makes them, exactly, whatever the number of trials.
+    quantiles_within : str or sequence of str, optional
+        Columns of groups in which quantiles are taken, each by itself. By default one group.
+    ratings : int, optional
+        K. By default the largest rating in the data; the rule is recorded.
+    levels : sequence of str or float, optional
+        Values of the confidence column from the least to the most confident, as for `count_trials`.
+    missing_codes : str, float or sequence of these, optional
+        Values of the columns of correctness and confidence that stand for a missing one.
+
+    Returns
+    -------
+    DataArray
+        Integer ``counts`` (trials) with dims (cell, correct, rating), correct being "wrong" and
+        "right"; ``cell`` is text such as ``"GPT-5 | A"`` (``"all"`` without `by`) and carries one
+        coordinate per grouping column. Attrs: ``labels`` (the values behind wrong, and those
+        behind right), ``by`` and ``columns`` (JSON), ``rows_dropped``, ``ratings_rule`` and
+        ``notices``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a reserved name; if a value of
+        `correct` says neither right nor wrong; if confidence is not an integer 1..K (at most
+        1000), or one of the `levels`.
+
+    Notes
+    -----
+    n[correct, k] is the number of right (or wrong) trials with rating k.
+
+    Files of less than 64 MiB are read as `hmetad.logs.read_table` does. Of larger ones, and of
+    tables that are not in memory, a few pieces are in memory at a time. Columns of a CSV in `by`
+    are text as it stands. A Dask DataFrame is counted where its partitions are, on its cluster.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> trials = pd.DataFrame(
+    ...     {"correct": [True, False, True], "confidence": [2, 1, 2], "model": ["A", "A", "B"]}
+    ... )
+    >>> counts = count_correct(trials, by="model")
+    >>> counts.sizes["cell"], int(counts.sel(cell="A", correct="wrong", rating=1))
+    (2, 1)
+    """
+    roles = {"correct": correct, "confidence": confidence}
+    rows, (names,) = rows_in_use(trials, roles, {"by": by}, (quantiles_within, n), missing_codes)
+    scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
+    used = [*roles.values(), *names]
+    ask, seen = rated_rows(rows, scale, used, n)
+    (tallied,) = ask([Distinct(tuple(used))])
+    groups, number, dropped = complete_rows(*tallied)
+    is_right, labels = right_trials(groups, number, correct)
+    attrs = {
+        "labels": labels,
+        "by": names,
+        "columns": roles,
+        "rows_dropped": int(tallied[1].sum() - number.sum()),
+    }
+    counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs)
+    alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
+    silent = missing_answers(*tallied, names, roles)
+    of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
+    return with_notices(counts, [*of_rows, *count_notices(counts), *alike])
+
+
+# From rows to counts
+
+
+def count_rows(
+    groups: pd.DataFrame,
+    n: Ints,
+    axes: Axes,
+    outcome: Sequence[NDArray[Any]],
+    scale: Scale,
+    attrs: Mapping[str, Any],
+) -> tuple[xr.DataArray, pd.DataFrame, list[Notice]]:
+    """Table of rows that stand for n trials each, grouping columns of its cells, codes in ratings.
+
+    `outcome` has the place of each row on each axis.
+    """
+    rating, K, rule = rating_numbers(groups, n, scale)
+    is_inferred = scale.ratings is None and scale.levels is None
+    codes = code_notices(scale.confidence, rating, n) if is_inferred else []
+    index, cells = cells_of(groups, attrs["by"], attrs.get("covariates", ()))
+    values = np.zeros((len(cells), *axes.shape, K), dtype=np.int64)
+    np.add.at(values, (index, *(place.astype(np.int64) for place in outcome), rating - 1), n)
+    own = cells[attrs["by"]]
+    described = {**attrs, "ratings_rule": rule}
+    return count_table(values, axes, cells, described, cell_labels(own)), own, codes
 
 
 def tally_trials(
@@ -249,8 +355,19 @@ def tally_trials(
     return tallied, of_items, found[-1] if others else None
 
 
+def in_places(sample: Tally, scale: Scale) -> Tally:
+    """Sample of trials, their confidence by its place among the levels where these are named."""
+    if scale.levels is None:
+        return sample
+    frame, n = sample
+    places = {plain_value(level): place for place, level in enumerate(scale.levels, 1)}
+    rated = [places.get(plain_value(value)) for value in frame[scale.confidence].tolist()]
+    rating = pd.Series(rated, frame.index, dtype=float)
+    return frame.assign(**{scale.confidence: rating}), n
+
+
 def refuse_one_rated_response(
-    groups: pd.DataFrame, n: NDArray[np.int64], response: str, confidence: str
+    groups: pd.DataFrame, n: Ints, response: str, confidence: str
 ) -> None:
     """Refuse confidence that no trial of one response has: without its trials there is no d′."""
     known = groups[response].notna().to_numpy()
@@ -270,7 +387,7 @@ def refuse_one_rated_response(
 
 
 def complete_rows(
-    groups: pd.DataFrame, n: NDArray[np.int64], empty: pd.DataFrame | None = None
+    groups: pd.DataFrame, n: Ints, empty: pd.DataFrame | None = None
 ) -> tuple[*Tally, list[Notice]]:
     """Rows without a missing value that matters, and a notice of what was dropped and why."""
     missing = (groups.isna() if empty is None else empty).to_numpy()

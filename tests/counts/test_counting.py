@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hmetad import simulate_trials
-from hmetad.counts.table import count_trials
+from hmetad.counts.counting import count_trials
 from hmetad.counts.tables import count_notices
 from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError

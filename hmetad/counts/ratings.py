@@ -1,0 +1,593 @@
+"""Confidence becomes ratings 1..K, K the most confident: as given, by levels, or by quantiles.
+
+Values of confidence → integer ratings; rows of any number → their distinct rows with ratings, in
+two passes over them. The first pass counts confidence in bins of its leading bits. A bin that no
+boundary of ratings falls into has one rating; of the others the second pass keeps the values, so
+that quantiles are exact, as those of `bin_confidence`.
+"""
+
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from hmetad.arguments import check_inputs
+from hmetad.counts.checks import whole_number
+from hmetad.counts.columns import (
+    USUAL_CODES,
+    check_roles,
+    code_notices,
+    code_step,
+    frequencies_of,
+    listed,
+    plain_array,
+    suspected_codes,
+    with_trials,
+)
+from hmetad.errors import InputError, nearest
+from hmetad.notice import Notice
+from hmetad.rows.queries import Distinct, Piece, Query
+from hmetad.rows.rows import Rows, plain_value, regrouped
+from hmetad.rows.tables import GAPS
+
+__all__ = ["Ask", "Scale", "bin_confidence", "rated_rows", "rating_numbers", "text_as_confidence"]
+
+type Ask = Callable[[Sequence[Query]], list[Any]]
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+Method = Literal["quantile", "width", "edges"]
+
+MOST_RATINGS = 1000
+# More are no ratings that people choose from.
+MOST_INFERRED = 20
+# A warning points to the first caller outside of it.
+PACKAGE = str(Path(__file__).parents[1])
+# A bin is the sign, the exponent and the first 12 bits of the fraction of a double.
+SHIFT, BINS = 40, 2**24
+# Columns that rows get; no column of trials has a NUL in its name.
+GROUP, BIN, ORDER = "group\0", "bin\0", "order\0"
+# No number has these bits.
+MISSING, IS_EXACT = -(2**63), -(2**63) + 1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How confidence becomes ratings: what the arguments of functions that count say of it."""
+
+    confidence: str
+    quantiles: int | None = None
+    within: str | Sequence[str] = ()
+    ratings: int | None = None
+    levels: Sequence[str | float] | None = None
+
+    @property
+    def argument(self) -> str:
+        """The column, for a message."""
+        return f"confidence column {self.confidence!r}"
+
+
+# Ratings as they are given
+
+
+def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, int, str]:
+    """Ratings 1..K of the rows, K, and the rule that K comes from."""
+    column, ratings = groups[scale.confidence], scale.ratings
+    if scale.levels is not None:
+        rating, names = level_ratings(column, n, scale)
+        K = len(names)
+        return rating, K, f"K = {K}, the levels {', '.join(names)} of column {scale.confidence!r}"
+    named = [value for value in column.tolist() if isinstance(value, str | bool)]
+    if named and not isinstance(named[0], str):
+        step = "Name the levels, the least confident first: levels=[False, True]."
+        raise InputError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
+    if named:
+        raise text_as_confidence(scale.argument, column, n, "integers 1..K")
+    values = plain_array(scale.argument, column)
+    refuse_no_ratings(values, n, scale)
+    rating = clipped(values)
+    K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
+    rule = f"the largest in column {scale.confidence!r}" if ratings is None else "given"
+    if scale.quantiles is not None and ratings is None:
+        rule = f"quantiles of column {scale.confidence!r}"
+    return rating, K, f"K = {K}, {rule}"
+
+
+def level_ratings(column: pd.Series, n: Ints, scale: Scale) -> tuple[Ints, list[str]]:
+    """Place of each value among the levels, the least confident first, and their names.
+
+    Case and blanks around a word do not matter, and "1" is 1.
+    """
+    for name in ("ratings", "quantiles"):
+        if getattr(scale, name) is not None:
+            raise InputError("levels", f"it beside {name}", "one of the two")
+    levels = listed("levels", scale.levels)
+    places = {plain_value(level): place for place, level in enumerate(levels, 1)}
+    if len(places) < max(2, len(levels)):
+        allowed = "two different levels or more, the least confident first"
+        raise InputError("levels", repr(levels), allowed)
+    names, values = [*map(str, levels)], [*map(plain_value, column.tolist())]
+    is_unknown = np.array([value not in places for value in values], dtype=bool)
+    if is_unknown.any():
+        step = "Name all in levels=, the least confident first, or missing ones in missing_codes=."
+        allowed = f"one of the levels {', '.join(names)}"
+        unknown = frequencies_of(column[is_unknown].tolist(), n[is_unknown])
+        raise InputError(scale.argument, with_trials(unknown), allowed, step)
+    return np.array([places[value] for value in values], dtype=np.int64), names
+
+
+def clipped(values: NDArray[Any]) -> Ints:
+    """Numbers as integers; a float beyond 64 bits has none, and is out of range in any case."""
+    return np.clip(values, -(2**53), 2**53).astype(np.int64)
+
+
+def refuse_no_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> None:
+    """Refuse numbers that are no integers 1..K, with the way to make ratings of them."""
+    suspects, is_inferred = suspected_codes(values, n), scale.ratings is None
+    off = values != np.round(values)
+    off = off if off.any() else np.isinf(values)
+    if off.any():
+        shown = ", ".join(f"{value:g}" for value in values[off][:3])
+        step = "Continuous confidence becomes ratings by quantiles=4, or by bin_confidence."
+        step = f"{code_step(suspects) or level_step(values)} {step}".lstrip()
+        got = f"{int(n[off].sum())} values such as {shown}"
+        raise InputError(scale.argument, got, "integers 1..K", step)
+    rating = clipped(values)
+    K = int(rating.max()) if is_inferred else whole_number("ratings", scale.ratings, 1)
+    most = MOST_INFERRED if is_inferred and scale.quantiles is None else MOST_RATINGS
+    has_codes = bool(suspects) and is_inferred and (most < K or rating.min() < 1)
+    highest = rating[~np.isin(rating, [*suspects])].max() if has_codes else K
+    out = (rating < 1) | (rating > highest)
+    if most < K and not (has_codes and out.any()):
+        step = "Percentages and the like become ratings by quantiles=4, or by bin_confidence."
+        if not is_inferred:
+            raise InputError("ratings", f"{K}", f"at most {most}", step)
+        step = f"{level_step(values)} {step}".lstrip()
+        allowed = f"at most {most} ratings unless ratings= says so"
+        raise InputError(scale.argument, f"ratings up to {K}", allowed, step)
+    if not out.any():
+        return
+    times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
+    step = code_step(suspects)
+    low, high = int(rating.min()), max(int(rating.max()), int(highest) - 1 - is_inferred)
+    if not step and low < 1 and high - low < MOST_INFERRED:
+        odd = ", ".join(map(str, times))
+        step = (
+            f"Name the levels, the least confident first: levels={[*range(low, high + 1)]}; or, if "
+            f"{odd} stands for a missing answer, say missing_codes=[{odd}]."
+        )
+    step = step or "Drop or recode these trials, or correct ratings=."
+    allowed = "integers 1..K" if is_inferred else f"1..{K}"
+    raise InputError(scale.argument, with_trials(times), allowed, step)
+
+
+def level_step(values: NDArray[Any]) -> str:
+    """Sentence for an error: which levels a column of numbers has, where these are few."""
+    levels = np.unique(values[np.isfinite(values)])
+    if not 1 < len(levels) <= MOST_INFERRED:
+        return ""
+    named = ", ".join(repr(level).removesuffix(".0") for level in levels.tolist())
+    return f"If these are ratings, name them, the least confident first: levels=[{named}]."
+
+
+def text_as_confidence(
+    argument: str, values: pd.Series, n: Ints | None, allowed: str
+) -> InputError:
+    """Error for a column of confidence with text, which names the first that is no number.
+
+    Value i stands for n[i] trials; without n nothing is counted.
+    """
+    texts = values.map(lambda value: value if isinstance(value, str) else np.nan).astype(object)
+    is_odd = (texts.notna() & pd.to_numeric(texts, errors="coerce").isna()).to_numpy()
+    odd = texts[is_odd]
+    shown = next(iter(odd if len(odd) else texts.dropna()))
+    counted = ""
+    if n is not None and len(odd):
+        total = int(n[values.notna().to_numpy()].sum())
+        counted = f" ({int(n[is_odd].sum()):,} of {total:,} values are no numbers)"
+    words = sorted({*texts.dropna()})
+    named = f" {', '.join(map(repr, words))}" if len(words) <= MOST_INFERRED else ""
+    step = f"Name the levels{named} in order, the least confident first, by levels=."
+    # Of numbers with a sign or in sentences the numbers can be read; a few words are mistakes.
+    if odd.str.contains(r"\d").any() or len(odd) < values.notna().sum():
+        step = (
+            "`hmetad import table FILE --scale probability -o trials.csv` reads confidence from "
+            "text such as 83%, and counts what it cannot read, which becomes a missing value; "
+            "--scale percent where bare numbers are percentages."
+        )
+    return InputError(argument, f"text such as {shown!r}{counted}", allowed, step)
+
+
+# Ratings of values in memory
+
+
+@overload
+def bin_confidence(
+    values: pd.Series,
+    ratings: int,
+    *,
+    method: Method = ...,
+    edges: Sequence[float] | None = ...,
+    within: Sequence[Hashable] | ArrayLike | None = ...,
+) -> pd.Series: ...
+@overload
+def bin_confidence(
+    values: ArrayLike,
+    ratings: int,
+    *,
+    method: Method = ...,
+    edges: Sequence[float] | None = ...,
+    within: Sequence[Hashable] | ArrayLike | None = ...,
+) -> NDArray[Any]: ...
+@check_inputs(skip=("edges",))
+def bin_confidence(
+    values: pd.Series | ArrayLike,
+    ratings: int,
+    *,
+    method: Method = "quantile",
+    edges: Sequence[float] | None = None,
+    within: Sequence[Hashable] | ArrayLike | None = None,
+) -> pd.Series | NDArray[Any]:
+    r"""Ratings 1..K of continuous confidence; equal values of a group get the same rating.
+
+    Parameters
+    ----------
+    values : Series or array_like of float, shape (trials,)
+        Confidence in any unit, larger is more confident. Missing values stay missing.
+    ratings : int
+        K, at least 2.
+    method : {"quantile", "width", "edges"}, optional
+        ``"quantile"``: about as many trials in each rating. ``"width"``: intervals of equal width
+        between the smallest and the largest value. ``"edges"``: cuts at `edges`.
+    edges : sequence of float, shape (K - 1,), optional
+        Interior cuts, strictly rising, for ``method="edges"``. A value equal to a cut goes up.
+    within : sequence, shape (trials,), optional
+        Group of each trial (such as the model); each group is binned by itself. Fixed edges are
+        the same in every group. Not for models of people who differ: they take the equal shares of
+        ratings for people who are alike.
+
+    Returns
+    -------
+    Series or ndarray, shape (trials,)
+        Ratings 1..K: a Series with the index of `values` for a Series, else an array. int64, or
+        float64 with NaN where a value is missing.
+
+    Raises
+    ------
+    InputError
+        If `values` are no finite numbers or all missing; if K, `method`, `edges` or `within` do
+        not fit.
+
+    Warns
+    -----
+    UserWarning
+        If a value looks like a code for a missing answer, such as 999 beside 1 to 4. If ties, or
+        fewer values than ratings, leave a group with fewer than K quantiles, or equal values leave
+        no width to divide.
+
+    Notes
+    -----
+    Quantiles go by rank: with average rank :math:`\rho_i` among the n values of a group, the
+    rating is :math:`\lceil K(\rho_i - 1/2)/n \rceil`. Ties share a rank, so they get the same
+    rating. Where they leave a quantile empty, the ratings above move down, so that a group has
+    1..K' with no gap. Intervals of equal width keep their numbers, empty or not; a value on a cut
+    goes up.
+
+    Examples
+    --------
+    >>> bin_confidence([0.1, 0.9, 0.5, 0.7], 2)
+    array([1, 2, 1, 2])
+    >>> bin_confidence([0, 50, 99, 100], 2, method="edges", edges=[50])
+    array([1, 2, 2, 2])
+    """
+    whole_number("ratings", ratings, 2)
+    cuts = rising_edges(ratings, method, edges)
+    numbers = finite_numbers(values)
+    group = group_codes(values, within, len(numbers))
+    known = ~np.isnan(numbers)
+    there, own = numbers[known], group[known]
+    step = code_step(suspected_codes(there, np.ones(len(there), dtype=np.int64)))
+    if step and method != "edges":
+        warn(
+            f"{step.partition(': if so')[0]}, and is taken as confidence: replace it by NaN if it "
+            "is one."
+        )
+    result = np.full(len(numbers), np.nan)
+    if method == "edges":
+        result[known] = np.searchsorted(cuts, there, side="right") + 1
+    elif method == "width":
+        result[known] = width_ratings(there, own, ratings)
+    else:
+        result[known] = quantile_ratings(there, own, np.ones(len(there), dtype=np.int64), ratings)
+    binned = result.astype(np.int64) if known.all() else result
+    if isinstance(values, pd.Series):
+        return pd.Series(binned, index=values.index, name=values.name)
+    return binned
+
+
+def rising_edges(ratings: int, method: Method, edges: Sequence[float] | None) -> Floats:
+    """Interior cuts as given, or an error where they do not fit; none where none are needed."""
+    if (edges is not None) != (method == "edges"):
+        got = f"edges={edges!r} with method={method!r}"
+        raise InputError("edges", got, "edges together with method='edges', and only there")
+    allowed = f"{ratings - 1} strictly rising numbers (ratings - 1)"
+    try:
+        cuts = np.asarray([] if edges is None else edges, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("edges", repr(edges), allowed) from error
+    is_rising = np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()
+    if edges is not None and (cuts.shape != (ratings - 1,) or not is_rising):
+        raise InputError("edges", repr(edges), allowed)
+    return cuts
+
+
+def finite_numbers(values: Any) -> Floats:
+    """Values as floats, NaN where missing."""
+    if np.ndim(values) != 1 or np.size(values) == 0:
+        raise InputError("values", f"shape {np.shape(values)}", "one value per trial, shape (n,)")
+    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
+    series = series.infer_objects()
+    if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_bool_dtype(series.dtype):
+        step = "Turn text into numbers first, for instance by pd.to_numeric."
+        raise InputError("values", f"values of type {series.dtype}", "numbers", step)
+    numbers = np.asarray(series.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
+    if np.isinf(numbers).any():
+        raise InputError("values", f"{np.isinf(numbers).sum()} infinite values", "finite numbers")
+    if np.isnan(numbers).all():
+        raise InputError("values", "only missing values", "at least one number")
+    return numbers
+
+
+def group_codes(values: Any, within: Any, size: int) -> Ints:
+    """Whole number per trial that names its group."""
+    if within is None:
+        return np.zeros(size, dtype=np.int64)
+    if isinstance(within, str) or np.shape(within) != (size,):
+        got = repr(within) if isinstance(within, str) else f"shape {np.shape(within)}"
+        step = "Pass the column itself, such as within=trials['subject']."
+        raise InputError("within", got, f"one group label for each of {size} trials", step)
+    both = isinstance(values, pd.Series) and isinstance(within, pd.Series)
+    if both and not values.index.equals(within.index):
+        raise InputError("within", "another index than values", "the index of values")
+    codes, _ = pd.factorize(pd.Series(within))
+    if (codes < 0).any():
+        got = f"{(codes < 0).sum()} missing labels"
+        raise InputError("within", got, f"one group label for each of {size} trials")
+    return codes.astype(np.int64)
+
+
+def width_ratings(values: Floats, group: Ints, ratings: int) -> Ints:
+    """Ratings by equal intervals between the extremes of each group."""
+    by_group = pd.Series(values).groupby(group)
+    low, high = (by_group.transform(name).to_numpy() for name in ("min", "max"))
+    warn_of_lost_ratings(1 if (low == high).any() else ratings, ratings)
+    rating = np.ones(len(values), dtype=np.int64)
+    for k in range(1, ratings):
+        # A weighted mean, since high - low can overflow.
+        rating += (values >= low * (1 - k / ratings) + high * (k / ratings)) & (low < high)
+    return rating
+
+
+def quantile_ratings(values: NDArray[Any], group: Ints, n: Ints, ratings: int) -> Ints:
+    """Ratings by rank within each group of values that stand for n trials each, without gaps."""
+    ranks, place = ranks_of(values, group, n)
+    odd = 2 * ranks["below"] + ranks["trials"]
+    by_group = quantile_of(odd, ranks["size"], ratings).groupby(ranks["group"])
+    warn_of_lost_ratings(by_group.nunique().min(), ratings)
+    return by_group.rank(method="dense").to_numpy().astype(np.int64)[place]
+
+
+def ranks_of(values: NDArray[Any], group: Ints, n: Ints) -> tuple[pd.DataFrame, Ints]:
+    """Distinct values of the groups, rising, and the place of each value among them.
+
+    Of each the trials that have it, those of its group, and those of its group below.
+    """
+    frame = pd.DataFrame({"group": group, "value": values, "trials": n})
+    tied = frame.groupby(["group", "value"])
+    ranks = tied["trials"].sum().reset_index()
+    by_group = ranks.groupby("group")["trials"]
+    ranks = ranks.assign(below=by_group.cumsum() - ranks["trials"], size=by_group.transform("sum"))
+    return ranks, tied.ngroup().to_numpy()
+
+
+def quantile_of(odd: pd.Series, size: pd.Series, ratings: int) -> pd.Series:
+    """Quantile from twice the average rank, less 1, which is whole, and the size of the group."""
+    return -(-ratings * odd // (2 * size))
+
+
+def warn_of_lost_ratings(remaining: int, ratings: int) -> None:
+    """Warn where equal values give fewer ratings than requested."""
+    if remaining < ratings:
+        warn(
+            f"Equal or too few values: {remaining} of {ratings} ratings remain where the "
+            "fewest do. Choose the cuts with method='edges' and edges=, or ask for fewer ratings."
+        )
+
+
+def warn(text: str) -> None:
+    """Warn at the line of the caller outside of the package."""
+    warnings.warn(text, UserWarning, skip_file_prefixes=(PACKAGE,))
+
+
+# Ratings of rows of any number, in two passes
+
+
+def rated_rows(
+    rows: Rows, scale: Scale, used: Sequence[str], n: str | None
+) -> tuple[Ask, list[Notice]]:
+    """Function that answers queries about rows with ratings, and what their making shows.
+
+    The first query is of columns with the confidence; ratings are those there are, or quantiles.
+    """
+    if n is not None:
+        check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
+    within = [scale.within] if isinstance(scale.within, str) else [*scale.within]
+    if scale.quantiles is None:
+        if within:
+            step = "Add quantiles=, or leave it out."
+            raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
+        return partial(rows.ask, n=n), []
+    quantiles = whole_number("ratings", scale.quantiles, 2)
+    for name in within:
+        if name not in rows.columns:
+            step = nearest(str(name), map(str, rows.columns))
+            raise InputError("quantiles_within", repr(name), "a column of the trials", step)
+    bins = bins_of(rows, scale, within, quantiles, n)
+    # One value of each bin: a code where it would be in the bin.
+    codes = pd.Series(USUAL_CODES, bin_of(in_order(USUAL_CODES.view(np.int64))))
+    known = codes.reindex(bins.key % BINS).to_numpy()
+    ends = in_order((bins.key % BINS - BINS // 2) << SHIFT).view(np.float64)
+    seen = code_notices(scale.confidence, np.where(np.isnan(known), ends, known), bins.trials)
+    return partial(ask_rated, rows, scale=scale, within=within, bins=bins, n=n), seen
+
+
+def ask_rated(
+    rows: Rows,
+    queries: Sequence[Query],
+    *,
+    scale: Scale,
+    within: list[str],
+    bins: "Bins",
+    n: str | None,
+) -> list[Any]:
+    """Answers to queries, as of `Rows.ask`, ratings in the place of confidence."""
+    confidence, (first, *others) = scale.confidence, queries
+    change = partial(with_order, scale, within, bins)
+    changed = rows.changed(change, [confidence, *within], [GROUP, ORDER])
+    kept = tuple(name for name in first.columns if name != confidence)
+    (groups, number), *found = changed.ask([Distinct((*kept, GROUP, ORDER)), *others], n)
+    order, group = groups[ORDER].to_numpy(dtype=np.int64), groups[GROUP].to_numpy(dtype=np.int64)
+    known = order != MISSING
+    rating = pd.Series(np.nan, groups.index)
+    if known.any():
+        own = order[known], group[known], number[known]
+        rating[known] = quantile_ratings(*own, bins.ratings)
+    rating = rating.astype(np.int64) if known.all() else rating
+    chosen = groups.assign(**{confidence: rating})[list(first.columns)]
+    return [regrouped(chosen, number), *found]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """What the first pass found: a row of columns for each group, and the bins of the groups.
+
+    `key` (bins,) rises and tells group and bin, `trials` are those in it; `order` stands for the
+    values of all bins with one rating, and is IS_EXACT where values of a bin have different ones.
+    """
+
+    groups: pd.DataFrame
+    key: Ints
+    trials: Ints
+    order: Ints
+    ratings: int
+
+
+def bins_of(rows: Rows, scale: Scale, within: list[str], quantiles: int, n: str | None) -> Bins:
+    """Bins of the confidence of all rows."""
+    binned = rows.changed(partial(with_bin, scale), [scale.confidence], [BIN])
+    # Text stays as it is, for the groups of the second pass.
+    ((found, number),) = replace(binned, finish=None).ask([Distinct((*within, BIN))], n)
+    group, own = group_numbers(found, within), found[BIN].to_numpy()
+    groups = found[within].loc[~pd.Series(group).duplicated().to_numpy()].reset_index(drop=True)
+    known = own != MISSING
+    ranks, _ = ranks_of(own[known], group[known], number[known])
+    below, trials, size = ranks["below"], ranks["trials"], ranks["size"]
+    low = quantile_of(2 * below + 1, size, quantiles)
+    high = quantile_of(2 * (below + trials) - 1, size, quantiles)
+    # All bins of one rating count as the first of them.
+    first = ranks["value"].where(low == high).groupby([ranks["group"], low]).transform("min")
+    order = (first.fillna(0).to_numpy().astype(np.int64) - BINS // 2) << SHIFT
+    key = (ranks["group"] * BINS + ranks["value"]).to_numpy()
+    order = np.where(low == high, order, IS_EXACT)
+    return Bins(groups, key, trials.to_numpy(), order, quantiles)
+
+
+def with_bin(scale: Scale, piece: Piece) -> Piece:
+    """Piece with the bin of the confidence."""
+    order = orders_of(piece, scale)
+    return with_columns(piece, {BIN: np.where(order == MISSING, MISSING, bin_of(order))})
+
+
+def with_order(scale: Scale, within: list[str], bins: Bins, piece: Piece) -> Piece:
+    """Piece with the number of the group, and the order of the value or of its rating."""
+    order, frame = orders_of(piece, scale), plain_frame(piece, within)
+    group = group_numbers(frame, within)
+    if within:
+        first = frame.loc[~pd.Series(group).duplicated().to_numpy(), within].astype(object)
+        numbered = bins.groups.astype(object).assign(**{GROUP: np.arange(len(bins.groups))})
+        # Groups whose rows all stand for no trial have no number.
+        found = first.merge(numbered, on=within, how="left")[GROUP].fillna(len(numbered))
+        group = found.to_numpy(dtype=np.int64)[group]
+    place = np.searchsorted(bins.key, group * BINS + bin_of(order))
+    # Rows that stand for no trial may have a bin of their own; they are dropped in the end.
+    known = (order != MISSING) & (place < len(bins.key))
+    of_bin = np.where(known, np.append(bins.order, MISSING)[place], MISSING)
+    return with_columns(piece, {GROUP: group, ORDER: np.where(of_bin == IS_EXACT, order, of_bin)})
+
+
+def group_numbers(frame: pd.DataFrame, within: list[str]) -> Ints:
+    """Number of each row's group, in the order in which groups come."""
+    if not within:
+        return np.zeros(len(frame), dtype=np.int64)
+    groups = frame.groupby(within, dropna=False, observed=True, sort=False)
+    return groups.ngroup().to_numpy().astype(np.int64)
+
+
+def bin_of(order: Ints) -> Ints:
+    """Bins, from 0 on, of integers in the order of numbers."""
+    return (order >> SHIFT) + BINS // 2
+
+
+def in_order(bits: Ints) -> Ints:
+    """Bits of numbers as integers in the order of the numbers, and these as bits."""
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def orders_of(piece: Piece, scale: Scale) -> Ints:
+    """Integers in the order of the confidence, or MISSING; text of a CSV is read as numbers."""
+    values = plain_frame(piece, [scale.confidence])[scale.confidence]
+    if pd.api.types.is_bool_dtype(values.dtype):
+        raise InputError(scale.argument, "booleans", "numbers")
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        codes, levels = pd.factorize(values)
+        numbers = np.append(level_numbers(pd.Series(levels.astype(object)), scale), np.nan)[codes]
+    if np.isinf(numbers).any():
+        got = f"{np.isinf(numbers).sum()} infinite values"
+        raise InputError(scale.argument, got, "finite numbers")
+    # The bits of negative numbers rise while the numbers fall; -0 is 0.
+    return np.where(np.isnan(numbers), MISSING, in_order((numbers + 0.0).view(np.int64)))
+
+
+def level_numbers(texts: pd.Series, scale: Scale) -> Floats:
+    """Numbers of different texts, as Arrow reads them where it can; NaN where one is missing."""
+    is_gap = texts.isin(GAPS)
+    try:
+        found = pa.array(texts.mask(is_gap, None), from_pandas=True).cast(pa.float64())
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        numbers = pd.to_numeric(texts, errors="coerce")
+    if (numbers.isna() & ~is_gap).any():
+        raise text_as_confidence(scale.argument, texts[~is_gap], None, "numbers")
+    return numbers.to_numpy(dtype=np.float64)
+
+
+def plain_frame(piece: Piece, columns: list[str]) -> pd.DataFrame:
+    """DataFrame of some columns, text of Arrow as categories."""
+    return piece.select(columns).to_pandas() if isinstance(piece, pa.Table) else piece[columns]
+
+
+def with_columns(piece: Piece, new: dict[str, Ints]) -> Piece:
+    """Piece with further columns."""
+    if isinstance(piece, pa.Table):
+        for name, values in new.items():
+            piece = piece.append_column(name, pa.array(values))
+        return piece
+    return piece.assign(**new)
