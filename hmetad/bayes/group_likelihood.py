@@ -23,7 +23,8 @@ from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Parameter
-from hmetad.mle.units import Unit, column_shapes
+from hmetad.mle.climb import Stop, climb
+from hmetad.mle.units import Units, column_shapes
 from hmetad.specs.design import Block
 from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import free_priors
@@ -40,7 +41,7 @@ DRAWS, POINTS = 1000, 60
 FREEDOM, WIDER = 8.0, 1.1
 # Points that are evaluated at once.
 AT_ONCE = 20_000
-CLIMBS, DIFFERENCE, SMALL_STEP = 40, 1e-4, 1e-3
+CLIMBS, SMALL_STEP = 40, 1e-3
 SMALLEST_CURVATURE = 1e-6
 
 
@@ -140,7 +141,8 @@ class Integral:
 
     Parameters
     ----------
-    unit : Unit
+    unit : Units
+        The cells as one unit, whose parameters are fixed at 0.
     rest : array, shape (draws, cells, columns)
         What is fixed at each draw.
     mean, sd, precision : array, shape (draws, coefficients), the last with one more such dim
@@ -151,7 +153,7 @@ class Integral:
         A point (coefficients,) near the mode, and derivatives of the log likelihood there.
     """
 
-    unit: Unit
+    unit: Units
     rest: Floats
     mean: Floats
     sd: Floats
@@ -177,8 +179,10 @@ class Integral:
         step = max(1, AT_ONCE // number)
         for start in range(0, len(points), step):
             own = points[start : start + step]
-            offsets = np.repeat(self.rest[start : start + step], number, axis=0)
-            value = replace(self.unit, offsets=offsets).value(own.reshape(-1, size))
+            unit = np.zeros(own.shape[0] * number, np.int64)
+            parameters = self.unit.parameters(own.reshape(-1, size), unit)
+            parameters += np.repeat(self.rest[start : start + step], number, axis=0)
+            value, _ = self.unit.log_likelihood(parameters, unit)
             log_l[start : start + step] = value.reshape(own.shape[:2])
         away = points - self.mean[:, None]
         square = np.einsum("smi,sij,smj->sm", away, self.precision, away, optimize=True)
@@ -222,14 +226,14 @@ def integral_of(fitted: Fitted, cells: Integers) -> Integral:
         precision[:, own, own] = scale[:, :, None] * within * scale[:, None]
         places[part.name], start = start, own.stop
     average = mean.mean(axis=0), precision.mean(axis=0)
-    middle = replace(unit, offsets=rest.mean(axis=0))
+    middle = replace(unit, offsets=rest.mean(axis=0)[None])
     drawn = np.hstack([part.draws for part in parts]).mean(axis=0)
     return Integral(
         unit, rest, mean, sd, precision, places, *normal_likelihood(middle, *average, drawn)
     )
 
 
-def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Unit, Floats, list[Part]]:
+def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Units, Floats, list[Part]]:
     """Likelihood of some cells by their own coefficients, what is fixed, and the coefficients."""
     likelihood = fitted.record
     shapes = column_shapes(likelihood, fitted.counts.sizes["rating"])
@@ -257,10 +261,11 @@ def coefficients_of(fitted: Fitted, cells: Integers) -> tuple[Unit, Floats, list
     if not parts:
         grouping = ", ".join(":".join(factor) for factor in fitted.factors)
         raise InputError("by", "groups without effects of their own", grouping)
-    counts = fitted.counts.to_numpy()[cells].astype(float)
-    given = {name: own[cells] for name, own in fitted.given.items()}
-    matrix = np.concatenate(matrices, axis=2)
-    return Unit(likelihood, cells, counts, given, matrix, rest[0], ()), rest, parts
+    counts = fitted.counts.to_numpy()[cells].astype(float)[None]
+    given = {name: own[cells][None] for name, own in fitted.given.items()}
+    matrix = np.concatenate(matrices, axis=2)[None]
+    none = np.zeros_like(rest[:1])
+    return Units(likelihood, cells[None], counts, given, matrix, none, ()), rest, parts
 
 
 def of_cells(fitted: Fitted, parameter: Parameter, cells: Integers) -> Part:
@@ -329,28 +334,22 @@ def of_block(
 
 
 def normal_likelihood(
-    unit: Unit, mean: Floats, precision: Floats, start: Floats
+    unit: Units, mean: Floats, precision: Floats, start: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Mode of likelihood and mean population together; slope and curvature of ℓ there."""
 
-    def derivatives(x: Floats) -> tuple[Floats, Floats]:
-        steps = DIFFERENCE * np.eye(len(x))
-        slopes = np.nan_to_num(unit.value_and_gradient(np.vstack([x, x + steps, x - steps]))[1])
-        bend = (slopes[1 + len(x) :] - slopes[1 : 1 + len(x)]) / (2 * DIFFERENCE)
-        size, vectors = np.linalg.eigh((bend + bend.T) / 2)
-        return slopes[0], (vectors * np.maximum(size, SMALLEST_CURVATURE)) @ vectors.T
+    def penalised(points: Floats, _: Integers) -> tuple[Floats, Floats, None]:
+        value, slopes = unit.value_and_gradient(points, np.zeros(len(points), np.int64))
+        away = points - mean
+        pull = away @ precision
+        return value - (away * pull).sum(axis=1) / 2, slopes - pull, None
 
-    def height(x: Floats) -> Floats:
-        away = x - mean
-        return unit.value(x) - np.einsum("ni,ij,nj->n", away, precision, away) / 2
+    def curvature(points: Floats) -> Floats:
+        size, vectors = np.linalg.eigh(unit.information(points, np.zeros(len(points), np.int64)))
+        known = np.maximum(size, SMALLEST_CURVATURE)
+        return (vectors * known[:, None]) @ vectors.transpose(0, 2, 1)
 
-    x = start
-    for _ in range(CLIMBS):
-        slope, bend = derivatives(x)
-        move = np.linalg.solve(bend + precision, slope - precision @ (x - mean))
-        tried = x + move * 0.5 ** np.arange(6.0)[:, None]
-        best = np.nan_to_num(height(np.vstack([x, tried])), nan=-np.inf).argmax()
-        if best == 0 or abs(move).max() < SMALL_STEP:
-            break
-        x = tried[best - 1]
-    return x, *derivatives(x)
+    stop = Stop(step=SMALL_STEP, steps=CLIMBS)
+    found = climb(penalised, start[None], stop, lambda points, *_: curvature(points) + precision)
+    slope = unit.value_and_gradient(found.points, np.zeros(1, np.int64))[1]
+    return found.points[0], np.nan_to_num(slope[0]), curvature(found.points)[0]

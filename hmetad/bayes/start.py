@@ -263,7 +263,7 @@ def linearised_estimates(
 
 def linearise(problem: CellLikelihood, theta: Floats) -> tuple[Floats, Floats]:
     """Estimates and variances (cells, parameters) at these values."""
-    score, information = problem.score_and_information(theta)
+    _, score, information = problem.evaluate(theta)
     covariance = np.linalg.pinv(information.sum(axis=0), hermitian=True)
     alone = np.diagonal(covariance)
     efficient = score @ covariance / alone

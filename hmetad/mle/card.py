@@ -4,6 +4,8 @@ Count table and ModelSpec → Dataset with dims cell and unit. A unit is what is
 cell, or the cells that formulas tie together, such as the difficulties of a person.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -16,8 +18,7 @@ from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.fit_notices import clearly_high
 from hmetad.mle.scoring import penalised_modes
-from hmetad.mle.unit_maximum import UnitMaximum, maximise_units
-from hmetad.mle.units import AlikeUnits, Unit, alike_units, units_of
+from hmetad.mle.units import Maxima, Units, maximise_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_of
 from hmetad.results import attrs_of, names_of
 from hmetad.specs.design import cell_table
@@ -80,37 +81,34 @@ def fit_card(
     ratings = own.sizes["rating"]
     table = own.to_numpy() + added_per_response(correction, ratings) / ratings
     modes = penalised_modes(table, spec.record, given).values
-    units = units_of(spec, designs, given, table)
-    seeds = np.random.SeedSequence(seed).spawn(len(units))
-    parts = alike_units(units, TOGETHER)
+    parts = units_of(spec, designs, given, table, TOGETHER)
+    seeds = np.random.SeedSequence(seed).spawn(sum(len(units.places) for units in parts))
 
-    def work(part: tuple[Integers, AlikeUnits]) -> list[UnitMaximum]:
-        points = [
-            starting_points(units[k], units[k].coefficients(modes), starts, seeds[k])
-            for k in part[0]
-        ]
-        return maximise_units(part[1], np.stack(points))
+    def work(units: Units) -> Maxima:
+        firsts = zip(units.coefficients(modes), units.places, strict=True)
+        points = [starting_points(units, first, starts, seeds[place]) for first, place in firsts]
+        return maximise_units(units, np.stack(points))
 
-    maxima = in_threads(work, parts)
-    by_place = {
-        place: one
-        for (places, _), own_maxima in zip(parts, maxima, strict=True)
-        for place, one in zip(places.tolist(), own_maxima, strict=True)
-    }
-    found = [by_place[place] for place in range(len(units))]
-    labels = unit_labels(own, units)
-    estimates = label_cells(own, [part for _, part in parts], maxima)
-    result = estimates.assign(label_units(own, units, found, labels))
+    found = [*zip(parts, in_threads(work, parts), strict=True)]
+    fits = [
+        UnitFit(units.cells[k], units.names, own.value[k], own.is_open[k], own.converged[k])
+        for units, own in found
+        for k in range(len(units.places))
+    ]
+    order = np.argsort(np.concatenate([units.places for units in parts]))
+    fits = [fits[k] for k in order]
+    labels = unit_labels(own, [fit.cells for fit in fits])
+    result = label_cells(own, found).assign(label_units(own, fits, labels))
     unit = np.empty(own.sizes["cell"], dtype=object)
-    for label, one in zip(labels, units, strict=True):
-        unit[one.cells] = label
+    for label, fit in zip(labels, fits, strict=True):
+        unit[fit.cells] = label
     result = result.assign_coords(unit=labels, of_unit=("cell", unit.astype(str)))
     result.attrs |= {
         "model": spec.name,
         "spec": spec.to_json(),
         "correction": correction if isinstance(correction, str) else float(correction),
     }
-    said = [*identification_notices(own, spec, designs), *edge_notices(own, units, found)]
+    said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
     if "m_ratio" in result:
         said += high_ratio_notices(clearly_high(result), own)
     return copy_notices(result, counts, said)
@@ -124,11 +122,27 @@ def refuse_priors(spec: ModelSpec) -> None:
             raise InputError("model", f"{spec.name!r}, whose criteria have a prior", "none", step)
 
 
+@dataclass(frozen=True)
+class UnitFit:
+    """What was found of a unit: its cells, parameters of its coefficients, ℓ, which are open."""
+
+    cells: Integers
+    names: tuple[str, ...]
+    value: float
+    is_open: NDArray[np.bool_]
+    converged: bool
+
+    @property
+    def open_parameters(self) -> list[str]:
+        """Names of parameters that the counts of the unit do not determine."""
+        return list(dict.fromkeys(np.array(self.names)[self.is_open].tolist()))
+
+
 def starting_points(
-    unit: Unit, first: Floats, number: int | None, seed: np.random.SeedSequence
+    units: Units, first: Floats, number: int | None, seed: np.random.SeedSequence
 ) -> Floats:
     """Points (number, coefficients): the first, and others at random that cover each parameter."""
-    names = [p.name for p in unit.likelihood.parameters if p.name not in FROM_COUNTS]
+    names = [p.name for p in units.likelihood.parameters if p.name not in FROM_COUNTS]
     others = STARTS * len(names) if number is None else max(number - 1, 0)
     if not (names and others):
         return first[None]
@@ -137,23 +151,20 @@ def starting_points(
     part = generator.permuted(np.tile(np.arange(others), (len(names), 1)), axis=1)
     steps = SPREAD * ndtri((part + generator.random(part.shape)) / others)
     moves = {
-        name: own * unit.likelihood.parameter(name).prior.parameters.get("sigma", 1.0)
+        name: own * units.likelihood.parameter(name).prior.parameters.get("sigma", 1.0)
         for name, own in zip(names, steps, strict=True)
     }
     none = np.zeros(others)
-    return first + np.stack([np.r_[0.0, moves.get(own, none)] for own in unit.names], axis=1)
+    return first + np.stack([np.r_[0.0, moves.get(own, none)] for own in units.names], axis=1)
 
 
-def label_cells(
-    counts: xr.DataArray, parts: list[AlikeUnits], maxima: list[list[UnitMaximum]]
-) -> xr.Dataset:
+def label_cells(counts: xr.DataArray, maxima: list[tuple[Units, Maxima]]) -> xr.Dataset:
     """Quantities of the cells with standard errors, by the delta method."""
-    likelihood, cells = parts[0].likelihood, counts.sizes["cell"]
+    likelihood, cells = maxima[0][0].likelihood, counts.sizes["cell"]
     coords = {name: own for name, own in counts.coords.items() if own.dims == ("cell",)}
     values: dict[str, Floats] = {}
-    for units, found in zip(parts, maxima, strict=True):
-        points = np.stack([one.point for one in found])
-        covariance = np.stack([one.covariance for one in found])
+    for units, found in maxima:
+        points, covariance = found.points, found.covariance
         estimates = units.quantities(points)
         ends = [
             (units.quantities(points + step), units.quantities(points - step))
@@ -177,17 +188,17 @@ def label_cells(
 
 
 def label_units(
-    counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum], labels: list[str]
+    counts: xr.DataArray, fits: list[UnitFit], labels: list[str]
 ) -> dict[str, xr.DataArray]:
     """What says how well the model fits each unit, and with how many parameters."""
     raw = counts.to_numpy().reshape(counts.sizes["cell"], -1).sum(axis=1)
-    n = np.array([raw[unit.cells].sum() for unit in units])
-    k = np.array([len(unit.names) for unit in units])
-    loglik = np.array([one.value for one in found])
+    n = np.array([raw[fit.cells].sum() for fit in fits])
+    k = np.array([len(fit.names) for fit in fits])
+    loglik = np.array([fit.value for fit in fits])
     aic = 2 * k - 2 * loglik
     with np.errstate(divide="ignore"):
         small = np.where(n > k + 1, 2 * k * (k + 1) / (n - k - 1), np.inf)
-    opened = [", ".join(open_parameters(u, one)) for u, one in zip(units, found, strict=True)]
+    opened = [", ".join(fit.open_parameters) for fit in fits]
     values = {
         "loglik": loglik,
         "parameters": k,
@@ -195,7 +206,7 @@ def label_units(
         "aic": aic,
         "aicc": aic + small,
         "bic": k * np.log(n) - 2 * loglik,
-        "converged": np.array([one.converged for one in found]),
+        "converged": np.array([fit.converged for fit in fits]),
         "at_edge": np.array([bool(text) for text in opened]),
         "edge": np.array(opened, dtype=str),
     }
@@ -206,40 +217,33 @@ def label_units(
     }
 
 
-def open_parameters(unit: Unit, found: UnitMaximum) -> list[str]:
-    """Names of parameters that the counts of a unit do not determine."""
-    return list(dict.fromkeys(np.array(unit.names)[found.is_open].tolist()))
-
-
-def edge_notices(counts: xr.DataArray, units: list[Unit], found: list[UnitMaximum]) -> list[Notice]:
+def edge_notices(counts: xr.DataArray, spec: ModelSpec, fits: list[UnitFit]) -> list[Notice]:
     """Notices of units whose fit lies at an edge, and of those that were not maximised."""
     cells = counts["cell"].to_numpy()
     names: dict[str, list[str]] = {}
     lost: list[str] = []
-    for unit, one in zip(units, found, strict=True):
-        own = list(map(str, cells[unit.cells]))
-        opened = open_parameters(unit, one)
-        for name in opened:
+    for fit in fits:
+        own = list(map(str, cells[fit.cells]))
+        for name in fit.open_parameters:
             names.setdefault(name, []).extend(own)
-        if not (one.converged or opened):
+        if not (fit.converged or fit.is_open.any()):
             lost += own
     said = [notice_of("not-converged.card", lost)] if lost else []
     for name, own in names.items():
-        what = units[0].likelihood.parameter(name).description
+        what = spec.record.parameter(name).description
         said.append(notice_of("at-edge", own, parameter=name, what=what))
     return said
 
 
-def unit_labels(counts: xr.DataArray, units: list[Unit]) -> list[str]:
-    """A label for each unit: what its cells have in common, as cells are labelled."""
-    cells = counts["cell"].to_numpy()
-    if all(len(unit.cells) == 1 for unit in units):
-        return [str(cells[unit.cells[0]]) for unit in units]
+def unit_labels(counts: xr.DataArray, units: list[Integers]) -> list[str]:
+    """A label for each unit, from its cells: what they have in common, as cells are labelled."""
+    firsts = [cells[0] for cells in units]
+    by_cell = counts["cell"].to_numpy()[firsts].astype(str).tolist()
+    if all(len(cells) == 1 for cells in units):
+        return by_cell
+    if len(units) == 1:
+        return ["all"]
     table = cell_table(counts)
-    shared = [
-        name for name in table if all(table[name].iloc[u.cells].nunique() == 1 for u in units)
-    ]
-    first = table[shared].iloc[[unit.cells[0] for unit in units]]
-    if len(units) == 1 or first.duplicated().any() or not shared:
-        return [str(cells[unit.cells[0]]) for unit in units] if len(units) > 1 else ["all"]
-    return cell_labels(pd.DataFrame(first))
+    shared = [x for x in table if all(table[x].iloc[cells].nunique() == 1 for cells in units)]
+    first = pd.DataFrame(table[shared].iloc[firsts])
+    return by_cell if first.duplicated().any() or not shared else cell_labels(first)

@@ -19,15 +19,13 @@ from hmetad.likelihood.criteria import LOG_GAP
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import log_likelihood
 from hmetad.likelihood.records import Likelihood
+from hmetad.mle.climb import Stop, climb
 
 __all__ = ["CellModes", "penalised_modes"]
 
 type Floats = NDArray[np.float64]
 
-ITERATIONS = 60
-HALVINGS = 8
-SMALL_STEP = 1e-7
-FARTHEST = 30.0
+STOP = Stop(step=1e-7, steps=60)
 # What the ratings say of a parameter is at least this share of what the penalty says.
 SMALLEST_SHARE = 0.02
 # Standard deviations of the penalty from an estimate to that without it, at most: where a slope
@@ -133,35 +131,25 @@ class CellLikelihood:
         names = self.likelihood.arguments
         return [np.ascontiguousarray(values[name], dtype=float) for name in names]
 
-    def value(self, vectors: Floats) -> Floats:
-        """ℓ of each cell."""
-        arguments = self.arguments(vectors)
-        if self.likelihood.kernel:
-            return kernel(self.likelihood).evaluate(self.counts, *arguments)[0]
-        return log_likelihood(self.counts, self.likelihood.log_probabilities(*arguments, xp=NUMPY))
-
-    def score_and_information(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """Gradient of ℓ, (cells, parameters), and expected information of each cell."""
-        if self.likelihood.kernel and hasattr(kernel(self.likelihood), "expected_information"):
-            _, *partials = kernel(self.likelihood).evaluate(self.counts, *self.arguments(vectors))
-            by_argument = join_arrays(partials)
+    def evaluate(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
+        """ℓ of each cell, its gradient (cells, parameters), and its expected information."""
+        arguments, trials = self.arguments(vectors), self.counts.sum(axis=(2, 3))
+        kernel = kernel_of(self.likelihood)
+        partials = list[Floats]()
+        if kernel:
+            value, *partials = kernel.evaluate(self.counts, *arguments)
+        if hasattr(kernel, "expected_information"):
             slopes = slopes_of(joined_arguments, self, vectors)
-            gradient = np.einsum("inp,in->ip", slopes, by_argument)
-            return gradient, self.expected_information(vectors, slopes)
-        log_p, trials = self.log_outcomes(vectors), self.counts.sum(axis=(2, 3))
+            information = kernel.expected_information(trials, *arguments)
+            gradient = np.einsum("inp,in->ip", slopes, join_arrays(partials))
+            return value, gradient, slopes.transpose(0, 2, 1) @ information @ slopes
+        log_p = self.log_outcomes(vectors)
+        if not kernel:
+            value = log_likelihood(self.counts, log_p.reshape(self.counts.shape))
         slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
         expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // 2, axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
-        return gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
-
-    def expected_information(self, vectors: Floats, slopes: Floats | None = None) -> Floats:
-        """Expected information, from that of the kernel and slopes of its arguments."""
-        arguments = self.arguments(vectors)
-        if slopes is None:
-            slopes = slopes_of(joined_arguments, self, vectors)
-        trials = self.counts.sum(axis=(2, 3))
-        information = kernel(self.likelihood).expected_information(trials, *arguments)
-        return slopes.transpose(0, 2, 1) @ information @ slopes
+        return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
 
     def log_outcomes(self, vectors: Floats) -> Floats:
         """log P of every outcome, (cells, outcomes)."""
@@ -210,27 +198,15 @@ def modes_of(problem: CellLikelihood) -> CellModes:
     """Maximum of every cell, each climbed to by itself."""
     middle, precision = problem.moment("mu", 0.0), problem.moment("sigma", 1.0) ** -2.0
 
-    def penalised(part: CellLikelihood, vectors: Floats) -> Floats:
-        return part.value(vectors) - ((vectors - middle) ** 2 * precision).sum(axis=1) / 2
+    def penalised(vectors: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        value, gradient, information = problem.of(rows).evaluate(vectors)
+        away = vectors - middle
+        value = value - (away**2 * precision).sum(axis=1) / 2
+        return value, gradient - away * precision, information + np.diag(precision)
 
-    def step(part: CellLikelihood, vectors: Floats) -> Floats:
-        gradient, information = part.score_and_information(vectors)
-        slopes = gradient - (vectors - middle) * precision
-        return np.linalg.solve(information + np.diag(precision), slopes[..., None])[..., 0]
-
-    theta = starting_vectors(problem, middle)
-    value = penalised(problem, theta)
-    is_moving = np.ones(len(theta), dtype=bool)
-    for _ in range(ITERATIONS):
-        rows = np.flatnonzero(is_moving)
-        part = problem.of(rows)
-        moved, reached = climb(part, theta[rows], value[rows], step(part, theta[rows]), penalised)
-        is_moving[rows] = abs(moved - theta[rows]).max(axis=1) > SMALL_STEP
-        theta[rows], value[rows] = moved, reached
-        if not is_moving.any():
-            break
-    curvature = problem.score_and_information(theta)[1] + np.diag(precision)
-    variances = np.diagonal(np.linalg.inv(curvature), axis1=1, axis2=2)
+    found = climb(penalised, starting_vectors(problem, middle), STOP)
+    theta = found.points
+    variances = np.diagonal(np.linalg.inv(found.bend), axis1=1, axis2=2)
     values = {name: problem.values(theta)[name] for name in problem.shapes}
     known = np.maximum(1 / variances - precision, SMALLEST_SHARE * precision)
     farthest = FARTHEST_WITHOUT / np.sqrt(precision)
@@ -240,7 +216,7 @@ def modes_of(problem: CellLikelihood) -> CellModes:
     return CellModes(
         values,
         problem.split(variances),
-        ~is_moving,
+        found.is_done,
         {name: (alone[name], split[name]) for name in values},
     )
 
@@ -257,28 +233,6 @@ def starting_vectors(problem: CellLikelihood, middle: Floats) -> Floats:
         if name in parts:
             parts[name][...] = seen
     return theta
-
-
-def climb(
-    problem: CellLikelihood,
-    theta: Floats,
-    value: Floats,
-    step: Floats,
-    penalised: Callable[[CellLikelihood, Floats], Floats],
-) -> tuple[Floats, Floats]:
-    """Where a step leads that is halved until it does not lead down."""
-    best, reached = theta.copy(), value.copy()
-    waiting = np.ones(len(theta), dtype=bool)
-    for halving in range(HALVINGS):
-        rows = np.flatnonzero(waiting)
-        trial = np.clip(theta[rows] + step[rows] / 2**halving, -FARTHEST, FARTHEST)
-        new = penalised(problem.of(rows), trial)
-        is_up = new >= value[rows]
-        best[rows[is_up]], reached[rows[is_up]] = trial[is_up], new[is_up]
-        waiting[rows[is_up]] = False
-        if not waiting.any():
-            break
-    return best, reached
 
 
 def slopes_of(
@@ -306,6 +260,6 @@ def join_arrays(arrays: list[Floats]) -> Floats:
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
 
 
-def kernel(likelihood: Likelihood) -> Any:
-    """Module with the compiled functions of a likelihood."""
-    return import_module(likelihood.kernel)
+def kernel_of(likelihood: Likelihood) -> Any:
+    """Module with the compiled functions of a likelihood, if it has one."""
+    return import_module(likelihood.kernel) if likelihood.kernel else None

@@ -4,8 +4,8 @@ Count table and ModelSpec → Units: sets of cells that share coefficients, such
 of a person. Nothing is shared between units, so each is maximised by itself.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -16,93 +16,47 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood, Parameter
+from hmetad.mle.climb import Stop, climb
 from hmetad.mle.scoring import CellLikelihood
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["AlikeUnits", "Unit", "alike_units", "column_shapes", "units_of"]
+__all__ = ["Maxima", "Units", "column_shapes", "maximise_units", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
-
-@dataclass(frozen=True)
-class Unit:
-    """Cells that share coefficients, and the likelihood of their counts.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    cells : array of int
-        Places in the count table.
-    counts : array, shape (cells, 2, 2, K)
-    given : mapping of str to array, shape (cells,)
-        Quantities that are no parameters.
-    matrix, offsets : array, shape (cells, columns, coefficients) and (..., cells, columns)
-        Parameters of the cells are offsets + matrix · coefficients; offsets may differ between the
-        points at which they are asked for.
-    names : tuple of str
-        Parameter of each coefficient.
-    """
-
-    likelihood: Likelihood
-    cells: Integers
-    counts: Floats
-    given: Mapping[str, Floats]
-    matrix: Floats
-    offsets: Floats
-    names: tuple[str, ...]
-
-    def value(self, points: Floats) -> Floats:
-        """ℓ (n,) at points (n, coefficients)."""
-        return self.evaluate(points, is_sloped=False)[0]
-
-    def value_and_gradient(self, points: Floats) -> tuple[Floats, Floats]:
-        """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients)."""
-        value, slopes = self.evaluate(points, is_sloped=True)
-        by_cell = slopes.reshape(len(points), len(self.cells), -1)
-        return value, np.einsum("nck,ckf->nf", by_cell, self.matrix)
-
-    def evaluate(self, points: Floats, *, is_sloped: bool) -> tuple[Floats, Floats]:
-        """ℓ (n,), and its slopes by the parameters of all cells of all points, if asked for."""
-        number, cells = len(points), len(self.cells)
-        rows = self.parameters(points).reshape(number * cells, -1)
-        counts = np.tile(self.counts, (number, 1, 1, 1))
-        given = {name: np.tile(own, number) for name, own in self.given.items()}
-        value, slopes = evaluate_cells(self.likelihood, rows, counts, given, is_sloped=is_sloped)
-        return value.reshape(number, cells).sum(axis=1), slopes
-
-    def parameters(self, points: Floats) -> Floats:
-        """Parameters (n, cells, columns) at points (n, coefficients)."""
-        return self.offsets + np.einsum("ckf,nf->nck", self.matrix, points)
-
-    def coefficients(self, values: Mapping[str, Floats]) -> Floats:
-        """Coefficients nearest to values of the parameters in the cells, by variable."""
-        shapes = column_shapes(self.likelihood, self.counts.shape[-1])
-        known = {name: own[self.cells] for name, own in values.items()}
-        rows = [
-            np.reshape(known.get(name, np.zeros((len(self.cells), *shape))), (len(self.cells), -1))
-            for name, shape in shapes.items()
-        ]
-        target = np.hstack(rows) - self.offsets
-        flat = self.matrix.reshape(-1, self.matrix.shape[-1])
-        return np.linalg.lstsq(flat, target.ravel())[0]
+# Of the differences of gradients that give second derivatives.
+DIFFERENCE = 1e-4
+# Near a maximum Newton's method needs fewer steps with small slopes than these; on a plateau it
+# goes on for hundreds.
+SLOPE, SMALL_SLOPE, FLAT_STEPS = 1e-6, 1e-3, 6
+# A coefficient on a log scale beyond the first is at an edge if the slope is small, as noise of
+# e^-15. Beyond the second, or of another scale beyond the third, the search is lost in any case.
+LARGEST_LOG, FARTHEST_LOG, FARTHEST = 15.0, 30.0, 300.0
+# Standard errors of coefficients, on their own scale, above which counts do not determine them.
+LARGEST_ERROR = 5.0
+SMALLEST_CURVATURE = 1e-9
 
 
 @dataclass(frozen=True)
-class AlikeUnits:
+class Units:
     """Units with as many cells and the same coefficients each, so that they are computed together.
 
     Parameters
     ----------
     likelihood : Likelihood
     cells : array of int, shape (units, cells)
+        Places in the count table.
     counts : array, shape (units, cells, 2, 2, K)
     given : mapping of str to array, shape (units, cells)
-    matrix : array, shape (units, cells, columns, coefficients)
-    offsets : array, shape (units, cells, columns)
+        Quantities that are no parameters.
+    matrix, offsets : array, shape (units, cells, columns, coefficients) and (…, columns)
+        Parameters of the cells are offsets + matrix · coefficients.
     names : tuple of str
         Parameter of each coefficient.
+    places : array of int, shape (units,)
+        Among all units, in the order of their first cells.
     """
 
     likelihood: Likelihood
@@ -112,47 +66,89 @@ class AlikeUnits:
     matrix: Floats
     offsets: Floats
     names: tuple[str, ...]
-
-    def value_and_gradient(self, points: Floats, unit: Integers) -> tuple[Floats, Floats]:
-        """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients) of units (n,)."""
-        matrix, cells = self.matrix[unit], self.cells.shape[1]
-        rows = self.parameters(points, unit)
-        value, slopes = evaluate_cells(
-            self.likelihood,
-            rows.reshape(len(points) * cells, -1),
-            np.ascontiguousarray(self.counts[unit]).reshape(-1, *self.counts.shape[2:]),
-            {name: own[unit].ravel() for name, own in self.given.items()},
-            is_sloped=True,
-        )
-        gradient = slopes.reshape(rows.shape)[..., None, :] @ matrix
-        return value.reshape(-1, cells).sum(axis=1), gradient[..., 0, :].sum(axis=1)
-
-    @property
-    def has_information(self) -> bool:
-        """Whether the expected information is computed without differences of gradients."""
-        parameters = self.likelihood.parameters
-        own = [p.variable for p in parameters]
-        module = import_module(self.likelihood.kernel) if self.likelihood.kernel else None
-        return (
-            hasattr(module, "expected_information")
-            and own == [*column_shapes(self.likelihood, self.counts.shape[-1])]
-            and not any(p.prior_centre for p in parameters)
-        )
-
-    def expected_information(self, points: Floats, unit: Integers) -> Floats:
-        """Expected information (n, coefficients, coefficients) at points of units (n,)."""
-        matrix, cells = self.matrix[unit], self.cells.shape[1]
-        rows = self.parameters(points, unit)
-        counts = np.ascontiguousarray(self.counts[unit]).reshape(-1, *self.counts.shape[2:])
-        given = {name: own[unit].ravel() for name, own in self.given.items()}
-        part = CellLikelihood(self.likelihood, counts, given)
-        found = part.expected_information(rows.reshape(len(points) * cells, -1))
-        by_cell = found.reshape(*rows.shape, rows.shape[-1])
-        return (matrix.swapaxes(-1, -2) @ by_cell @ matrix).sum(axis=1)
+    places: Integers = field(default_factory=lambda: np.zeros(1, np.int64))
 
     def parameters(self, points: Floats, unit: Integers) -> Floats:
         """Parameters (n, cells, columns) at points (n, coefficients) of units (n,)."""
         return self.offsets[unit] + (self.matrix[unit] @ points[:, None, :, None])[..., 0]
+
+    def cells_at(self, parameters: Floats, unit: Integers) -> tuple[Floats, CellLikelihood]:
+        """Parameters of all cells of units (n,), one after the other, and their likelihood."""
+        counts = np.ascontiguousarray(self.counts[unit]).reshape(-1, *self.counts.shape[2:])
+        given = {name: own[unit].ravel() for name, own in self.given.items()}
+        rows = parameters.reshape(len(counts), -1)
+        return rows, CellLikelihood(self.likelihood, counts, given)
+
+    def log_likelihood(
+        self, parameters: Floats, unit: Integers, *, is_sloped: bool = False
+    ) -> tuple[Floats, Floats]:
+        """ℓ (n,) at parameters (n, cells, columns), and its slopes by them, if asked for."""
+        rows, part = self.cells_at(parameters, unit)
+        slopes = np.zeros(rows.shape if is_sloped else (0, 0))
+        if self.likelihood.density:
+            module, value = import_module(self.likelihood.density), np.zeros(len(rows))
+            codes = np.array(module.choices(self.likelihood), np.int64)
+            module.add_value_and_gradient(rows, part.counts, codes, value, slopes)
+        else:
+            value, slopes, _ = part.evaluate(rows)
+        return value.reshape(len(unit), -1).sum(axis=1), slopes
+
+    def value_and_gradient(self, points: Floats, unit: Integers) -> tuple[Floats, Floats]:
+        """ℓ (n,) and its gradient (n, coefficients), at points (n, coefficients) of units (n,)."""
+        parameters = self.parameters(points, unit)
+        value, slopes = self.log_likelihood(parameters, unit, is_sloped=True)
+        gradient = slopes.reshape(parameters.shape)[..., None, :] @ self.matrix[unit]
+        return value, gradient[..., 0, :].sum(axis=1)
+
+    def information(self, points: Floats, unit: Integers, slopes: Floats | None = None) -> Floats:
+        """-∂²ℓ at points of units, by central differences.
+
+        With slopes it is quicker, as a search may have it: its expectation, or one-sided
+        differences.
+        """
+        if slopes is not None and self.has_expectation:
+            matrix, parameters = self.matrix[unit], self.parameters(points, unit)
+            rows, part = self.cells_at(parameters, unit)
+            found = part.evaluate(rows)[2].reshape(*parameters.shape, -1)
+            return (matrix.swapaxes(-1, -2) @ found @ matrix).sum(axis=1)
+        number, size = points.shape
+        steps = DIFFERENCE * np.eye(size)
+        if slopes is None:
+            steps = np.vstack([steps, -steps])
+        around = (points[:, None] + steps).reshape(-1, size)
+        value, found = self.value_and_gradient(around, np.repeat(unit, len(steps)))
+        is_finite = np.isfinite(value) & np.isfinite(found).all(axis=1)
+        found = np.where(is_finite[:, None], found, 0.0).reshape(number, -1, size)
+        if slopes is None:
+            bend = (found[:, size:] - found[:, :size]) / (2 * DIFFERENCE)
+        else:
+            bend = (slopes[:, None] - found) / DIFFERENCE
+        return (bend + bend.transpose(0, 2, 1)) / 2
+
+    @property
+    def has_expectation(self) -> bool:
+        """Whether the expected information is computed without differences of gradients."""
+        parameters, kernel = self.likelihood.parameters, self.likelihood.kernel
+        return (
+            bool(kernel)
+            and hasattr(import_module(kernel), "expected_information")
+            and [p.variable for p in parameters]
+            == [*column_shapes(self.likelihood, self.counts.shape[-1])]
+            and not any(p.prior_centre for p in parameters)
+        )
+
+    def coefficients(self, values: Mapping[str, Floats]) -> Floats:
+        """Coefficients of each unit nearest to values of the parameters in all cells, by name."""
+        shape = self.cells.shape
+        rows = [
+            np.reshape(values[name][self.cells], (*shape, -1))
+            if name in values
+            else np.zeros((*shape, int(np.prod(own, dtype=int))))
+            for name, own in column_shapes(self.likelihood, self.counts.shape[-1]).items()
+        ]
+        target = (np.concatenate(rows, axis=-1) - self.offsets).reshape(len(self.cells), -1)
+        flat = self.matrix.reshape(*target.shape, -1)
+        return np.stack([np.linalg.lstsq(a, b)[0] for a, b in zip(flat, target, strict=True)])
 
     def quantities(self, points: Floats) -> dict[str, Floats]:
         """Quantities (units, cells, …) by name, at a point of each unit."""
@@ -173,53 +169,57 @@ class AlikeUnits:
         }
 
 
-def alike_units(units: Sequence[Unit], most: int) -> list[tuple[Integers, AlikeUnits]]:
-    """Units alike with their places in a list, at most so many together."""
-    places: dict[tuple[tuple[int, ...], tuple[str, ...]], list[int]] = {}
-    for place, unit in enumerate(units):
-        places.setdefault((unit.matrix.shape, unit.names), []).append(place)
-    parts = [
-        np.array(own[start : start + most])
-        for own in places.values()
-        for start in range(0, len(own), most)
-    ]
-    return [(part, stack_units([units[place] for place in part])) for part in parts]
+@dataclass(frozen=True)
+class Maxima:
+    """Maxima of units.
+
+    Parameters
+    ----------
+    points : array, shape (units, coefficients)
+    value : array, shape (units,)
+        ℓ, without multinomial coefficients.
+    covariance : array, shape (units, coefficients, coefficients)
+        Inverse of the observed information; where that is next to nothing, it is huge.
+    is_open : array of bool, shape (units, coefficients)
+        Coefficients that counts do not determine: ℓ rises to an edge, or is flat.
+    converged : array of bool, shape (units,)
+    """
+
+    points: Floats
+    value: Floats
+    covariance: Floats
+    is_open: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
 
 
-def stack_units(units: Sequence[Unit]) -> AlikeUnits:
-    """Arrays of units that are alike, with a dim for the units."""
-    first = units[0]
-    return AlikeUnits(
-        first.likelihood,
-        np.stack([unit.cells for unit in units]),
-        np.stack([unit.counts for unit in units]),
-        {name: np.stack([unit.given[name] for unit in units]) for name in first.given},
-        np.stack([unit.matrix for unit in units]),
-        np.stack([unit.offsets for unit in units]),
-        first.names,
+def maximise_units(units: Units, starts: Floats) -> Maxima:
+    """The highest maximum of each unit, from starts (units, starts, coefficients)."""
+    number, each, size = starts.shape
+    unit = np.repeat(np.arange(number), each)
+    is_log = np.array([name.startswith(("log_", "logit_")) for name in units.names])
+    stop = Stop(
+        slope=SLOPE,
+        far=np.where(is_log, FARTHEST_LOG, FARTHEST),
+        edge=np.where(is_log, LARGEST_LOG, np.inf),
+        flat_steps=FLAT_STEPS,
+        radius=0.5,
     )
-
-
-def evaluate_cells(
-    likelihood: Likelihood,
-    rows: Floats,
-    counts: Floats,
-    given: Mapping[str, Floats],
-    *,
-    is_sloped: bool,
-) -> tuple[Floats, Floats]:
-    """ℓ of cells (n,) from their parameters (n, columns), and its slopes, if asked for."""
-    slopes = np.zeros(rows.shape if is_sloped else (0, 0))
-    if likelihood.density:
-        module = import_module(likelihood.density)
-        value = np.zeros(len(rows))
-        codes = np.array(module.choices(likelihood), np.int64)
-        module.add_value_and_gradient(rows, counts, codes, value, slopes)
-    else:
-        part = CellLikelihood(likelihood, counts, given)
-        value = part.value(rows)
-        slopes = part.score_and_information(rows)[0] if is_sloped else slopes
-    return value, slopes
+    found = climb(
+        lambda points, rows: (*units.value_and_gradient(points, unit[rows]), None),
+        starts.reshape(number * each, size),
+        stop,
+        lambda points, rows, slopes: units.information(points, unit[rows], slopes),
+    )
+    best = found.value.reshape(number, each).argmax(axis=1) + each * np.arange(number)
+    points, value = found.points[best], found.value[best]
+    curvature, vectors = np.linalg.eigh(units.information(points, np.arange(number)))
+    known = np.maximum(curvature, SMALLEST_CURVATURE)
+    covariance = (vectors / known[:, None]) @ vectors.transpose(0, 2, 1)
+    is_open = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)) > LARGEST_ERROR
+    converged = np.isfinite(value) & (
+        np.abs(found.slopes[best]).max(axis=1, initial=0.0) < SMALL_SLOPE
+    )
+    return Maxima(points, value, covariance, is_open, converged)
 
 
 def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
@@ -237,26 +237,15 @@ def units_of(
     designs: Mapping[str, Design],
     given: Mapping[str, Floats],
     table: Floats,
-) -> list[Unit]:
-    """Units of a model on a count table.
+    most: int,
+) -> list[Units]:
+    """Units of a model on a count table, those alike together but at most so many.
 
-    Parameters
-    ----------
-    spec : ModelSpec
-    designs : mapping of str to Design
-        The formulas, by parameter.
-    given : mapping of str to array, shape (cells,)
-        Quantities that are set to their values from the counts.
-    table : array, shape (cells, 2, 2, K)
-        The counts, corrected.
-
-    Returns
-    -------
-    list of Unit
-        In the order of their first cells.
+    `designs` has the formulas by parameter; `given` the quantities (cells,) that are set to their
+    values from the counts; `table` is the counts (cells, 2, 2, K), corrected.
     """
-    likelihood, (cells, ratings) = spec.record, (len(table), table.shape[-1])
-    shapes = column_shapes(likelihood, ratings)
+    likelihood, cells = spec.record, len(table)
+    shapes = column_shapes(likelihood, table.shape[-1])
     width = sum(int(np.prod(shape, dtype=int)) for shape in shapes.values())
     offsets = np.zeros((cells, width))
     row, column, weight, names = list[Integers](), list[Integers](), list[Floats](), list[str]()
@@ -268,30 +257,40 @@ def units_of(
             offsets[:, start] = given[name]
         parameter = next((p for p in likelihood.parameters if p.variable == name), None)
         if parameter is not None:
-            columns = columns_of(parameter, designs.get(parameter.name), cells)
-            for own in columns.T:
+            for own in columns_of(parameter, designs.get(parameter.name), cells).T:
                 used = np.flatnonzero(own)
-                first = len(names) + np.arange(size)
                 row.append(places[used].ravel())
-                column.append(np.tile(first, len(used)))
+                column.append(np.tile(len(names) + np.arange(size), len(used)))
                 weight.append(np.repeat(own[used], size))
                 names += [parameter.name] * size
         start += size
-    shape = (cells * width, len(names))
     entries = np.concatenate(row), np.concatenate(column)
-    matrix = coo_array((np.concatenate(weight), entries), shape=shape).tocsr()
-    return [
-        Unit(
-            likelihood,
-            own,
-            np.ascontiguousarray(table[own]),
-            {name: values[own] for name, values in given.items()},
-            matrix[rows_of(own, width)][:, free].toarray().reshape(len(own), width, len(free)),
-            offsets[own],
-            tuple(names[k] for k in free),
-        )
-        for own, free in parts_of(entries[0] // width, entries[1], cells, len(names))
-    ]
+    matrix = coo_array((np.concatenate(weight), entries), shape=(cells * width, len(names)))
+    alike = units_alike(entries[0] // width, entries[1], cells, names)
+    rows = matrix.tocsr()
+    found = []
+    for own_names, members in alike.items():
+        for first in range(0, len(members), most):
+            part = members[first : first + most]
+            own = np.stack([unit for _, unit, _ in part])
+            own_rows = own[..., None] * width + np.arange(width)
+            blocks = [
+                rows[r.ravel()][:, free].toarray().reshape(*r.shape, len(free))
+                for r, (_, _, free) in zip(own_rows, part, strict=True)
+            ]
+            found.append(
+                Units(
+                    likelihood,
+                    own,
+                    table[own],
+                    {name: values[own] for name, values in given.items()},
+                    np.stack(blocks),
+                    offsets[own],
+                    own_names[1],
+                    np.array([place for place, _, _ in part]),
+                )
+            )
+    return found
 
 
 def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Floats:
@@ -308,19 +307,19 @@ def columns_of(parameter: Parameter, design: Design | None, cells: int) -> Float
     return design.columns
 
 
-def rows_of(cells: Integers, width: int) -> Integers:
-    """Rows of the matrix of all cells that belong to some."""
-    return (cells[:, None] * width + np.arange(width)).ravel()
+def units_alike(
+    cell: Integers, coefficient: Integers, cells: int, names: list[str]
+) -> dict[tuple[int, tuple[str, ...]], list[tuple[int, Integers, Integers]]]:
+    """Units by number of cells and names of coefficients: place, cells and coefficients of each.
 
-
-def parts_of(
-    cell: Integers, coefficient: Integers, cells: int, coefficients: int
-) -> list[tuple[Integers, Integers]]:
-    """Cells and coefficients that belong together, directly or through others."""
-    size = cells + coefficients
+    Cells and coefficients of a unit belong together, directly or through others.
+    """
+    size = cells + len(names)
     graph = coo_array((np.ones(len(cell)), (cell, cells + coefficient)), shape=(size, size))
     _, part = connected_components(graph, directed=False)
-    order = dict.fromkeys(part[:cells].tolist())
-    return [
-        (np.flatnonzero(part[:cells] == own), np.flatnonzero(part[cells:] == own)) for own in order
-    ]
+    found: dict[tuple[int, tuple[str, ...]], list[tuple[int, Integers, Integers]]] = {}
+    for place, label in enumerate(dict.fromkeys(part[:cells].tolist())):
+        own, free = (np.flatnonzero(x == label) for x in (part[:cells], part[cells:]))
+        key = len(own), tuple(names[k] for k in free)
+        found.setdefault(key, []).append((place, own, free))
+    return found
