@@ -55,31 +55,14 @@ type Flags = NDArray[np.bool_]
 
 # Options of `pymc.sample` that nutpie takes too; the others are PyMC's.
 OPTIONS = {
-    "draws",
-    "tune",
-    "chains",
-    "cores",
-    "random_seed",
-    "progressbar",
-    "quiet",
-    "target_accept",
+    "draws", "tune", "chains", "cores", "random_seed", "progressbar", "quiet", "target_accept",
     "compute_convergence_checks",
-}
+}  # fmt: skip
 # Of nutpie's statistics of a draw those that say how it came about.
 STATISTICS = (
-    "depth",
-    "maxdepth_reached",
-    "step_size",
-    "step_size_bar",
-    "mean_tree_accept",
-    "n_steps",
-    "index_in_trajectory",
-    "logp",
-    "energy",
-    "energy_error",
-    "max_energy_error",
-    "diverging",
-)
+    "depth", "maxdepth_reached", "step_size", "step_size_bar", "mean_tree_accept", "n_steps",
+    "index_in_trajectory", "logp", "energy", "energy_error", "max_energy_error", "diverging",
+)  # fmt: skip
 # Statistics of cells, and those of chains that are kept for every cell.
 OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")

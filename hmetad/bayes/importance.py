@@ -154,6 +154,35 @@ def fill_cells(
     return pareto_k, effective
 
 
+class Profile(NamedTuple):
+    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
+
+    Parameters
+    ----------
+    main : array, shape (cells,)
+        Profiles at one place stand for none.
+    log_mass : array, shape (cells,)
+        Log density of the main parameter there, about, without its constant.
+    centre : array, shape (cells, others)
+        Mode of the other parameters.
+    axes : array, shape (cells, others, others)
+        Cholesky factor of their covariance at the mode.
+    scales : array, shape (cells, others, 2)
+        How much wider than a normal they are, below and above along each axis.
+    slope : array, shape (cells, others)
+        Of the centre along the main parameter.
+    covariance : array, shape (cells, others, others)
+    """
+
+    main: Floats
+    log_mass: Floats
+    centre: Floats
+    axes: Floats
+    scales: Floats
+    slope: Floats
+    covariance: Floats
+
+
 def draw_part(
     program: Program, draws: int, number: int, streams: Sequence[np.random.Generator]
 ) -> tuple[Floats, Floats, Floats]:
@@ -169,10 +198,8 @@ def draw_part(
         common = np.sqrt(DEGREES_OF_FREEDOM / rng.chisquare(DEGREES_OF_FREEDOM, number))
         scores = rng.standard_normal((number, own - 1)) * common[:, None]
         side = rng.random((number, own - 1))
-        propose(
-            profiles.main[i], profiles.log_mass[i], profiles.centre[i], profiles.axes[i],
-            profiles.scales[i], place, scores, side, points[i], log_proposal[i],
-        )  # fmt: skip
+        profile = Profile(*(values[i] for values in profiles))
+        propose(profile, place, scores, side, points[i], log_proposal[i])
     log_target = density.value(points)
     log_ratios = np.where(np.isfinite(log_target), log_target, -np.inf) - log_proposal
     # In the order of x, which differs from that of the points by the place of M.
@@ -191,11 +218,7 @@ def draw_part(
 
 @compiled
 def propose(
-    main: Floats,
-    log_mass: Floats,
-    centre: Floats,
-    axes: Floats,
-    scales: Floats,
+    profile: Profile,
     place: Floats,
     scores: Floats,
     side: Floats,
@@ -207,6 +230,8 @@ def propose(
     `place` are rising probabilities of the main parameter; `scores` t distributed, and `side`
     uniform, (n, others).
     """
+    main, log_mass, centre = profile.main, profile.log_mass, profile.centre
+    axes, scales = profile.axes, profile.scales
     nodes, others = centre.shape
     top = log_mass.max()
     mass = np.zeros(nodes)
@@ -282,35 +307,6 @@ def evaluate_points(points: Floats, places: Integers, packed: Integers) -> Float
         evaluate_parts(x, packed, by_cell, nothing)
         values[:, j] = by_cell
     return values
-
-
-class Profile(NamedTuple):
-    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
-
-    Parameters
-    ----------
-    main : array, shape (cells,)
-        Profiles at one place stand for none.
-    log_mass : array, shape (cells,)
-        Log density of the main parameter there, about, without its constant.
-    centre : array, shape (cells, others)
-        Mode of the other parameters.
-    axes : array, shape (cells, others, others)
-        Cholesky factor of their covariance at the mode.
-    scales : array, shape (cells, others, 2)
-        How much wider than a normal they are, below and above along each axis.
-    slope : array, shape (cells, others)
-        Of the centre along the main parameter.
-    covariance : array, shape (cells, others, others)
-    """
-
-    main: Floats
-    log_mass: Floats
-    centre: Floats
-    axes: Floats
-    scales: Floats
-    slope: Floats
-    covariance: Floats
 
 
 def profile_cells(density: CellDensity, start: Floats) -> Profile:
@@ -391,10 +387,12 @@ def node_at(density: CellDensity, points: Floats, near: Profile | None) -> Profi
 def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Floats, Floats]:
     """Widths (cells, others, 2) along the axes, as shares of a normal's; values at the points."""
     cells, others = axes.shape[:2]
-    tried = np.repeat(points[:, None], 2 * others + 1, axis=1)
-    for k in range(others):
-        tried[:, 2 * k, 1:] -= REACH * axes[:, :, k]
-        tried[:, 2 * k + 1, 1:] += REACH * axes[:, :, k]
+    tried, steps = (
+        np.repeat(points[:, None], 2 * others + 1, axis=1),
+        REACH * np.swapaxes(axes, 1, 2),
+    )
+    tried[:, :-1:2, 1:] -= steps
+    tried[:, 1::2, 1:] += steps
     values = density.value(tried)
     fall = (values[:, -1:] - values[:, :-1]).reshape(cells, others, 2)
     least = REACH**2 / (2 * MOST_SCALE**2)
@@ -404,15 +402,9 @@ def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Float
 
 def curvatures(density: CellDensity, points: Floats) -> Floats:
     """Second derivatives of the negative log density, (cells, own, own)."""
-    own = points.shape[1]
-    found = np.empty((*points.shape, own))
-    for k in range(own):
-        ends = []
-        for sign in (-1, 1):
-            moved = points.copy()
-            moved[:, k] += sign * DIFFERENCE
-            ends.append(density.gradient(moved)[1])
-        found[:, k] = (ends[0] - ends[1]) / (2 * DIFFERENCE)
+    steps = DIFFERENCE * np.eye(points.shape[1])
+    falls = [density.gradient(points - x)[1] - density.gradient(points + x)[1] for x in steps]
+    found = np.stack(falls, axis=1) / (2 * DIFFERENCE)
     return (found + found.transpose(0, 2, 1)) / 2
 
 

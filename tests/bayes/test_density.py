@@ -43,6 +43,7 @@ FORMULAS = {
     "correlated": "1 + task + (1 + task|subject)",
     "correlated levels": "0 + task + age + (0 + task|subject)",
     "covariate": "1 + age + (1|subject)",
+    "more effects than coefficients": "1 + (1 + task|subject)",
 }
 
 
