@@ -66,7 +66,7 @@ HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
     "pytensor": {"bayes", "likelihood/op", "likelihood/tensors", "likelihood/jax_op"},
     "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
-    "numba": {"likelihood/tails", "likelihood/op", "bayes/callbacks"},
+    "numba": {"likelihood/tails", "likelihood/op", "bayes/density"},
     "matplotlib": {"plots", "report", "studies"},
     "pooch": {"datasets"},
 }

@@ -1,7 +1,10 @@
 """Sampling a posterior whose density is compiled, by nutpie's chains.
 
 Program and Request → DataTree as PyMC's sampler gives it. nutpie draws the free values, of all
-cells together or of each cell by itself; all other variables are computed from the draws.
+cells together or of each cell by itself; all other variables are computed from the draws. A step
+of leapfrog keeps the energy as long as the log density is quadratic along it. That density is a sum
+over cells: how far each cell's term is from quadratic says in whose part a divergent step failed.
+Source: Betancourt (2017).
 """
 
 import math
@@ -21,11 +24,9 @@ from numpy.typing import NDArray
 from pyarrow import record_batch
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import expand, log_density
-from hmetad.bayes.divergences import OF_DIVERGENCES, divergences_by_cell
+from hmetad.bayes.density import CELLS, c_functions, evaluate_parts, expand
 from hmetad.bayes.kept_cells import cell_results
-from hmetad.bayes.program import Program
-from hmetad.bayes.program_arrays import unfold
+from hmetad.bayes.program import Program, unfold
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.specs.design import places_of
@@ -50,38 +51,26 @@ __all__ = [
 ]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
 
 # Options of `pymc.sample` that nutpie takes too; the others are PyMC's.
 OPTIONS = {
-    "draws",
-    "tune",
-    "chains",
-    "cores",
-    "random_seed",
-    "progressbar",
-    "quiet",
-    "target_accept",
+    "draws", "tune", "chains", "cores", "random_seed", "progressbar", "quiet", "target_accept",
     "compute_convergence_checks",
-}
+}  # fmt: skip
 # Of nutpie's statistics of a draw those that say how it came about.
 STATISTICS = (
-    "depth",
-    "maxdepth_reached",
-    "step_size",
-    "step_size_bar",
-    "mean_tree_accept",
-    "n_steps",
-    "index_in_trajectory",
-    "logp",
-    "energy",
-    "energy_error",
-    "max_energy_error",
-    "diverging",
-)
+    "depth", "maxdepth_reached", "step_size", "step_size_bar", "mean_tree_accept", "n_steps",
+    "index_in_trajectory", "logp", "energy", "energy_error", "max_energy_error", "diverging",
+)  # fmt: skip
 # Statistics of cells, and those of chains that are kept for every cell.
 OF_CELLS = ("diverging", "divergences", "pareto_k", "effective_draws", "by_chains")
 KEPT = ("step_size", "n_steps", "energy")
+OF_DIVERGENCES = ("divergences_within", "divergences_nowhere", "divergences_shared")
+# Of a divergent step, for the slope at its ends by central differences.
+NUDGE = 1e-4
+HUGE = 1e300
 # Chains begin at the starting point moved by a uniform number from -1 to 1, as PyMC's do.
 JITTER = 1.0
 # Gradients of a draw: trees of these depths are what groups and crossed items need.
@@ -123,9 +112,9 @@ def sample_together(program: Program, request: Request) -> xr.DataTree:
     refuse_same_names(program.counts.coords, [*STATISTICS, *OF_DIVERGENCES])
     x, statistics, steps = sample_values(program, request.options)
     statistics = statistics.merge(divergences_by_cell(program, steps))
-    said = said_of_nutpie(request.options)
     posterior = posterior_of(program, x, keep_cells=request.keep_cells)
-    return tree_of(program, posterior, statistics, said)
+    tuning = {"tuning_steps": request.options["tune"]}
+    return tree_of(program, posterior, statistics, "nutpie", tuning)
 
 
 def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
@@ -136,7 +125,7 @@ def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
     and, of every draw, ``step_size``, ``n_steps`` and ``energy``.
     """
     refuse_same_names(program.counts.coords, [*KEPT, *OF_CELLS])
-    own, seeds = program.arrays.places_by_cell, seeds_of_cells(program, request)
+    own, seeds = program.places_by_cell, seeds_of_cells(program, request)
     cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
     x, diverging = np.empty((*shape, program.arrays.size)), np.zeros((cells, *shape), dtype=bool)
     kept = {name: np.zeros((*shape, cells)) for name in KEPT}
@@ -150,8 +139,8 @@ def sample_cells_by_chains(program: Program, request: Request) -> xr.DataTree:
     statistics = statistics_of(program, diverging).assign(
         {name: (("chain", "draw", "cell"), values) for name, values in kept.items()}
     )
-    said = said_of_nutpie(request.options)
-    return tree_of(program, posterior_of(program, x), statistics, said)
+    tuning = {"tuning_steps": request.options["tune"]}
+    return tree_of(program, posterior_of(program, x), statistics, "nutpie", tuning)
 
 
 def seeds_of_cells(program: Program, request: Request) -> list[np.random.SeedSequence]:
@@ -170,7 +159,7 @@ def chains_of_cell(
     part = program.of_cells(np.array([cell]))
     number = seed.spawn(1)[0].generate_state(1)[0] >> 1
     values, drawn, _ = sample_values(part, {**options, "random_seed": number})
-    return values[..., part.arrays.places_by_cell[0]], drawn
+    return values[..., part.places_by_cell[0]], drawn
 
 
 def statistics_of(program: Program, diverging: Flags, **by_cell: Any) -> xr.Dataset:
@@ -190,21 +179,20 @@ def statistics_of(program: Program, diverging: Flags, **by_cell: Any) -> xr.Data
     )
 
 
-def said_of_nutpie(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What draws of nutpie say of themselves."""
-    name = "nutpie"
-    return {
-        "inference_library": name,
-        "inference_library_version": version(name),
-        "tuning_steps": options["tune"],
-    }
-
-
 def tree_of(
-    program: Program, posterior: xr.Dataset, statistics: xr.Dataset, said: Mapping[str, Any]
+    program: Program,
+    posterior: xr.Dataset,
+    statistics: xr.Dataset,
+    library: str,
+    attrs: Mapping[str, Any],
 ) -> xr.DataTree:
     """Posterior, statistics of the sampler and counts, with what is said of the sampler."""
-    said = {"created_at": datetime.now(UTC).isoformat(), **said}
+    said = {
+        "created_at": datetime.now(UTC).isoformat(),
+        "inference_library": library,
+        "inference_library_version": version(library),
+        **attrs,
+    }
     counts = program.counts
     index = {str(dim): counts[dim] for dim in counts.dims}
     return xr.DataTree.from_dict(
@@ -222,10 +210,8 @@ def sample_values(
     """Free values (chain, draw, size) by nutpie, its statistics and the steps that diverged."""
     tuning = {name: options[name] for name in ("target_accept", "adaptation") if name in options}
     has_bar = bool(options.get("progressbar", True)) and not options.get("quiet", False)
-    if has_bar:
-        seconds, cells = expected_seconds(program, options), program.counts.sizes["cell"]
-        if told := duration_sentence(seconds, cells, options):
-            print(told, file=sys.stderr)
+    if has_bar and (told := duration_sentence(program, options)):
+        print(told, file=sys.stderr)
     # nutpie imports ArviZ, which takes seconds, for conversions that are not asked for here.
     nutpie = import_without("nutpie", "arviz")
     try:
@@ -292,13 +278,12 @@ def nutpie_model(program: Program, *, with_deviations: bool = False) -> "Compile
     model = import_module("nutpie.compile_pymc").CompiledPyMCModel
     size = program.arrays.size
     length = size + len(program.arrays.offset_places) if with_deviations else size
-    # They are compiled when they are imported.
-    callbacks = import_module("hmetad.bayes.callbacks")
+    evaluate, copy = c_functions()
     return model(
         dims={},
         reparameterized_names=(),
-        compiled_logp_func=callbacks.evaluate_at,
-        compiled_expand_func=callbacks.copy_deviations if with_deviations else callbacks.copy_draw,
+        compiled_logp_func=evaluate,
+        compiled_expand_func=copy,
         initial_point_func=initial_points(program),
         shared_data={},
         shared_var_keys={},
@@ -326,61 +311,79 @@ def initial_points(program: Program) -> Callable[[int], Floats]:
     return begin
 
 
-def expected_seconds(program: Program, options: Mapping[str, Any]) -> tuple[float, float]:
-    """Seconds of sampling, at least and at most, by the time of a gradient and trees of a draw.
+def duration_sentence(program: Program, options: Mapping[str, Any]) -> str:
+    """Sentence on how long it will take, by the time of a gradient; empty where that is short.
 
     Chains that are hard to sample may take longer.
     """
-    density, place = log_density(program), program.first_point
-    density(place)
-    taken = []
+    place, taken = program.first_point, []
+    program.log_density(place)
     for _ in range(EVALUATIONS):
         begun = time.perf_counter()
-        density(place)
+        program.log_density(place)
         taken.append(time.perf_counter() - begun)
-    rounds = math.ceil(int(options["chains"]) / max(1, int(options["cores"])))
-    draws = (int(options["draws"]) + int(options["tune"])) * rounds
-    least, most = (draws * number * float(np.median(taken)) for number in GRADIENTS)
-    return least, most
-
-
-def duration_sentence(seconds: tuple[float, float], cells: int, options: Mapping[str, Any]) -> str:
-    """Sentence on how long it will take; empty where that is short.
-
-    Examples
-    --------
-    >>> options = {"draws": 1000, "tune": 500, "chains": 4, "cores": 2}
-    >>> duration_sentence((3, 6), 40, options)
-    ''
-    >>> duration_sentence((600, 1250), 9_000, options)
-    'Sampling 9,000 cells, 4 chains of 1,500 draws: some 10 to 21 minutes where cores are free.'
-    """
-    least, most = seconds
-    if most < SHORT:
+    draws, chains = int(options["draws"]) + int(options["tune"]), int(options["chains"])
+    rounds = math.ceil(chains / max(1, int(options["cores"])))
+    seconds = [draws * rounds * number * float(np.median(taken)) for number in GRADIENTS]
+    if seconds[1] < SHORT:
         return ""
-    unit, word = (HOUR, "hours") if least > HOUR else (MINUTE, "minutes")
-    draws = int(options["draws"]) + int(options["tune"])
-    size = f"Sampling {cells:,} cells, {options['chains']} chains of {draws:,} draws"
-    least, most = max(1, round(least / unit)), max(2, round(most / unit))
+    unit, word = (HOUR, "hours") if seconds[0] > HOUR else (MINUTE, "minutes")
+    least, most = (max(n, round(x / unit)) for n, x in zip((1, 2), seconds, strict=True))
+    size = f"Sampling {program.counts.sizes['cell']:,} cells, {chains} chains of {draws:,} draws"
     return f"{size}: some {least} to {most} {word} where cores are free."
 
 
+def divergences_by_cell(program: Program, steps: Floats) -> xr.Dataset:
+    """How many divergent steps, (divergences, 2, free), failed in what is each cell's own.
+
+    A step from start to end is that of a group, such as a person, and of all cells of it, where its
+    part of the error is larger than all others together; else it is one of
+    ``divergences_nowhere``, a number.
+    """
+    blocks = [block for design in program.designs.values() for block in design.blocks]
+    cells = np.arange(program.counts.sizes["cell"])
+    # Each factor once; cells that no factor groups are groups of their own.
+    groupings = list({block.factor: block.index for block in blocks}.values()) or [cells]
+    found, shared = np.zeros(len(cells), dtype=np.int64), np.zeros(len(cells))
+    is_whole = np.isfinite(steps).all(axis=(1, 2))
+    nowhere = int((~is_whole).sum())
+    for start, end in steps[is_whole]:
+        errors = step_errors(start, end, program.packed)
+        for group in groupings:
+            of_groups = np.bincount(group, errors[:-1])
+            if 2 * of_groups.max() > errors.sum():
+                own = group == of_groups.argmax()
+                found, shared = found + own, shared + own / own.sum()
+                break
+        else:
+            nowhere += 1
+    counted = dict(zip(OF_DIVERGENCES, (("cell", found), nowhere, ("cell", shared)), strict=True))
+    return xr.Dataset(counted, {"cell": program.counts["cell"].values})
+
+
+def step_errors(start: Floats, end: Floats, packed: Integers) -> Floats:
+    """How far each term of the log density is from quadratic along a step: cells, then the rest."""
+    step = end - start
+
+    def terms(x: Floats) -> Floats:
+        by_cell = np.zeros(packed[CELLS])
+        shared = evaluate_parts(np.ascontiguousarray(x), packed, by_cell, np.empty(0))
+        return np.append(by_cell, shared)
+
+    with np.errstate(all="ignore"):
+        at_start, at_end = (
+            (terms(x + NUDGE * step) - terms(x - NUDGE * step)) / (2 * NUDGE) for x in (start, end)
+        )
+        error = np.abs((at_start + at_end) / 2 - (terms(end) - terms(start)))
+    # A term that is not finite is the one that failed.
+    return np.nan_to_num(error, nan=HUGE, posinf=HUGE)
+
+
 def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) -> xr.Dataset:
-    """Variables of the posterior, but for offsets, from draws of free values.
+    """Variables of the posterior, but for offsets, from draws of free values (chains, draws, free).
 
-    Parameters
-    ----------
-    program : Program
-    draws : array, shape (chains, draws, free)
-        Free values; the deviations that were made of them may follow, for draws that were kept
-        on disk: the estimates that offsets are relative to could be others by now.
-    keep_cells : bool, optional
-        Whether what the likelihood says of every cell is among them.
-
-    Returns
-    -------
-    Dataset
-        Dims chain, draw and those of each variable.
+    The deviations that were made of them may follow, for draws that were kept on disk: the
+    estimates that offsets are relative to could be others by now.
     """
     size = program.arrays.size
 

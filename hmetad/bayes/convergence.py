@@ -13,13 +13,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.divergences import divergence_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.columns import as_text
 from hmetad.likelihood.records import Likelihood
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
-from hmetad.notice_registry import limit
+from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.design import cell_table
 from hmetad.specs.layout import FACTOR_DIM
 from hmetad.threads import in_threads
@@ -28,6 +27,7 @@ __all__ = [
     "Flags",
     "check_variable",
     "convergence_notices",
+    "divergence_notices",
     "prediction_notices",
     "sampled_variables",
     "sampling_flags",
@@ -39,6 +39,9 @@ type Flags = Mapping[str, Mapping[str, xr.DataArray]]
 
 # Rows that are checked together: their draws fit the processor's cache.
 ROWS_AT_ONCE = 64
+# Divergences are charged to cells that have so many each, are such a share of the cells at most,
+# and leave such a share of the divergences to others at most.
+FEWEST_OF_A_CELL, MOST_CHARGED, MOST_ELSEWHERE = 5, 0.2, 0.1
 # Codes of errors of a fit that predictions of the same people bear.
 OF_PEOPLE = {"divergences", "no-errors"}
 # Texts of trouble on which a quantity does not rest.
@@ -97,7 +100,7 @@ def flagged_elements(sampled: xr.Dataset) -> Flags:
 
 def sampling_flags(fitted: Fitted) -> Flags:
     """Elements of the variables that chains have drawn whose R̂ or effective draws are bad."""
-    sampled, stats = sampled_variables(fitted), fitted.tree["sample_stats"]
+    sampled, stats = sampled_variables(fitted), fitted.statistics
     if sampled and "by_chains" in stats:
         # The other draws are independent, and judged by their weights.
         sampled = sampled.isel(cell=stats["by_chains"].values)
@@ -129,9 +132,51 @@ def has_chains(fitted: Fitted) -> bool:
     return "by_chains" not in stats or bool(stats["by_chains"].any())
 
 
+def divergence_notices(fitted: Fitted) -> list[Notice]:
+    """Divergent transitions, counted; of some cells, where they are these cells' alone."""
+    stats = fitted.statistics
+    # Cells that share nothing have divergences of their own.
+    are_apart = "divergences" in stats
+    number = int(stats["divergences"].sum() if are_apart else stats["diverging"].sum())
+    if number == 0:
+        return []
+    said = {"number": number, "transitions": "transition" if number == 1 else "transitions"}
+    if are_apart:
+        cells = map(str, stats["cell"].values[stats["divergences"].values > 0])
+        return [notice_of("divergences", cells, where="", **said)]
+    if "divergences_within" not in stats:
+        return [notice_of("divergences", where="", **said)]
+    if charged := charged_cells(fitted, stats, number):
+        return [notice_of("divergences.within", charged, labels=charged, **said)]
+    within, nowhere = stats["divergences_within"], int(stats["divergences_nowhere"])
+    most = within.sortby(within, ascending=False)
+    where = [f"{cell} ({n})" for cell, n in zip(most["cell"].values, most.values, strict=True) if n]
+    where += [f"nobody ({nowhere})"] if nowhere else []
+    return [notice_of("divergences", where=f" By whose part: {first_few(where, ', ')}.", **said)]
+
+
+def charged_cells(fitted: Fitted, stats: xr.Dataset, number: int) -> list[str]:
+    """Cells to which divergences are charged: few, with nearly all of them, and not by chance.
+
+    A step that is too long for all fails now here, now there. So a cell needs several of them, but
+    for one whose M the counts do not determine, which is the first to be suspected.
+    """
+    errors = [one for one in notices(fitted.tree) if one.severity == "error"]
+    suspects = {cell for one in errors if about_alone(one.code) for cell in one.cells}
+    within = stats["divergences_within"]
+    fewest = np.where(np.isin(within["cell"].values, [*suspects]), 1, FEWEST_OF_A_CELL)
+    charged = within >= fewest
+    # Each step once, not once for every cell of a person.
+    once = stats.get("divergences_shared", within)
+    shared = round(float(once.where(~charged, 0).sum()), 6)
+    elsewhere = int(stats["divergences_nowhere"]) + shared
+    is_few = charged.mean() <= MOST_CHARGED and elsewhere <= MOST_ELSEWHERE * number
+    return [*map(str, within["cell"].values[charged.values])] if is_few else []
+
+
 def weight_notices(fitted: Fitted) -> list[Notice]:
     """Cells whose draws by importance sampling are bad, and that were not sampled by chains."""
-    stats = fitted.tree["sample_stats"].to_dataset()
+    stats = fitted.statistics
     if "pareto_k" not in stats:
         return []
     weighted = ~stats["by_chains"].values

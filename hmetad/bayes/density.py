@@ -1,20 +1,26 @@
 """The log posterior of a program and its gradient, compiled once for all models.
 
-Program and free values → log posterior density and its gradient, with respect to the free values.
-`hmetad.bayes.model` defines the same density in PyMC. Compiled code reads a program as one row of
-integers, which is handed to it faster than thirty arrays: its length, place of the likelihood in
-`MODULES`, cells, ratings, where each array begins and where the last ends, and the arrays, those of
-numbers as their bits.
+Arrays of a program and free values → log posterior density and its gradient, with respect to the
+free values. `hmetad.bayes.model` defines the same density in PyMC. Vectors:
+
+- x: the free values, without limits; y: the same on the scale of PyMC's variables, but that
+  standard deviations with a half-normal prior may have either sign;
+- deviations: the effects of groups, from their offsets as `hmetad.bayes.start` says;
+- values: y and deviations in one row. The parameters of the cells are linear in them.
+
+Compiled code reads the arrays as one row of integers, which is handed to it faster than thirty
+arrays: its length, place of the likelihood in `MODULES`, cells, ratings, where each array begins
+and where the last ends, and the arrays, those of numbers as their bits.
 """
 
 import math
-from collections.abc import Callable
-from typing import Protocol
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import carray, cfunc, types
 from numpy.typing import NDArray
 
-from hmetad.bayes.program_arrays import PRIOR_CODES, ProgramArrays
 from hmetad.likelihood.linear_gaussian_compiled import (
     add_value_and_gradient as add_linear_gaussian,
 )
@@ -26,21 +32,18 @@ from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
 __all__ = [
     "CELLS",
-    "HEAD",
-    "LENGTH",
     "MODULES",
-    "Density",
+    "ProgramArrays",
+    "c_functions",
     "evaluate",
     "evaluate_parts",
     "expand",
-    "log_density",
     "log_exponential_integral",
     "pack",
 ]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
-type Density = Callable[[Floats], tuple[float, Floats]]
 
 # Where likelihoods are compiled; `evaluate_parts` calls each.
 MODULES = (
@@ -50,61 +53,104 @@ MODULES = (
     "hmetad.likelihood.normal_compiled",
 )
 LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
-# Arrays of integers, then, from `WEIGHT` on, of numbers.
+# Fields of `ProgramArrays`: of integers, then, from `WEIGHT` on, of numbers.
 (
-    LINKS, OWNERS, PRIOR_PLACES, PRIOR_KINDS, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
+    LINKS, OWNERS, PRIOR_PLACES, PRIOR_CODES, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
     OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, CHOICES, WEIGHT,
     PRIOR_PARAMETERS, AROUND_SD, AROUND_MEAN, AROUND_WEIGHT, ESTIMATES, INFORMATION, MEAN_WEIGHT,
     OFFSETS, COUNTS, CONSTANT, ARRAYS,
 ) = range(27)  # fmt: skip
 BLOCK_FIELDS = 4
+# Codes of priors are their places in `hmetad.likelihood.priors.DISTRIBUTIONS`; LKJ's are the beta
+# distributions of partial correlations.
+NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, _ = range(8)
 # Rows of what is kept of each deviation for its slopes: score, m - μ, and 1/root.
 SCORE, REST, INVERSE, WORK = range(4)
 # A product of numbers below 1 is this small at most before its logarithm is taken.
 SMALLEST_PRODUCT = 1e-200
-(
-    NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, BETA,
-) = PRIOR_CODES.values()  # fmt: skip
 EULER = 0.5772156649015329
 LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
+# What nutpie takes for a gradient or a density that is not finite.
+NO_GRADIENT, NO_DENSITY = 3, 4
 
 
-class Packed(Protocol):
-    """What has a program in one row."""
+class ProgramArrays(NamedTuple):
+    """The log posterior of a model as arrays; sparse matrices by rows.
+
+    Entries of row i of a matrix are first[i]:first[i + 1] of its columns and weights.
+
+    Parameters
+    ----------
+    links, owners : array of int, shape (free,)
+        Of each free value, and the place of the cell that alone has it; -1 where several do.
+    prior_places, prior_codes : array of int, shape (priors,)
+        Which value has which prior, with `prior_parameters` (priors, 3).
+    around_places, around_first, around_column : array of int
+        Places in y of values that are normal around others, with the standard deviation
+        `around_sd` and the mean `around_mean` and what the rows (around, values) add.
+    blocks : array of int, shape (blocks, 4)
+        Blocks of effects: their first deviation and that after their last, the number of effects
+        of a group that are correlated (1 where none are), and the place in y of the first partial
+        correlation. Effects of a group follow each other.
+    offset_places, sd_places : array of int, shape (deviations,)
+        Places in y of their offsets and standard deviations.
+    mean_first, mean_column : array of int
+        Of the rows (deviations, values) with the mean μ, of y and deviations before it.
+    first, column : array of int
+        Of the rows (cells * columns, values) with the cells' parameters, beside their `offsets`.
+    choices : array of int
+        Codes of the choices of the likelihood.
+    estimates, information : array, shape (deviations,)
+        m and h of each.
+    counts : array, shape (cells, 2, 2, K)
+    constant : float
+        What the log posterior has beside.
+    """
+
+    links: Integers
+    owners: Integers
+    prior_places: Integers
+    prior_codes: Integers
+    around_places: Integers
+    around_first: Integers
+    around_column: Integers
+    blocks: Integers
+    offset_places: Integers
+    sd_places: Integers
+    mean_first: Integers
+    mean_column: Integers
+    first: Integers
+    column: Integers
+    choices: Integers
+    weight: Floats
+    prior_parameters: Floats
+    around_sd: Floats
+    around_mean: Floats
+    around_weight: Floats
+    estimates: Floats
+    information: Floats
+    mean_weight: Floats
+    offsets: Floats
+    counts: Floats
+    constant: float
 
     @property
-    def packed(self) -> Integers:
-        """The row."""
+    def size(self) -> int:
+        """Number of free values."""
+        return len(self.links)
 
 
-def log_density(program: Packed) -> Density:
-    """Log posterior density of a program: free values (free,) → its value and gradient (free,)."""
-    packed = program.packed
-
-    def density(x: Floats) -> tuple[float, Floats]:
-        gradient = np.empty(len(x))
-        return evaluate(x, packed, gradient), gradient
-
-    return density
-
-
-def pack(p: ProgramArrays) -> Integers:
-    """Arrays of a program in one row of integers."""
-    arrays = [
-        p.links, p.owners, p.prior_places, p.prior_codes, p.around_places, p.around_rows.first,
-        p.around_rows.column, p.blocks, p.offset_places, p.sd_places, p.mean_rows.first,
-        p.mean_rows.column, p.rows.first, p.rows.column, p.choices, p.rows.weight,
-        p.prior_parameters, p.around_sd, p.around_mean, p.around_rows.weight, p.estimates,
-        p.information, p.mean_rows.weight, p.offsets, p.counts, np.array([p.constant]),
-    ]  # fmt: skip
+def pack(arrays: ProgramArrays, module: str) -> Integers:
+    """Arrays of a program whose likelihood is compiled in a module, in one row of integers."""
     rows = [
         (row.astype(float).view(np.int64) if k >= WEIGHT else row.astype(np.int64))
         for k, row in enumerate(np.ascontiguousarray(array).ravel() for array in arrays)
     ]
     first = np.cumsum([HEAD + ARRAYS + 1, *(len(row) for row in rows)])
-    head = [first[-1], MODULES.index(p.density), len(p.counts), p.counts.shape[-1]]
-    return np.concatenate([np.array(head), first, *rows]).astype(np.int64)
+    counts = arrays.counts
+    head = np.array([first[-1], MODULES.index(module), len(counts), counts.shape[-1]])
+    return np.concatenate([head, first, *rows]).astype(np.int64)
 
 
 @compiled
@@ -245,12 +291,12 @@ def fill_gradient(
 @compiled
 def add_priors(values: Floats, packed: Integers, by_cell: Floats, slopes: Floats) -> float:
     """Log density of the priors of single values, as `evaluate_parts`; slopes are added."""
-    places, codes = whole(packed, PRIOR_PLACES), whole(packed, PRIOR_KINDS)
+    places, codes = whole(packed, PRIOR_PLACES), whole(packed, PRIOR_CODES)
     own, owners = real(packed, PRIOR_PARAMETERS), whole(packed, OWNERS)
     shared = 0.0
     for i in range(len(places)):
-        at, a, b, nu = places[i], own[3 * i], own[3 * i + 1], own[3 * i + 2]
-        value, slope = log_prior(codes[i], values[at], a, b, nu)
+        at = places[i]
+        value, slope = log_prior(codes[i], values[at], own[3 * i], own[3 * i + 1], own[3 * i + 2])
         slopes[at] += slope
         if owners[at] >= 0:
             by_cell[owners[at]] += value
@@ -277,16 +323,44 @@ def add_priors_around(values: Floats, packed: Integers, by_cell: Floats, slopes:
 
 @compiled
 def fill_deviations(values: Floats, packed: Integers, work: Floats) -> float:
-    """Fill in deviations, and `work` (`WORK`, deviations); log density of their offsets."""
+    """Fill in deviations, and `work` (`WORK`, deviations); log density of their offsets.
+
+    Effects of a block that are not correlated are blocks of one effect.
+    """
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
     blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
-    total = 0.0
+    density = 0.0
     for b in range(len(blocks)):
         start, stop, size, partial = blocks[b]
-        if size == 1:
-            total += fill_independent(start, stop, values, packed, work)
-        else:
-            total += fill_correlated(start, stop, size, partial, values, packed, work)
-    return total
+        lower = correlation_factor(partial, size, values)
+        total, product = 0.0, 1.0
+        for group in range(start, stop, size):
+            for k in range(size):
+                i = group + k
+                before = 0.0
+                for j in range(k):
+                    before += lower[k, j] * work[SCORE, group + j]
+                sd = values[sd_places[i]]
+                own = sd * lower[k, k]
+                rest = estimates[i] - sd * before
+                for j in range(first[i], first[i + 1]):
+                    rest -= weight[j] * values[column[j]]
+                pull = information[i] * own
+                share = 1 / (1 + pull * own)
+                inverse = math.sqrt(share)
+                score = (values[offset_places[i]] + pull * rest * inverse) * inverse
+                work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
+                values[n + i] = sd * before + own * score
+                total -= score * score
+                product *= share
+                if product < SMALLEST_PRODUCT:
+                    total += math.log(product)
+                    product = 1.0
+        density += (total + math.log(product)) / 2
+    return density
 
 
 @compiled
@@ -296,151 +370,49 @@ def add_deviation_slopes(values: Floats, packed: Integers, work: Floats, slopes:
     `slopes` has those of the deviations. Later blocks have deviations of earlier ones in their
     means, so the last comes first.
     """
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    weight = real(packed, MEAN_WEIGHT)
     blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
     for b in range(len(blocks) - 1, -1, -1):
         start, stop, size, partial = blocks[b]
-        if size == 1:
-            add_independent_slopes(start, stop, values, packed, work, slopes)
-        else:
-            add_correlated_slopes(start, stop, size, partial, values, packed, work, slopes)
+        lower, by_lower = correlation_factor(partial, size, values), np.zeros((size, size))
+        by_score = np.zeros(size)
+        for group in range(start, stop, size):
+            by_score[:] = 0
+            for k in range(size - 1, -1, -1):
+                i = group + k
+                before = 0.0
+                for j in range(k):
+                    before += lower[k, j] * work[SCORE, group + j]
+                score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
+                sd, known = values[sd_places[i]], information[i]
+                own = sd * lower[k, k]
+                share, pull = inverse * inverse, known * own
+                by_score[k] += own * slope - score
+                by_own = by_score[k] * (known * work[REST, i] * share - score * pull) - pull
+                by_own = score * slope + by_own * share
+                slopes[offset_places[i]] += by_score[k] * inverse
+                by_rest = by_score[k] * pull * share
+                for j in range(first[i], first[i + 1]):
+                    slopes[column[j]] -= weight[j] * by_rest
+                slopes[sd_places[i]] += before * (slope - by_rest) + lower[k, k] * by_own
+                by_lower[k, k] += sd * by_own
+                for j in range(k):
+                    by_lower[k, j] += work[SCORE, group + j] * sd * (slope - by_rest)
+                    by_score[j] += lower[k, j] * sd * (slope - by_rest)
+        add_factor_slopes(partial, values, lower, by_lower, slopes)
 
 
 @compiled
-def fill_independent(
-    start: int, stop: int, values: Floats, packed: Integers, work: Floats
-) -> float:
-    """`fill_deviations` of effects that are not correlated."""
-    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
-    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
-    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
-    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
-    total, product = 0.0, 1.0
-    for i in range(start, stop):
-        rest = estimates[i]
-        for j in range(first[i], first[i + 1]):
-            rest -= weight[j] * values[column[j]]
-        sd = values[sd_places[i]]
-        pull = information[i] * sd
-        share = 1 / (1 + pull * sd)
-        inverse = math.sqrt(share)
-        score = (values[offset_places[i]] + pull * rest * inverse) * inverse
-        work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
-        values[n + i] = sd * score
-        total -= score * score
-        product *= share
-        if product < SMALLEST_PRODUCT:
-            total += math.log(product)
-            product = 1.0
-    return (total + math.log(product)) / 2
-
-
-@compiled
-def add_independent_slopes(
-    start: int, stop: int, values: Floats, packed: Integers, work: Floats, slopes: Floats
-) -> None:
-    """`add_deviation_slopes` of effects that are not correlated."""
-    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
-    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
-    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
-    weight = real(packed, MEAN_WEIGHT)
-    for i in range(start, stop):
-        score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
-        sd, known = values[sd_places[i]], information[i]
-        share, pull = inverse * inverse, known * sd
-        by_score = sd * slope - score
-        by_sd = by_score * (known * work[REST, i] * share - score * pull) - pull
-        slopes[offset_places[i]] += by_score * inverse
-        slopes[sd_places[i]] += score * slope + by_sd * share
-        by_rest = by_score * pull * share
-        for j in range(first[i], first[i + 1]):
-            slopes[column[j]] -= weight[j] * by_rest
-
-
-@compiled
-def fill_correlated(
-    start: int, stop: int, size: int, partial: int, values: Floats, packed: Integers, work: Floats
-) -> float:
-    """`fill_deviations` of correlated effects."""
-    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
-    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
-    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
-    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
-    lower = np.zeros((size, size))
-    fill_factor(partial, values, lower)
-    total = 0.0
-    for group in range(start, stop, size):
-        for k in range(size):
-            i = group + k
-            before = 0.0
-            for j in range(k):
-                before += lower[k, j] * work[SCORE, group + j]
-            sd = values[sd_places[i]]
-            own = sd * lower[k, k]
-            rest = estimates[i] - sd * before
-            for j in range(first[i], first[i + 1]):
-                rest -= weight[j] * values[column[j]]
-            pull = information[i] * own
-            share = 1 / (1 + pull * own)
-            inverse = math.sqrt(share)
-            score = (values[offset_places[i]] + pull * rest * inverse) * inverse
-            work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
-            values[n + i] = sd * before + own * score
-            total += (math.log(share) - score * score) / 2
-    return total
-
-
-@compiled
-def add_correlated_slopes(
-    start: int,
-    stop: int,
-    size: int,
-    partial: int,
-    values: Floats,
-    packed: Integers,
-    work: Floats,
-    slopes: Floats,
-) -> None:
-    """`add_deviation_slopes` of correlated effects."""
-    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
-    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
-    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
-    weight = real(packed, MEAN_WEIGHT)
-    lower, by_lower = np.zeros((size, size)), np.zeros((size, size))
-    fill_factor(partial, values, lower)
-    by_score = np.zeros(size)
-    for group in range(start, stop, size):
-        by_score[:] = 0
-        for k in range(size - 1, -1, -1):
-            i = group + k
-            before = 0.0
-            for j in range(k):
-                before += lower[k, j] * work[SCORE, group + j]
-            score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
-            sd, known = values[sd_places[i]], information[i]
-            own = sd * lower[k, k]
-            share, pull = inverse * inverse, known * own
-            by_score[k] += own * slope - score
-            by_own = by_score[k] * (known * work[REST, i] * share - score * pull) - pull
-            by_own = score * slope + by_own * share
-            slopes[offset_places[i]] += by_score[k] * inverse
-            by_rest = by_score[k] * pull * share
-            for j in range(first[i], first[i + 1]):
-                slopes[column[j]] -= weight[j] * by_rest
-            slopes[sd_places[i]] += before * (slope - by_rest) + lower[k, k] * by_own
-            by_lower[k, k] += sd * by_own
-            for j in range(k):
-                by_lower[k, j] += work[SCORE, group + j] * sd * (slope - by_rest)
-                by_score[j] += lower[k, j] * sd * (slope - by_rest)
-    add_factor_slopes(partial, values, lower, by_lower, slopes)
-
-
-@compiled
-def fill_factor(place: int, values: Floats, lower: Floats) -> None:
+def correlation_factor(place: int, size: int, values: Floats) -> Floats:
     """Cholesky factor of correlations, from their partial correlations at a place.
 
     Source: Lewandowski, Kurowicka & Joe (2009).
     """
-    for i in range(len(lower)):
+    lower = np.zeros((size, size))
+    for i in range(size):
         left = 1.0
         for j in range(i):
             partial = 2 * values[place] - 1
@@ -448,6 +420,7 @@ def fill_factor(place: int, values: Floats, lower: Floats) -> None:
             lower[i, j] = partial * math.sqrt(left)
             left *= 1 - partial * partial
         lower[i, i] = math.sqrt(left)
+    return lower
 
 
 @compiled
@@ -471,16 +444,15 @@ def add_factor_slopes(
 
 
 @compiled
-def log_prior(code: int, v: float, a: float, b: float, nu: float) -> tuple[float, float]:
-    """Log density of a prior without its constant, and its slope."""
+def log_prior(code: int, v: float, a: float, b: float, c: float) -> tuple[float, float]:
+    """Log density of a prior at v without its constant, and its slope; a, b, c in their order."""
     if code == NORMAL:
         score = (v - a) / b
         return -score * score / 2, -score / b
     if code == STUDENT_T:
-        score = (v - a) / b
-        return -(nu + 1) / 2 * math.log1p(score * score / nu), -(nu + 1) * score / b / (
-            nu + score * score
-        )
+        nu, score = a, (v - b) / c
+        square = score * score
+        return -(nu + 1) / 2 * math.log1p(square / nu), -(nu + 1) * score / c / (nu + square)
     if code == HALF_NORMAL:
         score = v / a
         return -score * score / 2, -score / a
@@ -522,3 +494,41 @@ def log_exponential_integral(x: float) -> tuple[float, float]:
         if abs(c * d - 1) < 1e-16:
             break
     return math.log(fraction) - x, -1 / (x * fraction)
+
+
+def evaluate_at(size: int, x: Any, gradient: Any, value: Any, packed: Any) -> int:
+    """`evaluate` at addresses; 0 where all is finite."""
+    row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
+    slopes = carray(gradient, (size,))
+    found = evaluate(carray(x, (size,)), row, slopes)
+    carray(value, (1,))[0] = found
+    for i in range(size):
+        if not math.isfinite(slopes[i]):
+            return NO_GRADIENT
+    return 0 if math.isfinite(found) else NO_DENSITY
+
+
+def copy_draw(size: int, length: int, x: Any, out: Any, packed: Any) -> int:
+    """Free values as nutpie keeps them and, where there is room, the deviations made of them."""
+    free, kept = carray(x, (size,)), carray(out, (length,))
+    for i in range(size):
+        kept[i] = free[i]
+    if length > size:
+        row = carray(packed, (carray(packed, (HEAD,), np.int64)[LENGTH],), np.int64)
+        kept[size:] = expand(free.copy().reshape(1, size), row)[0, size:]
+    return 0
+
+
+@cache
+def c_functions() -> tuple[Any, Any]:
+    """`evaluate_at` and `copy_draw` in C, which nutpie calls without Python.
+
+    They are compiled at the first call, unless they are in Numba's cache.
+    """
+    number, numbers = types.uint64, types.CPointer(types.double)
+    density = types.int64(number, numbers, numbers, numbers, types.voidptr)
+    draw = types.int64(number, number, numbers, numbers, types.voidptr)
+    return (
+        cfunc(density, cache=True, error_model="numpy")(evaluate_at),
+        cfunc(draw, cache=True)(copy_draw),
+    )

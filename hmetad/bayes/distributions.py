@@ -76,33 +76,21 @@ def uniform_times_half_normal(name: str, sigma: float, dims: tuple[str, ...]) ->
     )
 
 
-def lkj_cholesky(name: str, size: int, eta: float) -> TensorVariable:
+def lkj_cholesky(
+    name: str, size: int, eta: float, dims: tuple[str, ...] | None = None
+) -> TensorVariable:
     """Cholesky factor of a correlation matrix with an LKJ(eta) prior, by partial correlations.
 
     That of i and j < i, given those before j, is 2·Beta(b, b) - 1 with b = eta + (size - 2 - j)/2
     (j from 0), all independent. PyMC's own LKJCorr compiles C code, which takes a BLAS.
     Source: Lewandowski, Kurowicka & Joe (2009), C-vine.
 
-    Parameters
-    ----------
-    name : str
-        Of the free variable, (partial correlations + 1)/2, in the order of rows.
-    size : int
-        At least 2.
-    eta : float
-
-    Returns
-    -------
-    tensor, shape (size, size)
-        Lower triangular, with rows of unit length.
+    The free variable is (partial correlations + 1)/2, in the order of rows; the factor, (size,
+    size), is lower triangular, with rows of unit length.
     """
-    pairs = [(i, j) for i in range(1, size) for j in range(i)]
-    shape = eta + (size - 2 - np.array([j for _, j in pairs])) / 2
-    model = pm.modelcontext(None)
-    dim = f"{name}_dim"
-    model.add_coord(dim, [f"{i + 1},{j + 1}" for i, j in pairs])
-    partial = 2 * pm.Beta(name, shape, shape, dims=dim) - 1
-    row, column = np.array(pairs).T
+    row, column = np.tril_indices(size, -1)
+    shape = eta + (size - 2 - column) / 2
+    partial = 2 * pm.Beta(name, shape, shape, dims=dims) - 1
     lower = pt.set_subtensor(pt.zeros((size, size))[row, column], partial)
     # What the entries before leave of a row's unit length.
     left = pt.cumsum(pt.log1p(-(lower**2)), axis=1) / 2
@@ -115,16 +103,6 @@ def log_exponential_integral(x: TensorVariable) -> TensorVariable:
 
     E₁(x) = -γ - log x - Σ (-x)ᵏ/(k k!) = e⁻ˣ ∫ e⁻ᵗ/(x + t) dt; relative error below 1e-13.
     Source: Abramowitz & Stegun (1964), 5.1.11 and 5.1.1.
-
-    Parameters
-    ----------
-    x : tensor
-        Positive.
-
-    Returns
-    -------
-    tensor
-        Of the same shape.
     """
     small = pt.minimum(x, SERIES_BELOW)[..., None]
     near = -EULER - pt.log(small[..., 0]) + (SERIES * small**POWERS).sum(-1)
@@ -142,19 +120,8 @@ def sorted_normal(
 ) -> TensorVariable:
     """Log gaps between criteria that are sorted draws of a normal cut off at κ.
 
-    Beyond κ on the side of S2 the normal is N(mu, sigma), on that of S1 N(-mu, sigma).
-
-    Parameters
-    ----------
-    name : str
-    kappa : tensor, shape (cells,)
-    mu, sigma : tensor or float
-    dims : tuple of str
-        cell, response, criterion.
-
-    Returns
-    -------
-    tensor, shape (cells, 2, K - 1)
+    Beyond κ, (cells,), on the side of S2 the normal is N(mu, sigma), on that of S1 N(-mu, sigma).
+    Dims are cell, response and criterion.
     """
     shape = tuple(len(pm.modelcontext(None).coords[dim]) for dim in dims)[1:]
     return pm.CustomDist(

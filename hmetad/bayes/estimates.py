@@ -18,7 +18,7 @@ from hmetad.bayes.convergence import convergence_notices, sampling_flags
 from hmetad.bayes.estimates_data import Estimates, read_estimates
 from hmetad.bayes.estimates_importance import sample_by_integration
 from hmetad.bayes.finish import with_variable_notices
-from hmetad.bayes.fit import RECORDED_PACKAGES, fit_attributes
+from hmetad.bayes.fit import fit_attributes
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.program import Program
 from hmetad.bayes.start import mixed_start
@@ -242,7 +242,7 @@ def finish_estimates(
     # Draws with uneven weights come more than once.
     are_even = "pareto_k" in stats and float(stats["effective_draws"][0]) >= number
     tree.attrs = {
-        **fit_attributes(spec, said["seed"], RECORDED_PACKAGES),
+        **fit_attributes(spec, {"random_seed": said["seed"]}, is_stored=True),
         **{**spec.choices, **said, "density": "compiled"},
         **{"source": data.source, "kind": "posterior", "cluster": ""},
         "sampler": str(groups["posterior"].attrs["inference_library"]),

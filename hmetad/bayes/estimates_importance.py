@@ -13,7 +13,6 @@ et al. (2024) for their weights; Hoffman & Ribak (1991) for draws given data; Pe
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import pairwise
 
 import numpy as np
@@ -31,8 +30,7 @@ from hmetad.bayes.chains import (
     tree_of,
 )
 from hmetad.bayes.density import log_prior
-from hmetad.bayes.program import Program
-from hmetad.bayes.program_arrays import PRIOR_CODES
+from hmetad.bayes.program import Program, code_of
 from hmetad.bayes.weights import places_by_weight, smooth_weights
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
@@ -57,7 +55,7 @@ HOPELESS = 50
 MOST = 1e4
 # Logit of a partial correlation that is 1 within rounding.
 EDGE = 30.0
-BETA = PRIOR_CODES["Beta"]
+CORRELATION = code_of("LKJ")
 # Numbers of covariances that are held at once.
 AT_ONCE = 2**20
 
@@ -80,7 +78,7 @@ def sample_by_integration(
     coefficients, effects = given_points(model, points, rng)
     values = np.zeros((draws, program.layout.size))
     values[:, model.coefficient_places] = coefficients
-    values[:, model.places] = np.where(model.codes == BETA, expit(points), points)
+    values[:, model.places] = np.where(model.codes == CORRELATION, expit(points), points)
     values = np.hstack([values, *(own.reshape(draws, -1) for own in effects)])
     posterior = labelled_posterior(program, list(values.reshape(*shape, -1)))
     cells = len(model.estimates)
@@ -90,8 +88,7 @@ def sample_by_integration(
         np.zeros((cells, *shape), dtype=bool),
         **{name: np.full(cells, value) for name, value in weights.items()},
     )
-    said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
-    return tree_of(program, posterior, statistics, said)
+    return tree_of(program, posterior, statistics, "hmetad", {})
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,7 @@ def sampled_points(
 def learnt_proposal(model: IntegratedModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Centre and scale of a t distribution that is close to the posterior."""
     # A third of the estimates' standard deviation, no correlation, and how wide.
-    is_sd = model.codes != BETA
+    is_sd = model.codes != CORRELATION
     mean = np.where(is_sd, model.scale / 3, 0.0)
     spread = np.where(is_sd, model.scale / 2, 1.0)
     factor, number = np.diag(spread), POINTS * (1 + len(mean) // 2)
@@ -301,7 +298,7 @@ def log_priors(points: Floats, codes: Integers, priors: Floats, most: float) -> 
     for i in range(len(points)):
         for j in range(len(codes)):
             value, own = points[i, j], priors[j]
-            if codes[j] == BETA:
+            if codes[j] == CORRELATION:
                 if abs(value) < EDGE:
                     found[i] -= own[0] * (abs(value) + 2 * math.log1p(math.exp(-abs(value))))
                 else:

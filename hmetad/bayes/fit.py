@@ -24,21 +24,12 @@ from hmetad.bayes.chains import (
 from hmetad.bayes.finish import finish
 from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_importance
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
-from hmetad.bayes.kept_cells import (
-    CHAINS,
-    DRAWS,
-    TUNE,
-    TUNE_OF_PYMC,
-    following_names,
-    keeps_cells,
-    refuse_draws,
-)
+from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Quantity
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, with_changes
 from hmetad.threads import at_most, usable_cpus
@@ -48,13 +39,8 @@ __all__ = ["fit"]
 type Sampler = Callable[[Program, Request], xr.DataTree]
 
 RECORDED_PACKAGES = ("hmetad", "pymc", "nutpie", "pytensor", "numba", "arviz", "numpy", "xarray")
-RECORDED_CHOICES = ("meta_criterion",)
-# `sampling_flags` checks more than PyMC does, and once is enough.
-DEFAULTS = {
-    "draws": DRAWS,
-    "chains": CHAINS,
-    "compute_convergence_checks": False,
-}
+# nutpie has found step sizes and scales after some 300 draws of tuning.
+TUNE, TUNE_OF_PYMC = 500, 1000
 LEAST = {"draws": 1, "tune": 0, "chains": 1, "cores": 1}
 
 
@@ -145,13 +131,16 @@ def fit(
     >>> draws["posterior"]["m_ratio"].mean(["chain", "draw"]).round(1).values.tolist()
     [0.6, 0.9]
     """
-    spec = with_changes(as_model(model), formula=formula, priors=priors)
-    options = checked_options(sample_kwargs, is_stored=store is not None)
-    program = build_program(counts, spec)
-    kept = chosen_keeping(program, options, keep_cells, is_stored=store is not None)
-    sample = chosen_sampler(program, options, method, is_stored=store is not None)
-    packages = (*RECORDED_PACKAGES, *(jax_packages(options) if store is None else ()))
-    attrs = fit_attributes(program.spec, options["random_seed"], packages) | SAMPLERS[sample]
+    is_stored = store is not None
+    program = build_program(counts, with_changes(as_model(model), formula=formula, priors=priors))
+    options = checked_options(sample_kwargs, is_stored=is_stored)
+    if is_stored and keep_cells is False:
+        step = "A store keeps what is sampled; give load_fit more bytes for the rest."
+        raise InputError("keep_cells", "False, with a store", "True", step)
+    kept = keeps_cells(is_stored or keep_cells, program.counts, program.spec, options)
+    sample, density = chosen_sampler(program, options, method, is_stored=is_stored)
+    by = "importance" if sample is sample_by_importance else "nuts"
+    attrs = fit_attributes(program.spec, options, is_stored) | {"density": density, "method": by}
     request = Request(options, kept, may_use_chains=method == "auto", store=store, attrs=attrs)
     # Of all work, not of chains alone.
     with at_most(sample_kwargs.get("cores")):
@@ -160,90 +149,22 @@ def fit(
             cells = following_names(program.spec)
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
-        refuse_undefined(tree, spec.record.results, options["draws"], attrs["method"])
+        refuse_undefined(tree, program.spec, options["draws"], by)
         return finish(tree, counts, attrs, program.spec, program.designs)
-
-
-def sample_to_store(program: Program, request: Request) -> xr.DataTree:
-    """Draw from the posterior of a compiled density, into a folder."""
-    model = nutpie_model(program, with_deviations=True)
-    assert request.store is not None
-    return sample_to_folder(model, program, request.store, request.attrs, request.options)
-
-
-def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
-    """Draw from the posterior of PyMC's own model, by any of its samplers or into a folder."""
-    # PyMC takes seconds to import.
-    module = import_module("hmetad.bayes.model")
-    if request.store is None:
-        return module.sample_pymc(program, request.options)
-    nutpie, model = import_without("nutpie", "arviz"), module.pymc_model(program)
-    refuse_same_names(program.counts.coords, model.named_vars)
-    start = module.initial_values(program, model)
-    compiled = nutpie.compile_pymc_model(model, initial_points=start)
-    return sample_to_folder(compiled, program, request.store, request.attrs, request.options)
-
-
-# The samplers, and what fits say of each: the density that it takes, and its method.
-SAMPLERS: dict[Sampler, dict[str, str]] = {
-    sample_together: {"density": "compiled", "method": "nuts"},
-    sample_cells_by_chains: {"density": "compiled", "method": "nuts"},
-    sample_by_importance: {"density": "compiled", "method": "importance"},
-    sample_to_store: {"density": "compiled", "method": "nuts"},
-    sample_by_pymc: {"density": "pymc", "method": "nuts"},
-}
-
-
-def chosen_sampler(
-    program: Program, options: Mapping[str, Any], method: str, *, is_stored: bool
-) -> Sampler:
-    """How to sample: the compiled density where there is one, and cells apart where they can be."""
-    is_compiled = program.is_compiled and set(options) <= OPTIONS
-    can_weigh = (
-        is_compiled and not is_stored and can_be_weighed(program) and "target_accept" not in options
-    )
-    if method == "importance" and not can_weigh:
-        allowed = (
-            f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
-            "of it, and no store, target_accept or nuts_sampler"
-        )
-        raise InputError("method", "'importance'", allowed, "Leave method out.")
-    if can_weigh and method != "nuts":
-        return sample_by_importance
-    if not is_compiled:
-        return sample_by_pymc
-    if is_stored:
-        return sample_to_store
-    is_apart = program.has_separate_cells and program.counts.sizes["cell"] > 1
-    return sample_cells_by_chains if is_apart else sample_together
 
 
 def checked_options(given: Mapping[str, Any], *, is_stored: bool) -> dict[str, Any]:
     """Options of sampling, with defaults and one seed; numbers are checked."""
-    tune = TUNE_OF_PYMC if "nuts_sampler" in given else TUNE
-    options = {**DEFAULTS, "tune": tune, "cores": usable_cpus(), **given}
+    # `sampling_flags` checks more than PyMC does, and once is enough.
+    options = {"draws": DRAWS, "chains": CHAINS, "compute_convergence_checks": False}
+    options |= {"tune": TUNE_OF_PYMC if "nuts_sampler" in given else TUNE, **given}
     for name, least in LEAST.items():
-        whole(least)(name, options[name])
+        whole(least)(name, options.get(name, 1))
     # PyMC counts physical cores, and would leave every second one of a virtual machine idle.
     cores = given.get("cores", min(options["chains"], usable_cpus()))
     options |= {"cores": cores, "random_seed": recorded_seed(given.get("random_seed"))}
     # Draws are kept on disk by nutpie alone, which says so of options that it does not take.
     return options if is_stored else prepare_jax(options)
-
-
-def chosen_keeping(
-    program: Program, options: Mapping[str, Any], keep_cells: bool | None, *, is_stored: bool
-) -> bool:
-    """Whether the fit keeps the quantities of its cells; an error where they do not fit."""
-    counts, spec = program.counts, program.spec
-    if is_stored and keep_cells is False:
-        step = "A store keeps what is sampled; give load_fit more bytes for the rest."
-        raise InputError("keep_cells", "False, with a store", "True", step)
-    numbers = [options[name] for name in ("draws", "chains")]
-    kept = keeps_cells(True if is_stored else keep_cells, counts, spec, *numbers)
-    if kept:
-        refuse_draws(counts, spec.record, options)
-    return kept
 
 
 def recorded_seed(given: Any) -> int:
@@ -260,11 +181,53 @@ def recorded_seed(given: Any) -> int:
     )
 
 
-def refuse_undefined(
-    tree: xr.DataTree, results: Mapping[str, Quantity], draws: int, method: str
-) -> None:
+def chosen_sampler(
+    program: Program, options: Mapping[str, Any], method: str, *, is_stored: bool
+) -> tuple[Sampler, str]:
+    """How to sample, and what: the compiled density where there is one, and cells apart."""
+    is_compiled = program.is_compiled and set(options) <= OPTIONS
+    can_weigh = (
+        is_compiled and not is_stored and can_be_weighed(program) and "target_accept" not in options
+    )
+    if method == "importance" and not can_weigh:
+        allowed = (
+            f"a card whose cells share nothing, at most {most_ratings(program.likelihood)} ratings "
+            "of it, and no store, target_accept or nuts_sampler"
+        )
+        raise InputError("method", "'importance'", allowed, "Leave method out.")
+    if not is_compiled:
+        return sample_by_pymc, "pymc"
+    if can_weigh and method != "nuts":
+        return sample_by_importance, "compiled"
+    if is_stored:
+        return sample_to_store, "compiled"
+    is_apart = program.has_separate_cells and program.counts.sizes["cell"] > 1
+    return sample_cells_by_chains if is_apart else sample_together, "compiled"
+
+
+def sample_to_store(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of a compiled density, into a folder."""
+    assert request.store is not None
+    model = nutpie_model(program, with_deviations=True)
+    return sample_to_folder(model, program, request.store, request.attrs, request.options)
+
+
+def sample_by_pymc(program: Program, request: Request) -> xr.DataTree:
+    """Draw from the posterior of PyMC's own model, by any of its samplers or into a folder."""
+    # PyMC takes seconds to import.
+    module = import_module("hmetad.bayes.model")
+    if request.store is None:
+        return module.sample_pymc(program, request.options)
+    nutpie, model = import_without("nutpie", "arviz"), module.pymc_model(program)
+    refuse_same_names(program.counts.coords, model.named_vars)
+    start = module.initial_values(program, model)
+    compiled = nutpie.compile_pymc_model(model, initial_points=start)
+    return sample_to_folder(compiled, program, request.store, request.attrs, request.options)
+
+
+def refuse_undefined(tree: xr.DataTree, spec: ModelSpec, draws: int, method: str) -> None:
     """Raise without weights, or after Ctrl-C: nutpie then returns short or NaN-padded chains."""
-    sampled = tree["posterior"].to_dataset()
+    sampled, results = tree["posterior"].to_dataset(), spec.record.results
     always = [name for name, one in results.items() if one.always_finite and name in sampled]
     is_whole = bool(sampled[always or [*sampled]].notnull().all().to_array().all())
     if method == "importance" and not is_whole:
@@ -274,12 +237,14 @@ def refuse_undefined(
         raise KeyboardInterrupt("sampling was interrupted; the draws are incomplete")
 
 
-def fit_attributes(spec: ModelSpec, seed: Any, packages: tuple[str, ...]) -> dict[str, str]:
+def fit_attributes(spec: ModelSpec, options: Mapping[str, Any], is_stored: bool) -> dict[str, str]:
     """What the result has to say of itself, as text."""
+    packages = [*RECORDED_PACKAGES, *(() if is_stored else jax_packages(options))]
+    choices = {name: own for name, own in spec.choices.items() if name == "meta_criterion"}
     return {
         "model": spec.name,
         "spec": spec.to_json(),
-        **{name: spec.choices[name] for name in RECORDED_CHOICES if name in spec.choices},
-        "seed": str(seed),
+        **choices,
+        "seed": str(options["random_seed"]),
         "versions": json.dumps({name: version(name) for name in packages}),
     }

@@ -79,6 +79,11 @@ class Fitted:
         return self.tree["posterior"].to_dataset()
 
     @cached_property
+    def statistics(self) -> xr.Dataset:
+        """What the sampler said of draws and cells, without the columns of these."""
+        return self.tree["sample_stats"].to_dataset().reset_coords(drop=True)
+
+    @cached_property
     def counts(self) -> xr.DataArray:
         """Count table that was fitted."""
         if self.record.outcome != "counts":

@@ -12,8 +12,7 @@ Source: Geweke (1989) on split t distributions; Vehtari et al. (2024) on the wei
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from importlib.metadata import version
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -73,46 +72,23 @@ def sample_by_importance(program: Program, request: Request) -> xr.DataTree:
     sample_stats has, by cell, ``pareto_k``, ``effective_draws``, ``by_chains`` and ``divergences``.
     """
     refuse_same_names(program.counts.coords, OF_CELLS)
-    own, seeds = program.arrays.places_by_cell, seeds_of_cells(program, request)
+    own, seeds = program.places_by_cell, seeds_of_cells(program, request)
     cells, shape = len(own), (int(request.options["chains"]), int(request.options["draws"]))
     x = np.empty((*shape, program.arrays.size))
-    found = fill_cells(program, x.reshape(math.prod(shape), -1), own, seeds)
-    is_again = found.are_bad & request.may_use_chains
+    pareto_k, effective = fill_cells(program, x.reshape(math.prod(shape), -1), own, seeds)
+    is_again = are_bad(pareto_k, effective) & request.may_use_chains
     diverging = np.zeros((cells, *shape), dtype=bool)
+    options = {**request.options, **OF_CHAINS}
     for cell in np.flatnonzero(is_again).tolist():
-        options = {**request.options, **OF_CHAINS}
         x[..., own[cell]], drawn = chains_of_cell(program, cell, seeds[cell], options)
         diverging[cell] = drawn["diverging"]
-    statistics = statistics_of(
-        program,
-        diverging,
-        pareto_k=found.pareto_k,
-        effective_draws=np.minimum(found.effective, math.prod(shape)),
-        by_chains=is_again,
-    )
-    said = {"inference_library": "hmetad", "inference_library_version": version("hmetad")}
-    return tree_of(program, posterior_of(program, x), statistics, said)
-
-
-@dataclass(frozen=True)
-class CellWeights:
-    """How good the draws of every cell are: (cells,) each.
-
-    Shape of the largest weights, and independent draws that the weighted points are worth.
-    """
-
-    pareto_k: Floats
-    effective: Floats
-
-    @property
-    def are_uneven(self) -> NDArray[np.bool_]:
-        """Which cells have weights that more points would not mend."""
-        return ~(self.pareto_k <= limit("pareto-k"))
-
-    @property
-    def are_bad(self) -> NDArray[np.bool_]:
-        """Which cells have weights that cannot be trusted."""
-        return self.are_uneven | ~(self.effective >= limit("ess"))
+    by_cell = {
+        "pareto_k": pareto_k,
+        "effective_draws": np.minimum(effective, math.prod(shape)),
+        "by_chains": is_again,
+    }
+    statistics = statistics_of(program, diverging, **by_cell)
+    return tree_of(program, posterior_of(program, x), statistics, "hmetad", {})
 
 
 def can_be_weighed(program: Program) -> bool:
@@ -141,57 +117,89 @@ def most_ratings(likelihood: Likelihood) -> int:
     return max((k for k in range(MOST_VALUES) if values(k) <= MOST_VALUES), default=0)
 
 
+def are_bad(pareto_k: Floats, effective: Floats) -> NDArray[np.bool_]:
+    """Which cells have weights that cannot be trusted."""
+    return ~((pareto_k <= limit("pareto-k")) & (effective >= limit("ess")))
+
+
 def fill_cells(
     program: Program, x: Floats, own: Integers, seeds: Sequence[np.random.SeedSequence]
-) -> CellWeights:
-    """Fill in free values (draws, free) of all cells, whose places are `own`, (cells, own)."""
-    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * len(x)))
+) -> tuple[Floats, Floats]:
+    """Fill in free values (draws, free) of all cells, whose places are `own`, (cells, own).
+
+    Shapes of the largest weights, and how many independent draws the weighted points are worth.
+    """
+    pareto_k, effective = np.empty(len(own)), np.empty(len(own))
 
     def parts_of(places: Integers, number: int) -> list[Integers]:
         step = min(CELLS_AT_ONCE, max(1, NUMBERS_AT_ONCE // (number * own.shape[1])))
         return [places[i : i + step] for i in range(0, len(places), step)]
 
-    def fill_part(places: Integers, number: int) -> CellWeights:
+    def fill(places: Integers, number: int) -> None:
+        streams = [np.random.default_rng(seeds[i]) for i in places]
         part = program.of_cells(places)
-        values, found = draw_part(part, len(x), number, [seeds[i] for i in places])
+        values, pareto_k[places], effective[places] = draw_part(part, len(x), number, streams)
         x[:, own[places]] = values.transpose(1, 0, 2)
-        return found
 
-    def fill_twice(places: Integers) -> CellWeights:
-        found = fill_part(places, number)
-        few = np.flatnonzero(found.are_bad & ~found.are_uneven)
+    def fill_twice(places: Integers) -> None:
+        fill(places, number)
+        # More points mend no weights that are uneven.
+        is_even = pareto_k[places] <= limit("pareto-k")
+        few = places[is_even & are_bad(pareto_k[places], effective[places])]
         for part in parts_of(few, MORE * number):
-            again = fill_part(places[part], MORE * number)
-            found.pareto_k[part], found.effective[part] = again.pareto_k, again.effective
-        return found
+            fill(part, MORE * number)
 
-    found = in_threads(fill_twice, parts_of(np.arange(len(own)), number))
-    return CellWeights(
-        np.concatenate([one.pareto_k for one in found]),
-        np.concatenate([one.effective for one in found]),
-    )
+    number = max(FEWEST_POINTS, int(POINTS_PER_DRAW * len(x)))
+    in_threads(fill_twice, parts_of(np.arange(len(own)), number))
+    return pareto_k, effective
+
+
+class Profile(NamedTuple):
+    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
+
+    Parameters
+    ----------
+    main : array, shape (cells,)
+        Profiles at one place stand for none.
+    log_mass : array, shape (cells,)
+        Log density of the main parameter there, about, without its constant.
+    centre : array, shape (cells, others)
+        Mode of the other parameters.
+    axes : array, shape (cells, others, others)
+        Cholesky factor of their covariance at the mode.
+    scales : array, shape (cells, others, 2)
+        How much wider than a normal they are, below and above along each axis.
+    slope : array, shape (cells, others)
+        Of the centre along the main parameter.
+    covariance : array, shape (cells, others, others)
+    """
+
+    main: Floats
+    log_mass: Floats
+    centre: Floats
+    axes: Floats
+    scales: Floats
+    slope: Floats
+    covariance: Floats
 
 
 def draw_part(
-    program: Program, draws: int, number: int, seeds: Sequence[np.random.SeedSequence]
-) -> tuple[Floats, CellWeights]:
-    """Draws (cells, draws, own) of cells that are worked on side by side, from so many points."""
+    program: Program, draws: int, number: int, streams: Sequence[np.random.Generator]
+) -> tuple[Floats, Floats, Floats]:
+    """Draws (cells, draws, own) of cells side by side, from so many points, as `fill_cells`."""
     density = CellDensity(program)
     start = program.first_point[density.places]
     profiles = profile_cells(density, start)
     cells, own = density.places.shape
     points, log_proposal = np.empty((cells, number, own)), np.empty((cells, number))
-    streams = [np.random.default_rng(seed) for seed in seeds]
     for i, rng in enumerate(streams):
         # One point in each of as many equal shares of the probability of M.
         place = (np.arange(number) + rng.random(number)) / number
         common = np.sqrt(DEGREES_OF_FREEDOM / rng.chisquare(DEGREES_OF_FREEDOM, number))
         scores = rng.standard_normal((number, own - 1)) * common[:, None]
         side = rng.random((number, own - 1))
-        propose(
-            profiles.main[i], profiles.log_mass[i], profiles.centre[i], profiles.axes[i],
-            profiles.scales[i], place, scores, side, points[i], log_proposal[i],
-        )  # fmt: skip
+        profile = Profile(*(values[i] for values in profiles))
+        propose(profile, place, scores, side, points[i], log_proposal[i])
     log_target = density.value(points)
     log_ratios = np.where(np.isfinite(log_target), log_target, -np.inf) - log_proposal
     # In the order of x, which differs from that of the points by the place of M.
@@ -205,16 +213,12 @@ def draw_part(
         effective[i] = 1 / (weights**2).sum()
         places = places_by_weight(weights, draws, rng)
         values[i] = points[i][rng.permutation(places)][:, order[i]]
-    return values, CellWeights(k, effective)
+    return values, k, effective
 
 
 @compiled
 def propose(
-    main: Floats,
-    log_mass: Floats,
-    centre: Floats,
-    axes: Floats,
-    scales: Floats,
+    profile: Profile,
     place: Floats,
     scores: Floats,
     side: Floats,
@@ -226,6 +230,8 @@ def propose(
     `place` are rising probabilities of the main parameter; `scores` t distributed, and `side`
     uniform, (n, others).
     """
+    main, log_mass, centre = profile.main, profile.log_mass, profile.centre
+    axes, scales = profile.axes, profile.scales
     nodes, others = centre.shape
     top = log_mass.max()
     mass = np.zeros(nodes)
@@ -268,7 +274,7 @@ class CellDensity:
 
     def __init__(self, program: Program) -> None:
         self.packed, self.size = program.packed, program.arrays.size
-        own = program.arrays.places_by_cell
+        own = program.places_by_cell
         self.cells = len(own)
         main, *_ = program.layout.own[program.likelihood.parameter_of_interest]
         first = main.elements.reshape(-1, 1)
@@ -303,36 +309,6 @@ def evaluate_points(points: Floats, places: Integers, packed: Integers) -> Float
     return values
 
 
-@dataclass(frozen=True)
-class Profile:
-    """Posterior of every cell at a value of its main parameter; at several, with a second dim.
-
-    Parameters
-    ----------
-    main : array, shape (cells,)
-        Profiles at one place stand for none.
-    log_mass : array, shape (cells,)
-        Log density of the main parameter there, about, without its constant.
-    centre : array, shape (cells, others)
-        Mode of the other parameters.
-    axes : array, shape (cells, others, others)
-        Cholesky factor of their covariance at the mode.
-    scales : array, shape (cells, others, 2)
-        How much wider than a normal they are, below and above along each axis.
-    slope : array, shape (cells, others)
-        Of the centre along the main parameter.
-    covariance : array, shape (cells, others, others)
-    """
-
-    main: Floats
-    log_mass: Floats
-    centre: Floats
-    axes: Floats
-    scales: Floats
-    slope: Floats
-    covariance: Floats
-
-
 def profile_cells(density: CellDensity, start: Floats) -> Profile:
     """Nodes from one tail of every cell's posterior to the other; the search begins at `start`."""
     # Far out a density may be 0, and differences of its logarithm are not defined.
@@ -345,8 +321,7 @@ def profile_cells(density: CellDensity, start: Floats) -> Profile:
             found, highest = march(density, middle, direction * FIRST_DISTANCE * sd, highest)
             sides.append(found)
     nodes = [*reversed(sides[0]), middle, *sides[1]]
-    names = [field.name for field in fields(Profile)]
-    return Profile(*(np.stack([getattr(n, name) for n in nodes], axis=1) for name in names))
+    return Profile(*(np.stack(own, axis=1) for own in zip(*nodes, strict=True)))
 
 
 def find_modes(density: CellDensity, start: Floats) -> tuple[Floats, Floats]:
@@ -412,10 +387,12 @@ def node_at(density: CellDensity, points: Floats, near: Profile | None) -> Profi
 def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Floats, Floats]:
     """Widths (cells, others, 2) along the axes, as shares of a normal's; values at the points."""
     cells, others = axes.shape[:2]
-    tried = np.repeat(points[:, None], 2 * others + 1, axis=1)
-    for k in range(others):
-        tried[:, 2 * k, 1:] -= REACH * axes[:, :, k]
-        tried[:, 2 * k + 1, 1:] += REACH * axes[:, :, k]
+    tried, steps = (
+        np.repeat(points[:, None], 2 * others + 1, axis=1),
+        REACH * np.swapaxes(axes, 1, 2),
+    )
+    tried[:, :-1:2, 1:] -= steps
+    tried[:, 1::2, 1:] += steps
     values = density.value(tried)
     fall = (values[:, -1:] - values[:, :-1]).reshape(cells, others, 2)
     least = REACH**2 / (2 * MOST_SCALE**2)
@@ -425,15 +402,9 @@ def scales_of(density: CellDensity, points: Floats, axes: Floats) -> tuple[Float
 
 def curvatures(density: CellDensity, points: Floats) -> Floats:
     """Second derivatives of the negative log density, (cells, own, own)."""
-    own = points.shape[1]
-    found = np.empty((*points.shape, own))
-    for k in range(own):
-        ends = []
-        for sign in (-1, 1):
-            moved = points.copy()
-            moved[:, k] += sign * DIFFERENCE
-            ends.append(density.gradient(moved)[1])
-        found[:, k] = (ends[0] - ends[1]) / (2 * DIFFERENCE)
+    steps = DIFFERENCE * np.eye(points.shape[1])
+    falls = [density.gradient(points - x)[1] - density.gradient(points + x)[1] for x in steps]
+    found = np.stack(falls, axis=1) / (2 * DIFFERENCE)
     return (found + found.transpose(0, 2, 1)) / 2
 
 

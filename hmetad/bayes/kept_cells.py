@@ -25,8 +25,6 @@ __all__ = [
     "CHAINS",
     "DRAWS",
     "OUTCOME",
-    "TUNE",
-    "TUNE_OF_PYMC",
     "cell_results",
     "derived_results",
     "follow_from_effects",
@@ -35,15 +33,14 @@ __all__ = [
     "linear_predictor",
     "outcome_draws",
     "posterior_bytes",
-    "refuse_draws",
     "weighted_sum",
 ]
 
 type Floats = NDArray[np.float64]
 
 BYTES = 8
-# Defaults of a fit. nutpie has found step sizes and scales after some 300 draws of tuning.
-DRAWS, CHAINS, TUNE, TUNE_OF_PYMC = 1000, 4, 500, 1000
+# Defaults of a fit.
+DRAWS, CHAINS = 1000, 4
 OUTCOME = ("cell", "stimulus", "response", "rating")
 
 
@@ -83,21 +80,6 @@ def posterior_bytes(
     return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * numbers
 
 
-def refuse_draws(counts: xr.DataArray, likelihood: Likelihood, options: Mapping[str, Any]) -> None:
-    """Raise where draws cannot be held in memory: samplers then end the whole process."""
-    numbers = {name: options[name] for name in ("draws", "tune", "chains")}
-    drawn = numbers["draws"] + numbers["tune"]
-    # They are held twice: as the sampler keeps them, and as they are labelled.
-    needed = 2 * posterior_bytes(counts, likelihood, drawn, numbers["chains"])
-    largest = max(numbers, key=lambda name: int(numbers[name]))
-    cells = counts.sizes["cell"]
-    got = (
-        f"{numbers['draws']} draws and {numbers['tune']} of tuning of {numbers['chains']} chains "
-        f"for {cells} cell{'' if cells == 1 else 's'}"
-    )
-    refuse_memory(largest, got, needed)
-
-
 def follow_from_effects(spec: ModelSpec) -> bool:
     """Whether all quantities of cells follow from others: where every parameter has a formula.
 
@@ -111,18 +93,30 @@ def follow_from_effects(spec: ModelSpec) -> bool:
 
 
 def keeps_cells(
-    asked: bool | None, counts: xr.DataArray, spec: ModelSpec, draws: int, chains: int
+    asked: bool | None, counts: xr.DataArray, spec: ModelSpec, options: Mapping[str, Any]
 ) -> bool:
-    """Whether a fit keeps the quantities of its cells; None leaves it to the size."""
+    """Whether a fit keeps the quantities of its cells; None leaves it to the size.
+
+    An error where they are to be kept and cannot be: samplers then end the whole process.
+    """
+    draws, tune, chains = (int(options[name]) for name in ("draws", "tune", "chains"))
     can_go = follow_from_effects(spec)
     if asked is False and not can_go:
         without = [p.name for p in spec.record.parameters if p.name not in spec.formula]
         got = f"False, for a card without a formula of {', '.join(without)}"
         raise InputError("keep_cells", got, "a card whose cells follow from effects, or True")
-    if asked is not None or not can_go:
-        return asked is not False
-    size = posterior_bytes(counts, spec.record, draws, chains)
-    return size <= limit("cells-not-kept") * 10**9
+    most = limit("cells-not-kept") * 10**9
+    if asked is False or (
+        asked is None and can_go and posterior_bytes(counts, spec.record, draws, chains) > most
+    ):
+        return False
+    # They are held twice: as the sampler keeps them, and as they are labelled.
+    needed = 2 * posterior_bytes(counts, spec.record, draws + tune, chains)
+    largest = max(("draws", "tune", "chains"), key=lambda name: int(options[name]))
+    cells = counts.sizes["cell"]
+    got = f"{draws} draws and {tune} of tuning of {chains} chains for {cells} cell"
+    refuse_memory(largest, got + ("" if cells == 1 else "s"), needed)
+    return True
 
 
 def following_names(spec: ModelSpec) -> dict[str, str]:

@@ -3,7 +3,7 @@
 Program → pm.Model. Every parameter of the likelihood is written per cell, free or as a linear
 predictor, Σ X β + Σ Z u, with the variables of the program's layout; what follows from parameters
 is what the likelihood's record says, in PyTensor. To be sampled, effects of groups are made of
-offsets, as `hmetad.bayes.parametrisation` says; else they are normal variables.
+offsets, as `hmetad.bayes.start` says; else they are normal variables.
 """
 
 import logging
@@ -21,14 +21,14 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
-from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.program import Program, build_program
+from hmetad.bayes.start import BlockParametrisation, Parametrisation
 from hmetad.likelihood.arrays import NUMPY, Arrays, tensor_arrays
 from hmetad.likelihood.op import log_likelihood
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood, Parameter, dim_labels
+from hmetad.likelihood.records import Likelihood, Parameter
 from hmetad.likelihood.registry import load_likelihood
-from hmetad.specs.design import Block, places_of
+from hmetad.specs.design import Block, Term, places_of
 from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, spec_of, with_changes
@@ -45,7 +45,6 @@ __all__ = [
 
 type Floats = NDArray[np.float64]
 type Known = dict[str, TensorVariable]
-type Coords = Mapping[str, Sequence[object]]
 
 
 @check_inputs(skip=("counts",))
@@ -156,10 +155,8 @@ def initial_values(program: Program, model: pm.Model) -> dict[str, Floats]:
 def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
     """PyMC model of a program, as `build_model` returns it, or with effects as its variables."""
     counts, likelihood, layout = program.counts, program.likelihood, program.layout
-    coords = {name: counts[name].values for name in counts.dims}
-    coords |= {dim: np.array(own) for dim, own in dim_labels(counts.sizes["rating"]).items()}
     xp = tensor_arrays()
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords={**layout.coords}) as model:
         known: Known = {
             name: pm.Deterministic(name, pt.as_tensor(values), dims="cell")
             for name, values in program.given.items()
@@ -168,7 +165,7 @@ def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
             name, dims = parameter.name, ("cell", *parameter.dims)
             if name in layout.formulas:
                 known_effects = program.start.parametrisations[name] if by_offsets else None
-                value = linear_predictor(layout.formulas[name], layout.coords, known_effects)
+                value = linear_predictor(layout.formulas[name], known_effects)
                 value = pt.broadcast_to(value, [len(layout.coords[dim]) for dim in dims])
                 if parameter.in_posterior:
                     value = pm.Deterministic(program.spec.named(name), value, dims=dims)
@@ -198,39 +195,35 @@ def own_values(
         if values.prior is not None:
             mu, sigma = (values.prior.parameters[name] for name in ("mu", "sigma"))
         else:
-            mu, sigma = (add_free(one, {}) for one in hyper)
+            mu, sigma = map(add_free, hyper)
         return sorted_normal(values.name, edge, mu, sigma, values.dims)
     centre: TensorVariable | float = 0.0
     if parameter.prior_centre:
         centre = known[parameter.prior_centre]
         centre = pt.shape_padright(centre, len(values.dims) - centre.ndim)
-    return add_free(values, {}, centre)
+    return add_free(values, centre)
 
 
 def linear_predictor(
-    formula: FormulaLayout, coords: Coords, parametrisation: Parametrisation | None
+    formula: FormulaLayout, parametrisation: Parametrisation | None
 ) -> TensorVariable:
     """X β + Σ Z u of every cell, (cells or 1, *extra), with its variables in the current model.
 
     With a parametrisation effects are made of offsets, to be sampled; else they are the variables.
     """
-    design, terms = formula.design, []
-    for term, variable in zip(design.common, formula.coefficients, strict=True):
-        values = add_free(variable, coords)
-        terms.append(values if term.labels is not None else values[None])
-    common = pt.concatenate(terms, axis=0) if terms else None
+    design = formula.design
+    common = add_terms(formula.coefficients, design.common) if design.common else None
     deviations: list[TensorVariable] = []
     for place, own in enumerate(formula.blocks):
-        sigma = standard_deviations(own, coords)
-        unit = correlation_factor(own, coords) if own.block.is_correlated else None
+        sigma = add_terms(own.sds, own.block.terms)
+        unit = correlation_factor(own) if own.block.is_correlated else None
         if parametrisation is None:
-            deviations.append(plain_effects(own, coords, sigma, unit))
+            deviations.append(plain_effects(own, sigma, unit))
             continue
         part = parametrisation.blocks[place]
-        deviations.append(sampled_effects(own, part, coords, sigma, unit, common, deviations))
+        deviations.append(sampled_effects(own, part, sigma, unit, common, deviations))
         for variable, pick in zip(own.effects, picks(own.block), strict=True):
-            values = deviations[-1][:, pick]
-            pm.Deterministic(variable.name, values, dims=dims_of(variable, coords))
+            pm.Deterministic(variable.name, deviations[-1][:, pick], dims=variable.dims)
     total: TensorVariable | float = 0.0
     for own, deviation in zip(formula.blocks, deviations, strict=True):
         total = total + gather_effects(own.block, deviation)
@@ -241,21 +234,19 @@ def linear_predictor(
     return total + (common if is_one else pt.tensordot(pt.as_tensor(columns), common, axes=1))
 
 
-def add_free(
-    variable: Variable, coords: Coords, centre: TensorVariable | float = 0.0
-) -> TensorVariable:
+def add_free(variable: Variable, centre: TensorVariable | float = 0.0) -> TensorVariable:
     """A variable with a prior, in the current model."""
     assert variable.prior is not None
-    return add_variable(variable.name, variable.prior, dims_of(variable, coords), centre)
+    return add_variable(variable.name, variable.prior, variable.dims, centre)
 
 
-def dims_of(variable: Variable, coords: Coords) -> tuple[str, ...]:
-    """Dims of a variable, which the current model has from then on."""
-    model = pm.modelcontext(None)
-    for dim in variable.dims:
-        if dim not in model.coords:
-            model.add_coord(dim, coords[dim])
-    return variable.dims
+def add_terms(variables: Sequence[Variable], terms: Sequence[Term]) -> TensorVariable:
+    """Free variables of terms side by side, (columns, *extra)."""
+    found = []
+    for variable, term in zip(variables, terms, strict=True):
+        values = add_free(variable)
+        found.append(values if term.labels is not None else values[None])
+    return pt.concatenate(found) if len(found) > 1 else found[0]
 
 
 def picks(block: Block) -> list[slice | int]:
@@ -264,32 +255,21 @@ def picks(block: Block) -> list[slice | int]:
     return [place.start if term.labels is None else place for term, place in places]
 
 
-def standard_deviations(own: BlockLayout, coords: Coords) -> TensorVariable:
-    """Standard deviations of a block's effects between groups, (effects, *extra)."""
-    sigmas = []
-    for term, variable in zip(own.block.terms, own.sds, strict=True):
-        sigma = add_free(variable, coords)
-        sigmas.append(sigma if term.labels is not None else sigma[None])
-    return pt.concatenate(sigmas) if len(sigmas) > 1 else sigmas[0]
-
-
-def correlation_factor(own: BlockLayout, coords: Coords) -> TensorVariable:
+def correlation_factor(own: BlockLayout) -> TensorVariable:
     """Cholesky factor of the correlations of a block's effects, which become a variable."""
     partial, correlation = own.partial, own.correlation
     assert partial is not None
     assert correlation is not None
     assert correlation.prior is not None
     eta = correlation.prior.parameters["eta"]
-    unit = lkj_cholesky(partial.name, correlation.shape[0], eta)
-    dims = dims_of(correlation, coords)
-    pm.Deterministic(correlation.name, row_products(unit, unit), dims=dims)
+    unit = lkj_cholesky(partial.name, correlation.shape[0], eta, partial.dims)
+    pm.Deterministic(correlation.name, row_products(unit, unit), dims=correlation.dims)
     return unit
 
 
 def sampled_effects(
     own: BlockLayout,
     part: BlockParametrisation,
-    coords: Coords,
     sigma: TensorVariable,
     unit: TensorVariable | None,
     common: TensorVariable | None,
@@ -307,7 +287,7 @@ def sampled_effects(
         weights = pt.shape_padright(pt.as_tensor(outer.weights), extra)
         mean = mean + (weights * theirs).sum(axis=(2, 3))
     information, rest = part.information, part.estimates - mean
-    name, dims = own.offset.name, dims_of(own.offset, coords)
+    name, dims = own.offset.name, own.offset.dims
     if unit is None:
         pick: int | slice = 0 if block.is_single else slice(None)
         root = pt.sqrt(1 + information * sigma**2)
@@ -338,7 +318,7 @@ def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) ->
     used = np.flatnonzero(weights.any(axis=(0, 1)))
     part = weights[:, :, used]
     chosen = common if len(used) == weights.shape[2] else common[used]
-    if (part == np.eye(*part.shape[1:])).all():
+    if part.shape[1] == part.shape[2] and (part == np.eye(part.shape[1])).all():
         return chosen[None]
     if (part == part[:1]).all():
         part = part[:1]
@@ -346,19 +326,19 @@ def absorbed_mean(weights: Floats, common: TensorVariable | None, extra: int) ->
 
 
 def plain_effects(
-    own: BlockLayout, coords: Coords, sigma: TensorVariable, unit: TensorVariable | None
+    own: BlockLayout, sigma: TensorVariable, unit: TensorVariable | None
 ) -> TensorVariable:
     """Effects as normal variables, a term each; correlated ones given those of the terms before."""
     terms = list(zip(own.effects, picks(own.block), places_of(own.block.terms), strict=True))
     parts: list[TensorVariable] = []
     if unit is None:
         for variable, pick, _ in terms:
-            effects = pm.Normal(variable.name, 0, sigma[pick], dims=dims_of(variable, coords))
+            effects = pm.Normal(variable.name, 0, sigma[pick], dims=variable.dims)
             parts.append(effects if isinstance(pick, slice) else effects[:, None])
         return pt.concatenate(parts, axis=1)
     scores: list[TensorVariable] = []
     for variable, pick, place in terms:
-        dims, spread, lower = dims_of(variable, coords), sigma[place], unit[place, place]
+        dims, spread, lower = variable.dims, sigma[place], unit[place, place]
         mean = sum((z[:, None] * unit[place, j] for j, z in enumerate(scores)), 0.0)
         mean = spread * mean + pt.zeros((len(own.block.groups), place.stop - place.start))
         factor = spread[:, None] * lower

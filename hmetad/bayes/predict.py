@@ -192,8 +192,13 @@ def predict_measures(
     refuse_same_names(predicted.coords, by_name)
     shares = expected_shares(predicted, fitted)
     step = max(1, TABLES_AT_ONCE // (shares.sizes["chain"] * shares.sizes["cell"]))
-    pieces = [shares.isel(draw=slice(i, i + step)) for i in range(0, shares.sizes["draw"], step)]
-    parts = [measured(piece, by_name) for piece in pieces]
+    calls = {(x.function, x.options): x for x in by_name.values()}
+    parts = []
+    for i in range(0, shares.sizes["draw"], step):
+        tables = shares.isel(draw=slice(i, i + step))
+        each = {key: measure_result(tables, x, {}) for key, x in calls.items()}
+        named = {name: each[x.function, x.options][name] for name, x in by_name.items()}
+        parts.append(xr.Dataset({name: x.drop_attrs() for name, x in named.items()}))
     whole = xr.concat(parts, "draw", coords="minimal", compat="override", combine_attrs="drop")
     whole = whole.transpose("chain", "draw", "cell", ...)
     found = {name: whole[name].assign_attrs(attrs_of(name)) for name in by_name}
@@ -357,12 +362,3 @@ def expected_shares(predicted: xr.Dataset, fitted: Fitted) -> xr.DataArray:
         raise InputError("cells", got, "cells whose parameters are all known", step) from error
     samples = {name: predicted[name].values for name in ("chain", "draw")}
     return log_p.copy(data=np.exp(log_p.to_numpy()) / 2).assign_coords(samples)
-
-
-def measured(tables: xr.DataArray, by_name: Mapping[str, Result]) -> xr.Dataset:
-    """Measures of tables by name, without attrs."""
-    calls = {(x.function, x.options): x for x in by_name.values()}
-    found = {key: measure_result(tables, x, {}) for key, x in calls.items()}
-    return xr.Dataset(
-        {name: found[x.function, x.options][name].drop_attrs() for name, x in by_name.items()}
-    )

@@ -1,19 +1,22 @@
-"""Does the model fit? Predicted and observed counts side by side, and the likelihood of trials.
+"""What a model predicts: counts beside the observed ones, of every trial, and from its prior.
 
-Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions.
+Fit (DataTree) → Dataset (cell, stimulus, response, rating), or groups for ArviZ's own functions;
+design (a count table) and model card → DataTree with the groups prior and prior_predictive.
 Source: Gelman, Meng & Stern (1996) for the comparison with replicated data.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
 from hmetad.bayes.fitted import Fitted
-from hmetad.bayes.kept_cells import OUTCOME
-from hmetad.bayes.model import drawn_counts
+from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
+from hmetad.bayes.model import drawn_counts, pymc_model
+from hmetad.bayes.program import build_program
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
@@ -22,8 +25,10 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.type2 import type2_roc
 from hmetad.memory import refuse_memory
 from hmetad.notice import notice_where, notices, with_notices
+from hmetad.specs.loading import as_model
+from hmetad.specs.spec import ModelSpec
 
-__all__ = ["add_groups", "mean_counts", "predicted_counts"]
+__all__ = ["add_groups", "draw_prior", "mean_counts", "predicted_counts"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -32,6 +37,8 @@ type Integers = NDArray[np.int64]
 GROUPS, BYTES = ("log_likelihood", "posterior_predictive"), 8
 # Outcomes whose probabilities are computed together: some ten arrays of 64 MB.
 MOST_AT_ONCE = 2**23
+# Compiled to machine code, each variable of a prior would take longer than all of its draws.
+WITHOUT_COMPILING = "FAST_COMPILE"
 # Share of a cell's intervals that miss the observed count, above which there is a notice.
 MANY_OUTSIDE = 0.2
 CURVES = ("false_alarm_rate", "hit_rate")
@@ -236,12 +243,90 @@ def predicted_curve(
     # Grouping columns may be called like its counts.
     observed = observed.reset_coords(drop=True)
     curve = type2_roc(type2_counts(observed))
-    tables = xr.DataArray(replicated, dict(observed.coords), ("draw", *OUTCOME))
-    drawn = type2_roc(tables)
-    found = {name: curve[name].drop_attrs() for name in CURVES}
+    drawn = type2_roc(xr.DataArray(replicated, dict(observed.coords), ("draw", *OUTCOME)))
+    found = {name: curve[name] for name in CURVES}
     for name in CURVES:
         quantiles = drawn[name].quantile(levels, "draw")
-        found[f"{name}_mean"] = drawn[name].mean("draw").drop_attrs()
-        for side, place in (("lower", 0), ("upper", 1)):
-            found[f"{name}_{side}"] = quantiles.isel(quantile=place, drop=True).drop_attrs()
-    return found
+        sides = (quantiles.isel(quantile=place, drop=True) for place in (0, 1))
+        of_curve = (drawn[name].mean("draw"), *sides)
+        found |= {f"{name}_{k}": own for k, own in zip(SUMMARIES, of_curve, strict=True)}
+    return {name: values.drop_attrs() for name, values in found.items()}
+
+
+@check_inputs(skip=("design",), seed=seed_or_none)
+def draw_prior(
+    design: xr.DataArray,
+    model: str | ModelSpec = "individual",
+    *,
+    draws: int = 500,
+    seed: int | np.random.Generator | None = None,
+) -> xr.DataTree:
+    r"""Draw parameters from the prior of a model card, and a count table from each.
+
+    Parameters
+    ----------
+    design : DataArray
+        Count table, dims (cell, stimulus, response, rating), of which cells, ratings and trials
+        of each stimulus are used; the responses do not matter.
+    model : str or ModelSpec
+        Name or path of a card, or what `load_model` returned.
+    draws : int
+        Number of draws.
+    seed : int or Generator, optional
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    DataTree
+        Groups as ArviZ has them, chain of size 1: ``prior``, with the variables that the
+        posterior of `fit` has, and ``prior_predictive``, with ``counts``.
+
+    Raises
+    ------
+    InputError
+        As `build_model`, or if `draws` is no whole number, or d′ and c have no prior since the
+        model takes them from the counts.
+
+    Notes
+    -----
+    .. math:: \theta \sim p(\theta), \quad
+        n_s \sim \mathrm{Multinomial}(N_s, P(r, k \mid s, \theta))
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> expected = draw_prior(simulate_counts(1.5, trials=100, seed=1), draws=20, seed=1)
+    >>> expected["prior_predictive"]["counts"].sum(["response", "rating"])[0, 0].values.tolist()
+    [[50, 50]]
+    """
+    number = whole_number("draws", draws, 1)
+    spec = as_model(model)
+    if spec.record.from_counts:
+        step = "Set type1='joint'."
+        raise InputError("model", "d′ and c plugged in from counts", "d′ and c with priors", step)
+    built = pymc_model(build_program(design, spec), by_offsets=False)
+    refuse_same_names(design.coords, built.named_vars)
+    rng = np.random.default_rng(seed)
+    per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
+    prior = prior_draws(built, number, rng).assign_coords(per_cell)
+    log_p = outcome_draws(prior, spec.record)
+    totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
+    drawn = drawn_counts(rng, totals, log_p.to_numpy())
+    counts = log_p.copy(data=drawn).assign_coords(per_cell).rename("counts")
+    groups = {"prior": prior, "prior_predictive": counts.to_dataset()}
+    return xr.DataTree.from_dict(groups)
+
+
+def prior_draws(model: pm.Model, number: int, rng: np.random.Generator) -> xr.Dataset:
+    """Draws (chain, draw, ...) of all variables but the counts."""
+    variables = [*model.free_RVs, *model.deterministics]
+    drawn = pm.draw(variables, draws=number, random_seed=rng, mode=WITHOUT_COMPILING)
+    found = {}
+    for variable, values in zip(variables, drawn, strict=True):
+        dims = model.named_vars_to_dims.get(variable.name, ())
+        # A single draw comes without a dim of draws.
+        shape = np.shape(values)[np.ndim(values) - variable.ndim :]
+        found[variable.name] = (("chain", "draw", *dims), np.reshape(values, (1, number, *shape)))
+    used = {dim for dims, _ in found.values() for dim in dims}
+    coords = {dim: np.array(own) for dim, own in model.coords.items() if dim in used}
+    return xr.Dataset(found, {"chain": [0], "draw": np.arange(number), **coords})

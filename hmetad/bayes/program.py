@@ -1,30 +1,46 @@
 """A model of a count table, worked out once: counts, variables, where to begin, and arrays.
 
 Count table and ModelSpec → Program. PyMC's model, samplers, importance sampling and what is made of
-draws read it; formulas are evaluated and priors settled here. What only some of them need, such as
-starting values, is computed when it is first asked for.
+draws read it; formulas are evaluated and priors settled here. The log posterior as arrays, with
+which nothing is compiled for a fit (`hmetad.bayes.density`), and where chains begin are computed
+when they are first asked for.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.special import betaln, gammaln
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import MODULES, pack
-from hmetad.bayes.program_arrays import ProgramArrays, free_values, write_arrays
-from hmetad.bayes.start import Start, starting_point
+from hmetad.bayes.density import MODULES, ProgramArrays, evaluate, pack
+from hmetad.bayes.start import BlockParametrisation, Start, starting_point
 from hmetad.errors import InputError
+from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
+from hmetad.likelihood.ratings import LOG_SQRT_2PI
 from hmetad.likelihood.records import Likelihood
 from hmetad.specs.design import Design
 from hmetad.specs.designs import checked_counts, designs_of, given_of
-from hmetad.specs.layout import Layout, layout_of
+from hmetad.specs.layout import (
+    LINK_EXP,
+    LINK_FOLDED,
+    LINK_LOGISTIC,
+    BlockLayout,
+    FormulaLayout,
+    Layout,
+    Variable,
+    layout_of,
+)
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Program", "build_program"]
+__all__ = ["Program", "build_program", "unfold"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -76,6 +92,11 @@ class Program:
         centres = {p.prior_centre for p in self.likelihood.parameters}
         return self.likelihood.density in MODULES and not centres & {*self.designs}
 
+    @property
+    def has_separate_cells(self) -> bool:
+        """Whether cells share nothing: neither formulas nor hyperpriors."""
+        return not self.designs and not any(p.hyperpriors for p in self.likelihood.parameters)
+
     @cached_property
     def arrays(self) -> ProgramArrays:
         """The log posterior as arrays, where the density is compiled."""
@@ -83,23 +104,35 @@ class Program:
         following = {v.name for v in layout.variables} | {*self.likelihood.results}
         taken = {*layout.coords, *following} - {*self.counts.dims}
         refuse_same_names(self.counts.coords, taken)
-        found = self.start.parametrisations
-        return write_arrays(self.likelihood, layout, self.counts.values, self.given, found)
+        return write_arrays(self)
 
     @cached_property
     def packed(self) -> Integers:
         """The arrays in one row, as compiled code reads them."""
-        return pack(self.arrays)
+        return pack(self.arrays, self.likelihood.density)
+
+    def log_density(self, x: Floats) -> tuple[float, Floats]:
+        """Log posterior density of free values (free,), and its gradient (free,)."""
+        gradient = np.empty(len(x))
+        return evaluate(x, self.packed, gradient), gradient
 
     @cached_property
     def first_point(self) -> Floats:
         """Free values (free,) of the start."""
-        return free_values(self.arrays, self.start.values)
+        x = np.empty(self.layout.size)
+        for free in self.layout.free:
+            value = np.broadcast_to(self.start.values[free.name], free.shape)
+            if free.link in (LINK_EXP, LINK_FOLDED):
+                value = np.log(value)
+            elif free.link == LINK_LOGISTIC:
+                value = np.log(value) - np.log1p(-value)
+            x[free.elements] = value
+        return x
 
-    @property
-    def has_separate_cells(self) -> bool:
-        """Whether cells share nothing: neither formulas nor hyperpriors."""
-        return not self.designs and not any(p.hyperpriors for p in self.likelihood.parameters)
+    @cached_property
+    def places_by_cell(self) -> Integers:
+        """Places of the free values of each cell, in rising order, where cells share nothing."""
+        return np.argsort(self.arrays.owners, kind="stable").reshape(len(self.counts), -1)
 
     def of_cells(self, places: Integers) -> "Program":
         """The program of some of the cells; only for cells that share nothing."""
@@ -120,24 +153,7 @@ class Program:
 
 
 def build_program(counts: xr.DataArray, spec: ModelSpec) -> Program:
-    """Work out everything that the model of a count table needs.
-
-    Parameters
-    ----------
-    counts : DataArray
-        Count table, dims (cell, stimulus, response, rating), K ≥ 2.
-    spec : ModelSpec
-
-    Returns
-    -------
-    Program
-
-    Raises
-    ------
-    InputError
-        If the table has no ratings to model, a cell lacks a stimulus, a formula does not fit
-        the table's coordinates, or a prior is of a variable that the model lacks.
-    """
+    """Work out everything that the model of a count table needs, or say why it has no model."""
     if not isinstance(spec, ModelSpec):
         raise InputError("spec", repr(spec), "a ModelSpec", "Read one with load_model.")
     counts = checked_counts(counts, spec)
@@ -145,3 +161,253 @@ def build_program(counts: xr.DataArray, spec: ModelSpec) -> Program:
     layout = layout_of(counts, spec, designs)
     spec = replace(spec, priors=layout.priors)
     return Program(counts, spec, designs, given_of(counts, spec), layout)
+
+
+def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
+    """Free values (..., free) at which standard deviations are positive; the density is the same.
+
+    With its sign, that of its offsets and of its partial correlations changes too. The logarithm of
+    a standard deviation that may be 0 has an endless tail, in which chains are slow.
+    """
+    is_negative = (arrays.links == LINK_FOLDED) & (x < 0)
+    signs = np.where(is_negative, -1.0, 1.0)
+    factors = signs.copy()
+    factors[..., arrays.offset_places] = signs[..., arrays.sd_places]
+    for start, _, size, partial in arrays.blocks:
+        own = signs[..., arrays.sd_places[start : start + size]]
+        row, column = np.tril_indices(size, -1)
+        factors[..., partial : partial + len(row)] = own[..., row] * own[..., column]
+    return x * factors
+
+
+def write_arrays(program: Program) -> ProgramArrays:
+    """Arrays of a program whose likelihood has a compiled density."""
+    likelihood, layout, counts = program.likelihood, program.layout, program.counts.to_numpy()
+    module = import_module(likelihood.density)
+    writer = Writer(program, module.parameter_shapes(likelihood, counts.shape[-1]))
+    for parameter in likelihood.parameters:
+        own = layout.own.get(parameter.name)
+        if own is None:
+            writer.add_formula(parameter.variable, layout.formulas[parameter.name])
+            continue
+        values, *hyper = own
+        writer.rows.append((writer.targets(parameter.variable), values.elements, 1.0))
+        if parameter.truncated_at:
+            # Mean and SD of sorted criteria: hyperparameters, or numbers.
+            for column, variable in zip(module.MOMENTS, hyper, strict=False):
+                places = writer.add_prior(variable)
+                writer.rows.append((writer.targets(column), places, 1.0))
+            for column, name in zip(module.MOMENTS, ("mu", "sigma"), strict=True):
+                if values.prior is not None:
+                    moment = values.prior.parameters[name]
+                    writer.offsets[:, writer.columns[column]] = moment
+        elif parameter.prior_centre:
+            writer.add_around(parameter.prior_centre, values)
+        else:
+            writer.add_prior(values)
+    return writer.finish(np.array(module.choices(likelihood), np.int64))
+
+
+class Writer:
+    """Arrays of a program while they are written."""
+
+    def __init__(self, program: Program, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.program, self.layout = program, program.layout
+        # Places, codes and parameters of priors.
+        self.priors: list[tuple[Integers, int, list[float]]] = []
+        # Places, means and standard deviations.
+        self.around: list[tuple[Integers, Floats, Floats]] = []
+        self.blocks: list[tuple[int, int, int, int]] = []
+        # Places of offsets and of standard deviations, estimates and information.
+        self.deviations: list[tuple[Integers, Integers, Floats, Floats]] = []
+        # Rows, columns and weights of sparse matrices, which broadcast.
+        self.rows: list[tuple[Any, Any, Any]] = []
+        self.around_rows: list[tuple[Any, Any, Any]] = []
+        self.mean_rows: list[tuple[Any, Any, Any]] = []
+        self.around_count = self.deviation_count = 0
+        self.constant = 0.0
+        self.columns: dict[str, Integers] = {}
+        width = 0
+        for name, shape in shapes.items():
+            size = int(np.prod(shape, dtype=int))
+            self.columns[name] = width + np.arange(size).reshape(shape)
+            width += size
+        self.offsets = np.zeros((len(program.counts), width))
+        for name, values in program.given.items():
+            self.offsets[:, self.columns[name]] = values
+
+    def targets(self, variable: str) -> Integers:
+        """Rows of the cells' parameters that a variable fills, (cells, *its shape)."""
+        columns = self.columns[variable]
+        cells, width = self.offsets.shape
+        return np.arange(cells).reshape(-1, *[1] * columns.ndim) * width + columns
+
+    def add_prior(self, variable: Variable) -> Integers:
+        """Prior of a variable; places of its elements."""
+        prior, places = variable.prior, variable.elements
+        assert prior is not None
+        values = [prior.parameters[name] for name in DISTRIBUTIONS[prior.dist]]
+        self.priors.append((places.ravel(), code_of(prior.dist), values))
+        self.constant += places.size * log_constant(prior)
+        if variable.link == LINK_FOLDED and prior.dist == "HalfNormal":
+            self.constant -= places.size * math.log(2)
+        return places
+
+    def add_around(self, centre: str, variable: Variable) -> None:
+        """Normal prior around another parameter of the cell."""
+        assert variable.prior is not None
+        own, places = variable.prior.parameters, variable.elements
+        shape = (-1, *[1] * (places.ndim - 1))
+        mean = np.full(places.shape, own["mu"])
+        if centre in self.program.given:
+            mean += self.program.given[centre].reshape(shape)
+        else:
+            rows = self.around_count + np.arange(places.size).reshape(places.shape)
+            theirs = self.layout.own[centre][0].elements
+            self.around_rows.append((rows, theirs.reshape(shape), 1.0))
+        self.around.append((places, mean, np.full(places.shape, own["sigma"])))
+        self.around_count += places.size
+
+    def add_formula(self, variable: str, formula: FormulaLayout) -> None:
+        """A parameter with a formula."""
+        design = formula.design
+        targets = self.targets(variable).reshape(len(self.offsets), -1)
+        common = np.zeros((0, targets.shape[1]), np.int64)
+        for term, coefficients in zip(design.common, formula.coefficients, strict=True):
+            places = self.add_prior(coefficients).reshape(term.columns.shape[1], -1)
+            common = np.concatenate([common, places])
+        for j, column in enumerate(design.columns.T):
+            self.rows.append((targets, common[j], column[:, None]))
+        found = list[Integers]()
+        parts = self.program.start.parametrisations[design.parameter].blocks
+        for own, part in zip(formula.blocks, parts, strict=True):
+            rows = self.add_block(own, part)
+            # Means of effects: weights times common coefficients, and what outer blocks add.
+            for k in np.flatnonzero(part.mean_weights.any(axis=(0, 1))):
+                self.mean_rows.append((rows, common[k], part.mean_weights[:, :, k, None]))
+            for outer in part.outer:
+                # Dims (groups, parents, outer effects, elements).
+                theirs = found[outer.place][outer.parents]
+                for p, e in np.ndindex(theirs.shape[1:3]):
+                    weights = outer.weights[:, :, p, e, None]
+                    self.mean_rows.append((rows, theirs[:, None, p, e], weights))
+            found.append(self.layout.size + rows)
+            for j, column in enumerate(part.block.columns.T):
+                self.rows.append((targets, found[-1][part.block.index, j], column[:, None]))
+
+    def add_block(self, own: BlockLayout, part: BlockParametrisation) -> Integers:
+        """Standard deviations, correlations and offsets; numbers of deviations.
+
+        These have the shape (groups, effects, elements).
+        """
+        sigmas = [
+            self.add_prior(variable).reshape(term.columns.shape[1], -1)
+            for term, variable in zip(own.block.terms, own.sds, strict=True)
+        ]
+        sigma = np.concatenate(sigmas)
+        size = len(sigma) if own.block.is_correlated else 1
+        if own.partial is not None and own.correlation is not None:
+            assert own.correlation.prior is not None
+            eta = own.correlation.prior.parameters["eta"]
+            columns = np.tril_indices(size, -1)[1]
+            for place, shape in zip(
+                own.partial.elements, eta + (size - 2 - columns) / 2, strict=True
+            ):
+                self.priors.append((np.array([place]), code_of("LKJ"), [float(shape)]))
+                self.constant -= float(betaln(shape, shape))
+        offsets = own.offset.elements.reshape(len(own.block.groups), *sigma.shape)
+        first = self.deviation_count
+        self.deviation_count += offsets.size
+        partial = -1 if own.partial is None else own.partial.first
+        self.blocks.append((first, self.deviation_count, size, partial))
+        spread = np.broadcast_to(sigma, offsets.shape)
+        self.deviations.append((offsets, spread, part.estimates, part.information))
+        return first + np.arange(offsets.size).reshape(offsets.shape)
+
+    def finish(self, choices: Integers) -> ProgramArrays:
+        """The arrays, with places of all values in one row."""
+        around_places, around_mean, around_sd = joined(self.around, 3)
+        offset_places, sd_places, estimates, information = joined(self.deviations, 4)
+        around_first, around_column, around_weight = by_rows(self.around_rows, self.around_count)
+        mean_first, mean_column, mean_weight = by_rows(self.mean_rows, self.deviation_count)
+        first, column, weight = by_rows(self.rows, self.offsets.size)
+        sizes = [len(places) for places, _, _ in self.priors]
+        parameters = [[*values, 0.0, 0.0][:3] for _, _, values in self.priors]
+        none = np.zeros(0, np.int64)
+        return ProgramArrays(
+            links=np.concatenate([np.full(v.size, v.link, np.int64) for v in self.layout.free]),
+            owners=np.concatenate([owners(variable) for variable in self.layout.free]),
+            prior_places=np.concatenate([none, *(places for places, _, _ in self.priors)]),
+            prior_codes=np.repeat(np.array([code for _, code, _ in self.priors], np.int64), sizes),
+            around_places=around_places.astype(np.int64),
+            around_first=around_first,
+            around_column=around_column,
+            blocks=np.array(self.blocks, np.int64).reshape(-1, 4),
+            offset_places=offset_places.astype(np.int64),
+            sd_places=sd_places.astype(np.int64),
+            mean_first=mean_first,
+            mean_column=mean_column,
+            first=first,
+            column=column,
+            choices=choices,
+            weight=weight,
+            prior_parameters=np.repeat(np.reshape(parameters, (-1, 3)), sizes, axis=0),
+            around_sd=around_sd,
+            around_mean=around_mean,
+            around_weight=around_weight,
+            estimates=estimates,
+            information=information,
+            mean_weight=mean_weight,
+            offsets=self.offsets.ravel(),
+            counts=self.program.counts.to_numpy().astype(float),
+            constant=self.constant - (self.around_count + self.deviation_count) * LOG_SQRT_2PI,
+        )
+
+
+def code_of(distribution: str) -> int:
+    """Code of a prior distribution in compiled code."""
+    return [*DISTRIBUTIONS].index(distribution)
+
+
+def joined(parts: list[Any], number: int) -> list[NDArray[Any]]:
+    """So many arrays, each made of those of all parts one after the other."""
+    if not parts:
+        return [np.zeros(0)] * number
+    return [np.concatenate([own.ravel() for own in each]) for each in zip(*parts, strict=True)]
+
+
+def by_rows(entries: list[tuple[Any, Any, Any]], count: int) -> tuple[Integers, Integers, Floats]:
+    """A sparse matrix by rows, of entries that broadcast; those of one place are added up."""
+    parts = [np.stack([x.ravel() for x in np.broadcast_arrays(*own)]) for own in entries]
+    row, column, weight = np.concatenate([np.zeros((3, 0)), *parts], axis=1)
+    used = weight != 0
+    places = row[used].astype(np.int64), column[used].astype(np.int64)
+    width = int(places[1].max(initial=0)) + 1
+    matrix = coo_array((weight[used], places), shape=(count, width)).tocsr()
+    matrix.sum_duplicates()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+
+
+def owners(variable: Variable) -> Integers:
+    """Places of the cells that the elements of a variable belong to; -1 where they are shared."""
+    if variable.dims[:1] != ("cell",):
+        return np.full(variable.size, -1)
+    cells = variable.shape[0]
+    return np.repeat(np.arange(cells), variable.size // cells)
+
+
+def log_constant(prior: Prior) -> float:
+    """Log density of a prior less its part that depends on the value."""
+    own = prior.parameters
+    if prior.dist == "Exponential":
+        return float(np.log(own["lam"]))
+    if prior.dist == "Gamma":
+        return float(own["alpha"] * np.log(own["beta"]) - gammaln(own["alpha"]))
+    scale = float(np.log(own["sigma"]))
+    if prior.dist == "HalfNormal":
+        return float(0.5 * np.log(2 / np.pi)) - scale
+    if prior.dist == "StudentT":
+        nu = own["nu"]
+        return float(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)) - scale
+    # Normal, log-normal, and half a normal times a uniform variable.
+    return -float(LOG_SQRT_2PI) - scale

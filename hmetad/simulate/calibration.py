@@ -15,7 +15,7 @@ import xarray as xr
 from hmetad.arguments import check_inputs, seed_or_none
 from hmetad.bayes.fit import fit
 from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
-from hmetad.bayes.prior_predictive import draw_prior
+from hmetad.bayes.predictive import draw_prior
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.records import Likelihood

@@ -36,7 +36,9 @@ def counts():
 )
 def test_pymc_samples_what_it_alone_can(counts, card, given, expected):
     program = build_program(counts, load_model(card))
-    assert chosen_sampler(program, OPTIONS | given, "auto", is_stored=False) is expected
+    sampler, density = chosen_sampler(program, OPTIONS | given, "auto", is_stored=False)
+    assert sampler is expected
+    assert (density == "pymc") is (expected is sample_by_pymc)
 
 
 def test_chains_begin_around_the_starting_point(counts):

@@ -8,10 +8,9 @@ from pytensor.compile.mode import Mode
 from scipy.special import exp1
 
 from hmetad.bayes.chains import posterior_of
-from hmetad.bayes.density import log_density, log_exponential_integral
+from hmetad.bayes.density import log_exponential_integral
 from hmetad.bayes.model import pymc_model
-from hmetad.bayes.program import build_program
-from hmetad.bayes.program_arrays import unfold
+from hmetad.bayes.program import build_program, unfold
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import REGISTERED, load_likelihood, register
 from hmetad.simulate.simulate import simulate_counts
@@ -44,6 +43,7 @@ FORMULAS = {
     "correlated": "1 + task + (1 + task|subject)",
     "correlated levels": "0 + task + age + (0 + task|subject)",
     "covariate": "1 + age + (1|subject)",
+    "more effects than coefficients": "1 + (1 + task|subject)",
 }
 
 
@@ -82,7 +82,7 @@ def with_information(program, choose):
 
 def assert_equal(program, seed=1):
     """Differences between two points, and all slopes: PyMC's constants have 7 digits."""
-    density, model = log_density(program), pymc_model(program)
+    density, model = program.log_density, pymc_model(program)
     mode = MODE if len(model.free_RVs) <= MOST_OPERANDS else None
     value_of, slopes_of = (f(mode=mode) for f in (model.compile_logp, model.compile_dlogp))
     points = points_of(program, seed)
@@ -153,7 +153,7 @@ def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
         x[np.flatnonzero(folded)[0]] = -0.3
         positive = unfold(program.arrays, x)
         assert (positive[folded] > 0).all()
-        density = log_density(program)
+        density = program.log_density
         assert density(positive)[0] == pytest.approx(density(x)[0], rel=1e-12)
         one, other = (posterior_of(program, point[None, None]) for point in (x, positive))
         assert one.identical(other)

@@ -14,7 +14,7 @@ from hmetad import (
     simulate_counts,
     simulate_trials,
 )
-from hmetad.bayes.divergences import divergence_notices
+from hmetad.bayes.convergence import divergence_notices
 from hmetad.bayes.fitted import Fitted
 
 ROPE = (-0.1, 0.1)

@@ -11,7 +11,7 @@ import xarray as xr
 from hmetad.bayes.fit import fit, refuse_undefined
 from hmetad.bayes.model import without_remarks
 from hmetad.bayes.predict import predict
-from hmetad.bayes.prior_predictive import draw_prior
+from hmetad.bayes.predictive import draw_prior
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import Prior
@@ -168,7 +168,7 @@ def test_a_prior_of_the_caller_is_used_and_recorded():
 
 def test_truncated_chains_are_an_interruption(two_cells):
     with pytest.raises(KeyboardInterrupt):
-        refuse_undefined(two_cells, load_model("individual").record.results, 1001, "nuts")
+        refuse_undefined(two_cells, load_model("individual"), 1001, "nuts")
 
 
 def test_predict_gives_the_cells_asked_for(two_cells):

@@ -6,8 +6,7 @@ import xarray as xr
 from command_line import run
 
 import hmetad
-from hmetad.bayes.chains import duration_sentence, expected_seconds
-from hmetad.bayes.density import log_density
+from hmetad.bayes.chains import duration_sentence
 from hmetad.bayes.fit import fit
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import keeps_cells
@@ -17,6 +16,7 @@ from hmetad.bayes.program import build_program
 from hmetad.compare.contrasts import contrast
 from hmetad.compare.verdicts import decide
 from hmetad.errors import InputError
+from hmetad.notice_registry import limit
 from hmetad.report.contents.estimates import estimate_table
 from hmetad.report.contents.fit_report import fit_report
 from hmetad.report.contents.rankings import ranks_of
@@ -153,30 +153,38 @@ def test_a_contrast_of_cells_that_are_not_kept_says_how_to_get_them(without):
 
 
 def test_cells_that_stand_for_themselves_are_always_kept(counts):
-    spec = load_model("individual")
-    assert keeps_cells(None, counts, spec, 10**9, 4)
+    with pytest.raises(InputError, match="draws"):
+        keeps_cells(None, counts, load_model("individual"), numbers(10**9))
     with pytest.raises(InputError, match="keep_cells: got False"):
         fit(counts, "individual", keep_cells=False, **QUIET)
 
 
-def test_cells_are_left_out_by_default_beyond_two_gigabytes(counts):
+def numbers(draws):
+    return {"draws": draws, "tune": 0, "chains": 4}
+
+
+def test_cells_are_left_out_by_default_beyond_a_size(counts, monkeypatch):
+    assert limit("cells-not-kept") == 2
+    monkeypatch.setattr("hmetad.bayes.kept_cells.limit", lambda _: 1e-3)
     spec = load_model("crossed_items")
-    # 12 numbers of 8 bytes for each of 28 cells.
-    most = 2 * 10**9 // (28 * 12 * 8 * 4)
-    assert keeps_cells(None, counts, spec, most, 4)
-    assert not keeps_cells(None, counts, spec, most + 1, 4)
-    assert keeps_cells(True, counts, spec, most + 1, 4)
+    # 12 numbers of 8 bytes for each of 28 cells, in a megabyte.
+    most = 10**6 // (28 * 12 * 8 * 4)
+    assert keeps_cells(None, counts, spec, numbers(most))
+    assert not keeps_cells(None, counts, spec, numbers(most + 1))
+    assert keeps_cells(True, counts, spec, numbers(most + 1))
 
 
 def test_duration_is_the_time_of_a_gradient_times_their_number(counts, monkeypatch):
     program = build_program(counts, load_model("crossed_items"))
     clock = iter(np.arange(0, 100, 0.25))
     monkeypatch.setattr("hmetad.bayes.chains.time.perf_counter", lambda: next(clock))
-    assert np.isfinite(log_density(program)(program.first_point)[0])
+    assert np.isfinite(program.log_density(program.first_point)[0])
     options = {"draws": 60, "tune": 40, "chains": 4, "cores": 2}
-    least, most = expected_seconds(program, options)
-    assert (least, most) == (200 * 15 * 0.25, 200 * 31 * 0.25)
-    assert "some 12 to 26 minutes" in duration_sentence((least, most), 28, options)
+    # 200 draws of one core, of 15 or 31 gradients of a quarter of a second.
+    size = "Sampling 28 cells, 4 chains of 100 draws"
+    expected = f"{size}: some 12 to 26 minutes where cores are free."
+    assert duration_sentence(program, options) == expected
+    assert duration_sentence(program, options | {"draws": 1, "tune": 1}) == ""
 
 
 def test_signs_of_levels_are_checked_where_cells_are_not_kept():

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ks_2samp, kstest, norm
 
 from hmetad.bayes.model import linear_predictor
-from hmetad.bayes.parametrisation import parametrise
+from hmetad.bayes.start import parametrise
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
@@ -79,8 +79,8 @@ def prior_draws(formula, much=0.0, draws=4000, seed=1, extra=()):
     parametrisation = parametrise(own.design, [2] * len(extra))
     if much:
         parametrisation = with_information(parametrisation, much)
-    with pm.Model(coords={"cell": range(len(CELLS)), "response": ["S1", "S2"]}) as model:
-        value = linear_predictor(own, coords, parametrisation)
+    with pm.Model(coords=coords) as model:
+        value = linear_predictor(own, parametrisation)
         pm.Deterministic("value", value, dims=("cell", *extra))
     prior = pm.sample_prior_predictive(draws, model=model, random_seed=seed)["prior"]
     return {str(name): prior[name].values[0] for name in prior.data_vars}

@@ -16,7 +16,7 @@ from hmetad import (
     simulate_counts,
 )
 from hmetad.bayes import importance
-from hmetad.bayes.density import evaluate_parts, log_density
+from hmetad.bayes.density import evaluate_parts
 from hmetad.bayes.importance import CellDensity, profile_cells
 from hmetad.bayes.program import build_program
 from hmetad.monte_carlo import effective_draws
@@ -48,11 +48,11 @@ def test_the_density_without_a_gradient_is_the_same(counts, name):
     x = np.random.default_rng(1).normal(0, 0.5, program.arrays.size)
     values, none = np.zeros(len(program.counts)), np.empty(0)
     shared = evaluate_parts(x, program.packed, values, none)
-    assert shared + values.sum() == pytest.approx(log_density(program)(x)[0], rel=1e-12)
+    assert shared + values.sum() == pytest.approx(program.log_density(x)[0], rel=1e-12)
     # A cell's part is that of the cell by itself.
     alone = build_program(counts, load_model(name)).of_cells(np.array([2]))
     own = np.flatnonzero(program.arrays.owners == 2)
-    value, _ = log_density(alone)(x[own])
+    value, _ = alone.log_density(x[own])
     assert values[2] + shared / len(values) == pytest.approx(value, rel=1e-9)
 
 
@@ -144,9 +144,9 @@ def spoilt(monkeypatch):
     draw = importance.draw_part
 
     def spoil(program, *rest):
-        values, found = draw(program, *rest)
-        found.pareto_k[program.counts.sum(["stimulus", "response", "rating"]).values == 60] = 0.8
-        return values, found
+        values, pareto_k, effective = draw(program, *rest)
+        pareto_k[program.counts.sum(["stimulus", "response", "rating"]).values == 60] = 0.8
+        return values, pareto_k, effective
 
     monkeypatch.setattr(importance, "draw_part", spoil)
 

@@ -6,11 +6,9 @@ import pytest
 from pymc.initial_point import make_initial_point_fns_per_chain
 
 from hmetad.bayes.chains import initial_points
-from hmetad.bayes.density import log_density
 from hmetad.bayes.model import initial_values, pymc_model
-from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.program import build_program
-from hmetad.bayes.start import fit_mixed
+from hmetad.bayes.start import fit_mixed, parametrise
 from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design
@@ -118,7 +116,7 @@ def test_people_whose_ratings_say_nothing_do_not_carry_the_population_away():
     values = program.start.values
     assert abs(values["log_m_Intercept"]) < 3
     assert values["log_m_1|subject_sigma"] < 3
-    begin, density = initial_points(program), log_density(program)
+    begin, density = initial_points(program), program.log_density
     for seed in range(20):
         value, gradient = density(begin(seed))
         assert value > -1e6
