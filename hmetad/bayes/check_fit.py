@@ -11,9 +11,9 @@ import xarray as xr
 
 from hmetad.bayes.containers import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
-from hmetad.likelihood.records import dim_labels, dim_sizes
+from hmetad.likelihood.family import OutcomeLayout
+from hmetad.specs.designs import refuse_other_outcomes
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
@@ -57,7 +57,7 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
         raise InputError(source, f"no group {missing[0]}", ALLOWED)
     try:
         spec = check_attrs(fit)
-        counts = counts_of(fit)
+        counts = counts_of(fit, spec.record.layout)
         check_posterior(fit["posterior"].to_dataset(), spec, counts)
         check_stats(fit)
     except InputError as error:
@@ -89,15 +89,15 @@ def every_attrs(fit: xr.DataTree) -> Iterator[Mapping[Any, Any]]:
         yield from (values.attrs for values in group.to_dataset().variables.values())
 
 
-def counts_of(fit: xr.DataTree) -> xr.DataArray:
+def counts_of(fit: xr.DataTree, layout: OutcomeLayout) -> xr.DataArray:
     """Count table that a fit was made from, checked."""
     observed = fit["observed_data"].to_dataset()
     if "counts" not in observed:
         raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
     counts = observed["counts"]
-    require_stimulus(counts, "fit")
-    if set(counts.dims) != {"cell", *TYPE1_DIMS} or "cell" not in counts.coords:
-        raise InputError("counts", f"dims {counts.dims}", f"dims ('cell', {TYPE1_DIMS})")
+    refuse_other_outcomes(counts, layout, "fit")
+    if set(counts.dims) != {"cell", *layout.dims} or "cell" not in counts.coords:
+        raise InputError("counts", f"dims {counts.dims}", f"dims ('cell', {layout.dims})")
     if counts.sizes["rating"] < MIN_RATINGS or not {"response", "rating"} <= set(counts.coords):
         raise InputError("counts", f"{counts.sizes['rating']} ratings", "two or more, with labels")
     if not counts.indexes["cell"].is_unique:
@@ -124,12 +124,13 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             got = f"{name} with dims {posterior[name].dims}"
             raise InputError("posterior", got, f"dims chain, draw, {', '.join(dims)}")
     # With two ratings there is no gap between criteria.
-    may_be_empty = {dim for dim, own in dim_sizes(counts.sizes["rating"]).items() if own == 0}
+    layout = spec.record.layout
+    may_be_empty = {dim for dim, own in layout.sizes(counts.sizes["rating"]).items() if own == 0}
     if not all(size for dim, size in posterior.sizes.items() if dim not in may_be_empty):
         raise InputError(
             "posterior", f"sizes {dict(posterior.sizes)}"[:200], "one of each at least"
         )
-    check_cells(posterior, counts)
+    check_cells(posterior, counts, layout)
     for name in (name for name in wanted if results[name].always_finite):
         if not np.isfinite(posterior[name].values).all():
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
@@ -140,16 +141,13 @@ def required_variables(spec: ModelSpec) -> list[str]:
     return [name for name in names_with_prior(spec) if not name.endswith("_corr")]
 
 
-def check_cells(posterior: xr.Dataset, counts: xr.DataArray) -> None:
-    """Raise where cells, responses or criteria of the draws are not those of the counts."""
-    expected = {
-        "cell": counts["cell"].values.tolist(),
-        "response": counts["response"].values.tolist() if "response" in counts.coords else None,
-        "criterion": dim_labels(counts.sizes["rating"])["criterion"],
-    }
+def check_cells(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLayout) -> None:
+    """Raise where labels of the draws' dims are not those of the counts."""
+    expected: dict[str, list[object]] = layout.further_labels(counts.sizes["rating"])
+    expected |= {name: counts[name].values.tolist() for name in ("cell", *layout.dims)}
     for name, labels in expected.items():
         found = posterior[name].values.tolist() if name in posterior.coords else None
-        if labels is not None and found != labels:
+        if name in posterior.dims and found != labels:
             got = f"{name} {found!r:.80}"
             raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
     of_counts = {str(n): x for n, x in counts.coords.items() if x.dims == ("cell",)}

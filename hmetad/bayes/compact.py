@@ -44,7 +44,7 @@ def without_results(fit: xr.DataTree, spec: ModelSpec) -> xr.DataTree:
     names = following_names(spec)
     rest = posterior.drop_vars(names, errors="ignore")
     try:
-        found = recompute(rest, spec, counts_of(fit))
+        found = recompute(rest, spec, counts_of(fit, spec.record.layout))
     except (InputError, KeyError, ValueError):
         return fit
     same = [
@@ -85,7 +85,8 @@ def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
         return fit
     attrs = {name: value for name, value in fit.attrs.items() if name != VARIABLES}
     order = parse_json(fit.attrs[VARIABLES], f"{path}, attrs[{VARIABLES!r}]")
-    spec, counts = check_attrs(fit), counts_of(fit)
+    spec = check_attrs(fit)
+    counts = counts_of(fit, spec.record.layout)
     posterior = fit["posterior"].to_dataset()
     names = following_names(spec)
     if not isinstance(order, list) or {*order} - {*posterior} - {*names} or {*posterior} - {*order}:

@@ -2,9 +2,8 @@
 
 Program and free values → log posterior density and its gradient, with respect to the free values.
 `hmetad.bayes.model` defines the same density in PyMC. Compiled code reads a program as one row of
-integers, which is handed to it faster than thirty arrays: its length, place of the likelihood in
-`MODULES`, cells, ratings, where each array begins and where the last ends, and the arrays, those of
-numbers as their bits.
+integers, which is handed to it faster than thirty arrays: its length, cells, where each array
+begins and where the last ends, and the arrays, those of numbers as their bits.
 """
 
 import math
@@ -15,19 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.bayes.program_arrays import PRIOR_CODES, ProgramArrays
-from hmetad.likelihood.linear_gaussian_compiled import (
-    add_value_and_gradient as add_linear_gaussian,
-)
-from hmetad.likelihood.lognormal_compiled import add_value_and_gradient as add_lognormal
-from hmetad.likelihood.meta_d_compiled import add_value_and_gradient as add_meta_d
 from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
 __all__ = [
     "CELLS",
     "HEAD",
     "LENGTH",
-    "MODULES",
     "Density",
     "evaluate",
     "evaluate_parts",
@@ -41,17 +35,11 @@ type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Density = Callable[[Floats], tuple[float, Floats]]
 
-# Where likelihoods are compiled; `evaluate_parts` calls each.
-MODULES = (
-    "hmetad.likelihood.meta_d_compiled",
-    "hmetad.likelihood.linear_gaussian_compiled",
-    "hmetad.likelihood.lognormal_compiled",
-)
-LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
+LENGTH, CELLS, HEAD = range(3)
 # Arrays of integers, then, from `WEIGHT` on, of numbers.
 (
     LINKS, OWNERS, PRIOR_PLACES, PRIOR_KINDS, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
-    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, CHOICES, WEIGHT,
+    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, TAPE, WEIGHT,
     PRIOR_PARAMETERS, AROUND_SD, AROUND_MEAN, AROUND_WEIGHT, ESTIMATES, INFORMATION, MEAN_WEIGHT,
     OFFSETS, COUNTS, CONSTANT, ARRAYS,
 ) = range(27)  # fmt: skip
@@ -92,7 +80,7 @@ def pack(p: ProgramArrays) -> Integers:
     arrays = [
         p.links, p.owners, p.prior_places, p.prior_codes, p.around_places, p.around_rows.first,
         p.around_rows.column, p.blocks, p.offset_places, p.sd_places, p.mean_rows.first,
-        p.mean_rows.column, p.rows.first, p.rows.column, p.choices, p.rows.weight,
+        p.mean_rows.column, p.rows.first, p.rows.column, p.tape, p.rows.weight,
         p.prior_parameters, p.around_sd, p.around_mean, p.around_rows.weight, p.estimates,
         p.information, p.mean_rows.weight, p.offsets, p.counts, np.array([p.constant]),
     ]  # fmt: skip
@@ -101,7 +89,7 @@ def pack(p: ProgramArrays) -> Integers:
         for k, row in enumerate(np.ascontiguousarray(array).ravel() for array in arrays)
     ]
     first = np.cumsum([HEAD + ARRAYS + 1, *(len(row) for row in rows)])
-    head = [first[-1], MODULES.index(p.density), len(p.counts), p.counts.shape[-1]]
+    head = [first[-1], len(p.counts)]
     return np.concatenate([np.array(head), first, *rows]).astype(np.int64)
 
 
@@ -131,7 +119,7 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     A cell has its likelihood and the priors of its own values. The gradient of the whole is written
     into `gradient`; an empty one is left so.
     """
-    cells, ratings = packed[CELLS], packed[RATINGS]
+    cells = packed[CELLS]
     effects = len(whole(packed, OFFSET_PLACES))
     values = np.empty(len(x) + effects)
     work = np.empty((WORK, effects))
@@ -142,14 +130,8 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     )
     is_sloped = len(gradient) > 0
     by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
-    counts = real(packed, COUNTS).reshape(cells, 2, 2, ratings)
-    of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
-    if packed[LIKELIHOOD] == 1:
-        add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
-    elif packed[LIKELIHOOD] == 2:
-        add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
-    else:
-        add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
+    counts, of_cells = real(packed, COUNTS).reshape(cells, -1), parameters.reshape(cells, -1)
+    add_value_and_gradient(of_cells, counts, whole(packed, TAPE), by_cell, by_parameters)
     slopes = np.zeros(len(values))
     if is_sloped:
         add_transposed(

@@ -37,8 +37,8 @@ from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.zarr_store import sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
+from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Quantity
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec, with_changes
 from hmetad.threads import at_most, usable_cpus

@@ -19,7 +19,7 @@ from hmetad.bayes.kept_cells import (
     outcome_draws,
     posterior_bytes,
 )
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, with_notices
 from hmetad.specs.design import Design, cell_table
@@ -68,7 +68,7 @@ class Fitted:
         return replace(self, tree=tree, evaluated=self.designs)
 
     @cached_property
-    def record(self) -> Likelihood:
+    def record(self) -> Family:
         """Likelihood of the model, with its choices."""
         return self.spec.record
 

@@ -22,8 +22,9 @@ from scipy.special import gammaln
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.records import Parameter
-from hmetad.mle.units import Unit, column_shapes
+from hmetad.likelihood.family import Parameter
+from hmetad.likelihood.tape import column_shapes
+from hmetad.mle.units import Unit
 from hmetad.specs.design import Block
 from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import free_priors

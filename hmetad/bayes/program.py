@@ -14,11 +14,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import MODULES, pack
+from hmetad.bayes.density import pack
 from hmetad.bayes.program_arrays import ProgramArrays, free_values, write_arrays
 from hmetad.bayes.start import Start, starting_point
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.specs.design import Design
 from hmetad.specs.designs import checked_counts, designs_of, given_of
 from hmetad.specs.layout import Layout, layout_of
@@ -36,8 +36,8 @@ class Program:
 
     Parameters
     ----------
-    counts : DataArray, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating.
+    counts : DataArray, shape (cells, *outcomes)
+        Dims cell, stimulus, response, rating, or those of the likelihood's layout.
     spec : ModelSpec
         With the prior of every variable that takes one, by its name in the posterior.
     designs : mapping of str to Design
@@ -58,7 +58,7 @@ class Program:
     known_start: Start | None = None
 
     @cached_property
-    def likelihood(self) -> Likelihood:
+    def likelihood(self) -> Family:
         """Record of the likelihood, with the model's choices."""
         return self.spec.record
 
@@ -74,7 +74,7 @@ class Program:
         """Whether its density is: its likelihood has one, which covers what its formulas say."""
         # The centre of a prior has no formula: each cell has its own, or it is known.
         centres = {p.prior_centre for p in self.likelihood.parameters}
-        return self.likelihood.density in MODULES and not centres & {*self.designs}
+        return bool(self.likelihood.density) and not centres & {*self.designs}
 
     @cached_property
     def arrays(self) -> ProgramArrays:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +21,10 @@ from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
+from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_SQRT_2PI
-from hmetad.likelihood.records import Likelihood, Parameter
+from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
 from hmetad.specs.layout import (
     LINK_EXP,
     LINK_FOLDED,
@@ -95,11 +95,9 @@ class ProgramArrays:
         m and h of each; its μ is `mean_rows` (deviations, values), of y and deviations before it.
     offsets : array, shape (cells * columns,)
         Constant part of the cells' parameters; the rest is `rows` (cells * columns, values).
-    density : str
-        Module where the likelihood is compiled.
-    counts : array, shape (cells, 2, 2, K)
-    choices : array of int
-        Codes of the choices of the likelihood.
+    counts : array, shape (cells, *outcomes)
+    tape : array of int
+        What the likelihood's kernel is made to compute.
     constant : float
         What the log posterior has beside.
     """
@@ -122,9 +120,8 @@ class ProgramArrays:
     mean_rows: Rows
     offsets: Floats
     rows: Rows
-    density: str
     counts: Floats
-    choices: Integers
+    tape: Integers
     constant: float
 
     @property
@@ -174,7 +171,7 @@ def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
 
 
 def write_arrays(
-    likelihood: Likelihood,
+    likelihood: Family,
     layout: Layout,
     counts: NDArray[np.int64],
     given: Mapping[str, Floats],
@@ -184,9 +181,9 @@ def write_arrays(
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     layout : Layout
-    counts : array of int, shape (cells, 2, 2, K)
+    counts : array of int, shape (cells, *outcomes)
     given : mapping of str to array, shape (cells,)
         Quantities that are set to their values from the counts.
     parametrisations : mapping of str to Parametrisation
@@ -238,13 +235,13 @@ class Writer:
 
     def __init__(
         self,
-        likelihood: Likelihood,
+        likelihood: Family,
         layout: Layout,
         counts: NDArray[np.int64],
         given: Mapping[str, Floats],
     ) -> None:
         self.likelihood, self.layout, self.given = likelihood, layout, given
-        self.counts, self.module = counts.astype(float), import_module(likelihood.density)
+        self.counts = counts.astype(float)
         # Places, codes and parameters of priors.
         self.priors: list[tuple[Integers, int, tuple[float, ...]]] = []
         # Places, standard deviations and means.
@@ -257,7 +254,7 @@ class Writer:
         self.constant = 0.0
         self.columns: dict[str, Integers] = {}
         width = 0
-        for name, shape in self.module.parameter_shapes(likelihood, counts.shape[-1]).items():
+        for name, shape in column_shapes(likelihood, counts.shape[-1]).items():
             size = int(np.prod(shape, dtype=int))
             self.columns[name] = width + np.arange(size).reshape(shape)
             width += size
@@ -309,10 +306,10 @@ class Writer:
 
     def add_criteria_moments(self, values: Variable, hyper: Sequence[Variable]) -> None:
         """Mean and SD of sorted criteria: hyperparameters, or numbers."""
-        for column, variable in zip(self.module.MOMENTS, hyper, strict=False):
+        for column, variable in zip(MOMENTS, hyper, strict=False):
             self.rows.add(self.place(column), self.add_prior(variable), 1.0)
         if values.prior is not None:
-            for column, name in zip(self.module.MOMENTS, ("mu", "sigma"), strict=True):
+            for column, name in zip(MOMENTS, ("mu", "sigma"), strict=True):
                 self.offsets[:, self.columns[column]] = values.prior.parameters[name]
 
     def add_formula(
@@ -408,9 +405,8 @@ class Writer:
             mean_rows=self.mean_rows.rows(self.deviation_count),
             offsets=self.offsets.ravel(),
             rows=self.rows.rows(self.offsets.size),
-            density=self.likelihood.density,
             counts=self.counts,
-            choices=np.array(self.module.choices(self.likelihood), np.int64),
+            tape=tape_of(self.likelihood, self.counts.shape[-1]),
             constant=self.constant - (self.around_count + self.deviation_count) * LOG_SQRT_2PI,
         )
 

@@ -150,7 +150,8 @@ def read_folder(folder: str | Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
 def posterior_of_run(run: xr.DataTree) -> xr.Dataset:
     """Variables of the posterior, from what was kept of the draws."""
     kept = run["posterior"].to_dataset()
-    program = build_program(counts_of(run), check_attrs(run))
+    spec = check_attrs(run)
+    program = build_program(counts_of(run, spec.record.layout), spec)
     if run.attrs.get("density") != "compiled":
         return program.without_offsets(kept)
     draws = kept["x"].transpose("chain", "draw", ...).to_numpy()

@@ -19,6 +19,7 @@ __all__ = [
     "refuse_falling_ratings",
     "refuse_impossible_counts",
     "refuse_no_counts",
+    "refuse_other_dims",
     "require_stimulus",
     "table_dims",
     "type2_measures",

@@ -1,6 +1,6 @@
 """Penalised estimates of every cell at once, by Fisher scoring, for any likelihood.
 
-Counts (NumPy) and a Likelihood → parameters and their variances. The penalty is a weak normal
+Counts (NumPy) and a Family → parameters and their variances. The penalty is a weak normal
 prior, so that ratings nobody used, or confidence that runs backward, still have a finite answer.
 Hierarchical models start from these.
 """
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.likelihood.arrays import NUMPY
-from hmetad.likelihood.criteria import LOG_GAP
+from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.ratings import log_likelihood
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
 
-__all__ = ["CellModes", "penalised_modes"]
+__all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
 
 type Floats = NDArray[np.float64]
 
@@ -76,7 +75,7 @@ class CellLikelihood:
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     counts : array, shape (cells, 2, 2, K)
     given : mapping of str to array, shape (cells,)
         Quantities that are no parameters.
@@ -84,7 +83,7 @@ class CellLikelihood:
         By variable; mean 0 and SD 1 where a prior has no `mu` or `sigma`.
     """
 
-    likelihood: Likelihood
+    likelihood: Family
     counts: Floats
     given: Mapping[str, Floats] = field(default_factory=dict)
     penalty: Mapping[str, Prior] = field(default_factory=dict)
@@ -93,7 +92,14 @@ class CellLikelihood:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape per cell of each variable, in the order of the vector."""
         ratings = self.counts.shape[-1]
-        return {p.variable: p.shape(ratings) for p in self.likelihood.parameters}
+        family = self.likelihood
+        return {p.variable: family.shape(p.name, ratings) for p in family.parameters}
+
+    @property
+    def trials(self) -> Floats:
+        """Numbers of trials that the experimenter chose, (cells, stimuli)."""
+        answers = len(self.likelihood.layout.answers)
+        return self.counts.sum(axis=tuple(range(-answers, 0)))
 
     def of(self, rows: NDArray[np.int64]) -> "CellLikelihood":
         """The same for some of the cells."""
@@ -137,20 +143,25 @@ class CellLikelihood:
         """ℓ of each cell."""
         arguments = self.arguments(vectors)
         if self.likelihood.kernel:
-            return kernel(self.likelihood).evaluate(self.counts, *arguments)[0]
-        return log_likelihood(self.counts, self.likelihood.log_probabilities(*arguments, xp=NUMPY))
+            return kernel_of(self.likelihood).evaluate(self.counts, *arguments)[0]
+        log_p = self.likelihood.log_probabilities(*arguments, xp=NUMPY)
+        return log_likelihood(self.counts, log_p, axes=self.counts.ndim - 1)
 
     def score_and_information(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Gradient of ℓ, (cells, parameters), and expected information of each cell."""
-        if self.likelihood.kernel and hasattr(kernel(self.likelihood), "expected_information"):
-            _, *partials = kernel(self.likelihood).evaluate(self.counts, *self.arguments(vectors))
+        if self.likelihood.kernel and hasattr(kernel_of(self.likelihood), "expected_information"):
+            _, *partials = kernel_of(self.likelihood).evaluate(
+                self.counts, *self.arguments(vectors)
+            )
             by_argument = join_arrays(partials)
             slopes = slopes_of(joined_arguments, self, vectors)
             gradient = np.einsum("inp,in->ip", slopes, by_argument)
             return gradient, self.expected_information(vectors, slopes)
-        log_p, trials = self.log_outcomes(vectors), self.counts.sum(axis=(2, 3))
+        log_p, trials = self.log_outcomes(vectors), self.trials
         slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
-        expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // 2, axis=1)
+        # Of each stimulus there are as many outcomes.
+        trials = trials.reshape(len(trials), -1)
+        expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
         return gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
 
@@ -159,8 +170,7 @@ class CellLikelihood:
         arguments = self.arguments(vectors)
         if slopes is None:
             slopes = slopes_of(joined_arguments, self, vectors)
-        trials = self.counts.sum(axis=(2, 3))
-        information = kernel(self.likelihood).expected_information(trials, *arguments)
+        information = kernel_of(self.likelihood).expected_information(self.trials, *arguments)
         return slopes.transpose(0, 2, 1) @ information @ slopes
 
     def log_outcomes(self, vectors: Floats) -> Floats:
@@ -170,14 +180,14 @@ class CellLikelihood:
 
 
 def penalised_modes(
-    counts: Floats, likelihood: Likelihood, given: Mapping[str, Floats] | None = None
+    counts: Floats, likelihood: Family, given: Mapping[str, Floats] | None = None
 ) -> CellModes:
     """Maximise ℓ(θ) - Σ (θ - µ)² / (2 σ²) for every cell, with the default priors as penalty.
 
     Parameters
     ----------
     counts : array, shape (cells, 2, 2, K)
-    likelihood : Likelihood
+    likelihood : Family
     given : mapping of str to array, shape (cells,), optional
         Quantities that are no parameters of the likelihood, by name.
 
@@ -247,6 +257,8 @@ def modes_of(problem: CellLikelihood) -> CellModes:
 
 def starting_vectors(problem: CellLikelihood, middle: Floats) -> Floats:
     """The penalty's centre, but d′ and c from the rates, which half a trial keeps off 0 and 1."""
+    if problem.likelihood.layout != TWO_ALTERNATIVES:
+        return np.tile(middle, (len(problem.counts), 1))
     responses = problem.counts.sum(axis=3)
     false_alarms, hits = ndtri((responses[:, :, 1] + 0.5) / (responses.sum(axis=2) + 1)).T
     theta = np.tile(middle, (len(problem.counts), 1))
@@ -306,6 +318,6 @@ def join_arrays(arrays: list[Floats]) -> Floats:
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
 
 
-def kernel(likelihood: Likelihood) -> Any:
+def kernel_of(likelihood: Family) -> Any:
     """Module with the compiled functions of a likelihood."""
     return import_module(likelihood.kernel)

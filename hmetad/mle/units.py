@@ -6,7 +6,6 @@ of a person. Nothing is shared between units, so each is maximised by itself.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Likelihood, Parameter
-from hmetad.mle.scoring import CellLikelihood
+from hmetad.likelihood.family import Family, Parameter
+from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
+from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["AlikeUnits", "Unit", "alike_units", "column_shapes", "units_of"]
+__all__ = ["AlikeUnits", "Unit", "alike_units", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -32,7 +32,7 @@ class Unit:
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     cells : array of int
         Places in the count table.
     counts : array, shape (cells, 2, 2, K)
@@ -45,7 +45,7 @@ class Unit:
         Parameter of each coefficient.
     """
 
-    likelihood: Likelihood
+    likelihood: Family
     cells: Integers
     counts: Floats
     given: Mapping[str, Floats]
@@ -67,7 +67,7 @@ class Unit:
         """ℓ (n,), and its slopes by the parameters of all cells of all points, if asked for."""
         number, cells = len(points), len(self.cells)
         rows = self.parameters(points).reshape(number * cells, -1)
-        counts = np.tile(self.counts, (number, 1, 1, 1))
+        counts = np.tile(self.counts, (number, *[1] * (self.counts.ndim - 1)))
         given = {name: np.tile(own, number) for name, own in self.given.items()}
         value, slopes = evaluate_cells(self.likelihood, rows, counts, given, is_sloped=is_sloped)
         return value.reshape(number, cells).sum(axis=1), slopes
@@ -95,7 +95,7 @@ class AlikeUnits:
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     cells : array of int, shape (units, cells)
     counts : array, shape (units, cells, 2, 2, K)
     given : mapping of str to array, shape (units, cells)
@@ -105,7 +105,7 @@ class AlikeUnits:
         Parameter of each coefficient.
     """
 
-    likelihood: Likelihood
+    likelihood: Family
     cells: Integers
     counts: Floats
     given: Mapping[str, Floats]
@@ -130,13 +130,11 @@ class AlikeUnits:
     @property
     def has_information(self) -> bool:
         """Whether the expected information is computed without differences of gradients."""
-        parameters = self.likelihood.parameters
-        own = [p.variable for p in parameters]
-        module = import_module(self.likelihood.kernel) if self.likelihood.kernel else None
+        likelihood = self.likelihood
         return (
-            hasattr(module, "expected_information")
-            and own == [*column_shapes(self.likelihood, self.counts.shape[-1])]
-            and not any(p.prior_centre for p in parameters)
+            likelihood.is_costly
+            and hasattr(kernel_of(likelihood), "expected_information")
+            and not any(p.prior_centre for p in likelihood.parameters)
         )
 
     def expected_information(self, points: Floats, unit: Integers) -> Floats:
@@ -201,7 +199,7 @@ def stack_units(units: Sequence[Unit]) -> AlikeUnits:
 
 
 def evaluate_cells(
-    likelihood: Likelihood,
+    likelihood: Family,
     rows: Floats,
     counts: Floats,
     given: Mapping[str, Floats],
@@ -211,25 +209,13 @@ def evaluate_cells(
     """ℓ of cells (n,) from their parameters (n, columns), and its slopes, if asked for."""
     slopes = np.zeros(rows.shape if is_sloped else (0, 0))
     if likelihood.density:
-        module = import_module(likelihood.density)
-        value = np.zeros(len(rows))
-        codes = np.array(module.choices(likelihood), np.int64)
-        module.add_value_and_gradient(rows, counts, codes, value, slopes)
+        value, tape = np.zeros(len(rows)), tape_of(likelihood, counts.shape[-1])
+        add_value_and_gradient(rows, counts.reshape(len(rows), -1), tape, value, slopes)
     else:
         part = CellLikelihood(likelihood, counts, given)
         value = part.value(rows)
         slopes = part.score_and_information(rows)[0] if is_sloped else slopes
     return value, slopes
-
-
-def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of the columns."""
-    if likelihood.density:
-        shapes: dict[str, tuple[int, ...]] = import_module(likelihood.density).parameter_shapes(
-            likelihood, ratings
-        )
-        return shapes
-    return {p.variable: p.shape(ratings) for p in likelihood.parameters}
 
 
 def units_of(

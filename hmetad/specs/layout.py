@@ -15,8 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
+from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
-from hmetad.likelihood.records import Parameter, dim_labels
 from hmetad.specs.design import Block, Design, Labels
 from hmetad.specs.formula import GroupTerm, parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
@@ -233,7 +233,8 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
         a number or a number one of a correlation, or a standard deviation one of any sign.
     """
     coords: Coords = {str(dim): [*counts[dim].values] for dim in counts.dims}
-    coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
+    further = spec.record.layout.further_labels(counts.sizes["rating"])
+    coords |= {dim: [*own] for dim, own in further.items()}
     draft = Draft(spec, coords, {}, [])
     formulas, own = dict[str, FormulaLayout](), dict[str, tuple[Variable, ...]]()
     for parameter in spec.record.parameters:

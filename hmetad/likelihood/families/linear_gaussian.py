@@ -1,8 +1,8 @@
 """Confidence from a linear function of the evidence and normal noise, as records.
 
-Process that a card chooses → Likelihood. Most models of confidence in the literature are members of
+Process that a card chooses → Family. Most models of confidence in the literature are members of
 this family: they differ in what is free, and in their units.
-`hmetad.likelihood.linear_gaussian_compiled` has the equation and the sources.
+`hmetad.likelihood.kernels.linear_gaussian` has the equation and the sources.
 """
 
 import math
@@ -10,17 +10,22 @@ from collections.abc import Callable
 from functools import cache
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.criteria import FREE_CRITERIA, FREE_CRITERIA_QUANTITIES
+from hmetad.likelihood.family import Choice, Family, Formula, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Choice, Formula, Likelihood, Parameter, Quantity, Values
-from hmetad.likelihood.type1 import EVIDENCE, TYPE1, TYPE1_QUANTITIES
+from hmetad.likelihood.ratings import (
+    EVIDENCE,
+    FREE_CRITERIA,
+    FREE_CRITERIA_QUANTITIES,
+    TYPE1,
+    TYPE1_QUANTITIES,
+)
 
-__all__ = ["LIKELIHOODS"]
+__all__ = ["FAMILIES"]
 
 # Weights of the evidence x, of its mean and of the response, and SD of the noise.
 type Weights = tuple[Array, Array, Array, Array]
 
-KERNEL = "hmetad.likelihood.linear_gaussian_compiled"
+KERNEL = "hmetad.likelihood.kernels.linear_gaussian"
 WEIGHTS = ("evidence_weight", "stimulus_weight", "response_weight", "noise_sd")
 
 
@@ -126,7 +131,12 @@ def cncb(v: Values, _: Arrays) -> Weights:
 def fleming_daw(v: Values, xp: Arrays) -> Weights:
     """Evidence of SD t, correlated with that of the response."""
     t, rho = v["confidence_sd"], v["correlation"]
-    return rho * t, 1 - rho * t, 0 * t, t * xp.sqrt(1 - rho**2)
+    rest = xp.sqrt(1 - rho**2)
+    if "fisher_z_correlation" in v:
+        # √(1 - tanh²), of which far out no digits are lost.
+        z = v["fisher_z_correlation"]
+        rest = 2 / (xp.exp(z) + xp.exp(-z))
+    return rho * t, 1 - rho * t, 0 * t, t * rest
 
 
 def ig(v: Values, xp: Arrays) -> Weights:
@@ -211,7 +221,7 @@ LIMITS = (
 
 
 @cache
-def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
+def linear_gaussian(*, process: str = "gaussian_noise") -> Family:
     """Record of a process."""
     title, method, pairs, weights = PROCESSES[process]
     own = tuple(parameter for parameter, _ in pairs)
@@ -219,7 +229,7 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
     names = tuple(one.name for one in quantities)
     first = own[0].name if own else "dprime"
     shown = names[0] if own else "dprime"
-    return Likelihood(
+    return Family(
         name="linear-gaussian",
         title=title,
         parameters=(*TYPE1, *own, *FREE_CRITERIA),
@@ -250,8 +260,8 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
         chosen={"process": process},
         choose=linear_gaussian,
         kernel=KERNEL,
-        density="hmetad.likelihood.linear_gaussian_compiled",
+        density="linear_gaussian",
     )
 
 
-LIKELIHOODS = (linear_gaussian(),)
+FAMILIES = (linear_gaussian(),)

@@ -1,14 +1,14 @@
 """The meta-d′ likelihood, compiled: value and gradient fused into one pass over the counts.
 
-Arguments of cells and count table (NumPy arrays) → log-likelihood per cell and its derivatives, by
-arguments or by the parameters of the models; expected information. `hmetad.likelihood.meta_d` says
-what is computed; this file says how to do it fast and without losing digits in the tails.
+Arguments of cells and count table (NumPy arrays) → log-likelihood per cell and its derivatives by
+arguments; expected (Fisher) information. `hmetad.likelihood.families.meta_d` says what is computed;
+this file says how to do it fast and without losing digits in the tails.
 
 Cells are taken in blocks that fit the processor's first cache. Of a block, all edges are laid out
 in a row, then all normal tails are computed at once, then all logarithms. Neighbouring ratings
 share an edge, so there are K edges a side where there are K areas. Where that would lose digits,
 because an edge lies beyond `tails.FAR` or a gap is below `tails.NARROW`, a cell's outcomes are
-computed one by one (`hmetad.likelihood.meta_d_exact`).
+computed one by one, exact however far out its edges lie (`add_far_cell`).
 """
 
 import math
@@ -16,38 +16,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.meta_d_exact import GAPS, KAPPA, C, D, M, add_far_cell, add_information
 from hmetad.likelihood.outcomes import columns_of
-from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import (
     FAR,
-    LOG_SQRT_2PI,
     NARROW,
     compiled,
     fill_logarithms,
     fill_tails,
+    log_area,
+    log_share,
     log_tail,
+    log_tail_share,
     mills,
 )
 
-__all__ = [
-    "MOMENTS",
-    "add_value_and_gradient",
-    "choices",
-    "evaluate",
-    "expected_information",
-    "parameter_shapes",
-]
+__all__ = ["AXES", "evaluate", "expected_information", "log_likelihood"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
 
-# Mean and SD of sorted criteria.
-MOMENTS = ("criteria_mu", "criteria_sigma")
-# What carries the prior of metacognitive efficiency.
-SCALES = ("log_m", "m", "meta_d")
-LOG_M, RATIO, META_D = range(3)
+# Sizes of the outcomes' axes before the ratings: stimuli and responses.
+AXES = (2, 2)
+# Columns of the arguments: d′, c; meta-d′ and κ of responses S1 and S2; gaps of both; then s.
+D, C, M, KAPPA, GAPS = 0, 1, 2, 4, 6
 BLOCK = 16
 # Rows of the room of a block: of its edges, and of its areas.
 Y, DENSITY, SIGNED, BELOW, AREA, WEIGHT, LOG_AREA, ROOM, MORE_ROOM, ROWS = range(10)
@@ -302,159 +294,141 @@ def add_gradient(
         a += 2
 
 
-def parameter_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of their columns.
-
-    Signal detection has no scale of M. What a model lacks of the others is 0.
-    """
-    shapes: dict[str, tuple[int, ...]] = {"dprime": (), "c": ()}
-    if likelihood.choices:
-        scale = likelihood.chosen["scale"]
-        shapes[scale] = likelihood.parameter(scale).shape(ratings)
-    shapes |= {"log_s": (), "log_gap": (2, ratings - 1)}
-    return shapes | dict.fromkeys(MOMENTS, ())
-
-
-def choices(likelihood: Likelihood) -> tuple[int, int, int]:
-    """Codes of the scale of M, of κ's rule and of the prior of criteria.
-
-    Place of the scale in `SCALES`; 1 where κ = M·c, else 0; 1 where criteria are sorted draws of a
-    normal, else 0.
-    """
-    chosen = likelihood.chosen
-    is_relative = chosen.get("meta_criterion") == "relative"
-    is_sorted = chosen.get("criteria", "log_gap") != "log_gap"
-    return SCALES.index(chosen.get("scale", "m")), int(is_relative), int(is_sorted)
+@compiled
+def add_far_cell(at: Floats, counts: Floats, slopes: Floats) -> float:
+    """ℓ of a cell; its derivatives by the arguments are added to `slopes`."""
+    value, inner = 0.0, counts.shape[2] - 1
+    for stimulus in range(2):
+        sign, scale = 2.0 * stimulus - 1.0, at[-1] if stimulus == 1 else 1.0
+        own_value, by_z = type1_of_row(scale * (sign * at[D] / 2 - at[C]), counts[stimulus])
+        value += own_value
+        slopes[D] += by_z * scale * sign / 2
+        slopes[C] -= by_z * scale
+        if stimulus == 1:
+            slopes[-1] += by_z * (at[D] / 2 - at[C])
+        for response in range(2):
+            side, first = 2.0 * response - 1.0, GAPS + response * inner
+            last = first + inner
+            start = scale * side * (at[KAPPA + response] - sign * at[M + response] / 2)
+            own_value, by_shift, by_scale = ratings_of_row(
+                start, scale, counts[stimulus, response], at[first:last], slopes[first:last]
+            )
+            value += own_value
+            slopes[KAPPA + response] += by_shift * scale * side
+            slopes[M + response] -= by_shift * scale * side * sign / 2
+            if stimulus == 1:
+                distance = side * (at[KAPPA + response] - sign * at[M + response] / 2)
+                slopes[-1] += by_shift * distance + by_scale
+    return value
 
 
 @compiled
-def add_value_and_gradient(
-    parameters: Floats, counts: Floats, choices: Integers, by_cell: Floats, gradient: Floats
-) -> None:
-    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
+def type1_of_row(z: float, counts: Floats) -> tuple[float, float]:
+    """Σ n log P(response | stimulus), and its derivative by the standardised criterion."""
+    n_s1 = n_s2 = 0.0
+    for k in range(counts.shape[1]):
+        n_s1 += counts[0, k]
+        n_s2 += counts[1, k]
+    ratio = mills(abs(z))
+    log_s1, hazard_s1 = log_tail(z, ratio)
+    log_s2, hazard_s2 = log_tail(-z, ratio)
+    return n_s2 * log_s2 + n_s1 * log_s1, n_s2 * hazard_s2 - n_s1 * hazard_s1
 
-    HMeta-d's prior of sorted criteria is added here, since it rests on κ.
 
-    Parameters
-    ----------
-    parameters, gradient : array, shape (cells, columns)
-        Columns as in `parameter_shapes`. An empty gradient is left so.
-    counts : array, shape (cells, 2, 2, K)
-    choices : array of int
-        As `choices` gives them.
-    by_cell : array, shape (cells,)
+@compiled
+def ratings_of_row(
+    start: float, scale: float, counts: Floats, gaps: Floats, by_gaps: Floats
+) -> tuple[float, float, float]:
+    """Σ n log P(rating | stimulus, response), and its derivatives by a shift and by the scale.
+
+    The scale stretches the gaps (s for stimulus S2); the derivatives by the gaps are added to
+    `by_gaps`.
     """
-    inner = counts.shape[3] - 1
-    own = parameters.shape[1] - 5 - 2 * inner
-    scale, is_relative, is_sorted = choices[0], choices[1], choices[2]
-    at_s = 2 + own
-    at_gap = at_s + 1
-    at = arguments_of(parameters, inner, own, scale, is_relative)
-    value, slopes = log_likelihood(counts, at, len(gradient) > 0)
-    by_cell += value
-    if is_sorted:
-        for i in range(len(at)):
-            by_cell[i] += add_sorted_criteria(i, parameters, at, at_gap, slopes, gradient)
-    for i in range(len(gradient)):
-        d, c = at[i, D], at[i, C]
-        for r in range(2):
-            column = 2 + (r if own == 2 else 0)
-            by_m, by_kappa = slopes[i, M + r], slopes[i, KAPPA + r]
-            if scale == META_D:
-                # meta-d′ is the parameter, and M follows from it.
-                meta_d = parameters[i, column]
-                gradient[i, column] += by_m
-                if is_relative:
-                    gradient[i, column] += by_kappa * c / d
-                    slopes[i, D] -= by_kappa * c * meta_d / (d * d)
-                    slopes[i, C] += by_kappa * meta_d / d
+    last = len(counts) - 1
+    edges, ratios = np.empty(last + 1), np.empty(last + 1)
+    by_both_edges, by_upper_edge = np.zeros(last), np.zeros(last)
+    edge = edges[0] = start
+    for k in range(last):
+        edge += scale * gaps[k]
+        edges[k + 1] = edge
+    for k in range(last + 1):
+        ratios[k] = mills(abs(edges[k]))
+    hazard = log_tail(start, ratios[0])[1]
+    value = by_shift = offset = 0.0
+    for k in range(last):
+        n, width = counts[k], scale * gaps[k]
+        if n > 0:
+            _, by_upper, by_both = log_area(edges[k], width, ratios[k], ratios[k + 1])
+            value += n * log_share(start, offset, width, ratios[0], ratios[k], ratios[k + 1])
+            # Far out both are large, and what is left of them is not.
+            by_shift += n * (by_both + hazard)
+            by_both_edges[k] = n * by_both
+            by_upper_edge[k] = n * by_upper
+        offset += width
+    n, beyond = counts[last], 0.0
+    if n > 0:
+        last_hazard = log_tail(edges[last], ratios[last])[1]
+        value += n * log_tail_share(start, offset, ratios[0], ratios[last])
+        by_shift += n * (hazard - last_hazard)
+        beyond = -n * last_hazard
+    # A gap moves its own upper edge, and all that lies beyond it as a whole.
+    by_scale = 0.0
+    for k in range(last - 1, -1, -1):
+        by_width = by_upper_edge[k] + beyond
+        by_gaps[k] += scale * by_width
+        by_scale += gaps[k] * by_width
+        beyond += by_both_edges[k]
+    return value, by_shift, by_scale
+
+
+@compiled
+def add_information(at: Floats, trials: Floats, information: Floats) -> None:
+    """Add Σ N P ∂log P ∂log Pᵀ of a cell, first of its responses, then of ratings given these."""
+    inner, slope = (len(at) - GAPS - 1) // 2, np.zeros(len(at))
+    for stimulus in range(2):
+        sign, scale = 2.0 * stimulus - 1.0, at[-1] if stimulus == 1 else 1.0
+        z = scale * (sign * at[D] / 2 - at[C])
+        for response in range(2):
+            side = 2.0 * response - 1.0
+            log_side, hazard = log_tail(-side * z, mills(abs(z)))
+            n = trials[stimulus] * math.exp(log_side)
+            slope[:] = 0.0
+            slope[D] = side * hazard * scale * sign / 2
+            slope[C] = -side * hazard * scale
+            slope[-1] = side * hazard * stimulus * (at[D] / 2 - at[C])
+            add_square(information, n, slope)
+            distance = side * (at[KAPPA + response] - sign * at[M + response] / 2)
+            edge = start = scale * distance
+            log_beyond, side_hazard = log_tail(start, mills(abs(start)))
+            first = GAPS + response * inner
+            for k in range(inner + 1):
+                if k < inner:
+                    width = scale * at[first + k]
+                    log_rating, by_upper, by_both = log_area(
+                        edge, width, mills(abs(edge)), mills(abs(edge + width))
+                    )
                 else:
-                    slopes[i, C] += by_kappa
-                continue
-            ratio = ratio_of(parameters, i, r, own, scale)
-            by_ratio = by_m * d
-            slopes[i, D] += by_m * ratio
-            if is_relative:
-                by_ratio += by_kappa * c
-                slopes[i, C] += by_kappa * ratio
-            else:
-                slopes[i, C] += by_kappa
-            if own > 0:
-                gradient[i, column] += by_ratio * ratio if scale == LOG_M else by_ratio
-        gradient[i, D] += slopes[i, D]
-        gradient[i, C] += slopes[i, C]
-        gradient[i, at_s] += slopes[i, -1] * at[i, -1]
-        for j in range(2 * inner):
-            gradient[i, at_gap + j] += slopes[i, GAPS + j] * at[i, GAPS + j]
+                    log_rating, hazard = log_tail(edge, mills(abs(edge)))
+                    width, by_upper, by_both = 0.0, 0.0, -hazard
+                # By a shift of all edges; by each gap inside of the rating; by its own gap.
+                shift = by_both + side_hazard
+                slope[:] = 0.0
+                slope[M + response] = -shift * scale * side * sign / 2
+                slope[KAPPA + response] = shift * scale * side
+                by_scale = shift * distance
+                for j in range(min(k + 1, inner)):
+                    by_width = by_both if j < k else by_upper
+                    slope[first + j] = scale * by_width
+                    by_scale += at[first + j] * by_width
+                slope[-1] = stimulus * by_scale
+                add_square(information, n * math.exp(log_rating - log_beyond), slope)
+                edge += width
 
 
 @compiled
-def ratio_of(parameters: Floats, i: int, r: int, own: int, scale: int) -> float:
-    """M of cell i and response r; 1 where it is no parameter, of which there are `own`."""
-    if own == 0:
-        return 1.0
-    value = parameters[i, 2 + (r if own == 2 else 0)]
-    if scale == LOG_M:
-        return math.exp(value)
-    return value / parameters[i, D] if scale == META_D else value
-
-
-@compiled
-def arguments_of(parameters: Floats, inner: int, own: int, scale: int, is_relative: int) -> Floats:
-    """Arguments of every cell from parameters as in `parameter_shapes`."""
-    cells, at_gap = len(parameters), 3 + own
-    at = np.empty((cells, GAPS + 2 * inner + 1))
-    for i in range(cells):
-        d, c = parameters[i, D], parameters[i, C]
-        at[i, D], at[i, C] = d, c
-        at[i, -1] = math.exp(parameters[i, at_gap - 1])
-        for r in range(2):
-            ratio = ratio_of(parameters, i, r, own, scale)
-            at[i, M + r] = ratio * d
-            at[i, KAPPA + r] = ratio * c if is_relative else c
-        for j in range(2 * inner):
-            at[i, GAPS + j] = math.exp(parameters[i, at_gap + j])
-    return at
-
-
-@compiled
-def add_sorted_criteria(
-    i: int, parameters: Floats, at: Floats, at_gap: int, slopes: Floats, gradient: Floats
-) -> float:
-    """Log density of sorted criteria beyond κ, of one cell, as `sorted_normal_logp` has it.
-
-    Derivatives by κ and the gaps are added to `slopes`, those by the moments and by the Jacobian of
-    log gaps to `gradient`, unless these are empty.
-    """
-    is_sloped, count = len(gradient) > 0, (at.shape[1] - GAPS - 1) // 2
-    at_mu = at_gap + 2 * count
-    mu, sigma = parameters[i, at_mu], parameters[i, at_mu + 1]
-    total, by_mu, by_sigma = 0.0, 0.0, 0.0
-    for r in range(2):
-        outward = 2.0 * r - 1.0
-        # Mirrored for response S1, criteria lie above their start.
-        start = outward * at[i, KAPPA + r] - mu
-        below = start / sigma
-        log_beyond, hazard = log_tail(below, mills(abs(below)))
-        total += math.lgamma(count + 1.0) - count * log_beyond
-        by_start = count * hazard / sigma
-        by_sigma -= count * hazard * below / sigma
-        place = start
-        for k in range(count):
-            place += at[i, GAPS + r * count + k]
-            score = place / sigma
-            total += -score * score / 2 - math.log(sigma) - LOG_SQRT_2PI
-            total += parameters[i, at_gap + r * count + k]
-            by_start -= score / sigma
-            by_sigma += (score * score - 1) / sigma
-            if is_sloped:
-                gradient[i, at_gap + r * count + k] += 1.0
-                for j in range(k + 1):
-                    slopes[i, GAPS + r * count + j] -= score / sigma
-        by_mu -= by_start
-        if is_sloped:
-            slopes[i, KAPPA + r] += by_start * outward
-    if is_sloped:
-        gradient[i, at_mu] += by_mu
-        gradient[i, at_mu + 1] += by_sigma
-    return total
+def add_square(information: Floats, weight: float, slope: Floats) -> None:
+    """Add weight · slope slopeᵀ."""
+    for j in range(len(slope)):
+        if slope[j] != 0.0:
+            for k in range(len(slope)):
+                information[j, k] += weight * slope[j] * slope[k]
