@@ -143,8 +143,8 @@ def required_variables(spec: ModelSpec) -> list[str]:
 
 def check_cells(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLayout) -> None:
     """Raise where labels of the draws' dims are not those of the counts."""
-    expected: dict[str, list[object]] = layout.further_labels(counts.sizes["rating"])
-    expected |= {name: counts[name].values.tolist() for name in ("cell", *layout.dims)}
+    expected = {name: counts[name].values.tolist() for name in ("cell", *layout.dims)}
+    expected |= layout.further_labels(counts.sizes["rating"])
     for name, labels in expected.items():
         found = posterior[name].values.tolist() if name in posterior.coords else None
         if name in posterior.dims and found != labels:
