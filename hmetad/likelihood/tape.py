@@ -132,67 +132,48 @@ class Steps:
         return self.add(CONSTANT, 0, int(np.float64(x).view(np.int64)))
 
 
+type Operation = Callable[["Symbol", Any], "Symbol"]
+
+
+def binary(operation: int) -> tuple[Operation, Operation]:
+    """Operation of a symbol with a symbol or number, and the reflected one."""
+
+    def of_two(self: "Symbol", other: Any) -> "Symbol":
+        # With an array it is NumPy's.
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self.steps.add(operation, self.place, self.steps.symbol(other).place)
+
+    def reflected(self: "Symbol", other: Any) -> "Symbol":
+        return self.steps.add(operation, self.steps.symbol(other).place, self.place)
+
+    return of_two, reflected
+
+
+def unary(operation: int) -> Callable[["Symbol"], "Symbol"]:
+    """Function of a symbol, which NumPy calls for each element of an array of objects."""
+    return lambda self: self.steps.add(operation, self.place)
+
+
 class Symbol:
     """A number of a cell that is not known yet; NumPy computes with arrays of them."""
 
     def __init__(self, steps: Steps, place: int) -> None:
         self.steps, self.place = steps, place
 
-    def after(self, operation: int, first: "Symbol | float", second: "Symbol | float") -> "Symbol":
-        """Result of an operation on two symbols or numbers; with an array it is NumPy's."""
-        if isinstance(second, np.ndarray):
-            return NotImplemented
-        places = (self.steps.symbol(x).place for x in (first, second))
-        return self.steps.add(operation, *places)
-
-    def __add__(self, x: "Symbol | float") -> "Symbol":
-        return self.after(ADD, self, x)
-
-    def __radd__(self, x: float) -> "Symbol":
-        return self.after(ADD, x, self)
-
-    def __sub__(self, x: "Symbol | float") -> "Symbol":
-        return self.after(SUBTRACT, self, x)
-
-    def __rsub__(self, x: float) -> "Symbol":
-        return self.after(SUBTRACT, x, self)
-
-    def __mul__(self, x: "Symbol | float") -> "Symbol":
-        return self if isinstance(x, float | int) and x == 1 else self.after(MULTIPLY, self, x)
-
-    def __rmul__(self, x: float) -> "Symbol":
-        return self * x
-
-    def __truediv__(self, x: "Symbol | float") -> "Symbol":
-        return self.after(DIVIDE, self, x)
-
-    def __rtruediv__(self, x: float) -> "Symbol":
-        return self.after(DIVIDE, x, self)
+    __add__, __radd__ = binary(ADD)
+    __sub__, __rsub__ = binary(SUBTRACT)
+    __mul__, __rmul__ = binary(MULTIPLY)
+    __truediv__, __rtruediv__ = binary(DIVIDE)
+    exp, log, sqrt, tanh = map(unary, (EXP, LOG, SQRT, TANH))
 
     def __neg__(self) -> "Symbol":
-        return self.after(SUBTRACT, 0.0, self)
+        return 0.0 - self
 
     def __pow__(self, power: int) -> "Symbol":
         if power != 2:
             raise NotImplementedError(f"power {power}")
         return self * self
-
-    # What NumPy calls for each element of an array of objects.
-    def exp(self) -> "Symbol":
-        """Its exponential."""
-        return self.steps.add(EXP, self.place)
-
-    def log(self) -> "Symbol":
-        """Its logarithm."""
-        return self.steps.add(LOG, self.place)
-
-    def sqrt(self) -> "Symbol":
-        """Its square root."""
-        return self.steps.add(SQRT, self.place)
-
-    def tanh(self) -> "Symbol":
-        """Its hyperbolic tangent."""
-        return self.steps.add(TANH, self.place)
 
 
 def code_of(kernel: str) -> int:
