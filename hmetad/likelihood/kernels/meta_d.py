@@ -8,15 +8,13 @@ Cells are taken in blocks that fit the processor's first cache. Of a block, all 
 in a row, then all normal tails are computed at once, then all logarithms. Neighbouring ratings
 share an edge, so there are K edges a side where there are K areas. Where that would lose digits,
 because an edge lies beyond `tails.FAR` or a gap is below `tails.NARROW`, a cell's outcomes are
-computed one by one, exact however far out its edges lie (`add_far_cell`).
+computed one by one, exact however far out its edges lie (`fill_outcomes`).
 """
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import columns_of
+from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     FAR,
     NARROW,
@@ -108,10 +106,12 @@ def expected_information(
     (1, 9, 9)
     """
     at = join(d, c, m, kappa, gaps, s)
-    cells, numbers = at.shape
-    information = np.zeros((cells, numbers, numbers))
+    (cells, numbers), levels = at.shape, gaps.shape[2] + 1
+    information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
+    log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     for i in range(cells):
-        add_information(at[i], trials[i], information[i])
+        fill_outcomes(at[i], is_asked, log_p, jacobian)
+        add_information(i, trials, log_p, jacobian, information)
     return information
 
 
@@ -134,7 +134,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     (cells, numbers), levels = at.shape, counts.shape[3]
     value = np.zeros(cells)
     slopes = np.zeros((cells if is_sloped else 0, numbers))
-    unused = np.zeros(numbers)
+    log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     room = np.empty((ROWS, BLOCK * 2 * (2 * levels + 4)))
     area, weight, log_area = room[AREA], room[WEIGHT], room[LOG_AREA]
     is_far, totals = np.empty(BLOCK, np.bool_), np.empty((BLOCK, 2, 2))
@@ -150,7 +150,8 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
                 room[ROOM, j] = weight[j] / area[j]
         for i in range(first, last):
             if is_far[i - first]:
-                value[i] = add_far_cell(at[i], counts[i], slopes[i] if is_sloped else unused)
+                fill_outcomes(at[i], counts[i], log_p, jacobian)
+                add_outcomes(i, counts, log_p, jacobian, value, slopes)
                 continue
             for a in range(area_starts[i - first], area_starts[i - first + 1]):
                 value[i] += weight[a] * log_area[a]
@@ -295,140 +296,49 @@ def add_gradient(
 
 
 @compiled
-def add_far_cell(at: Floats, counts: Floats, slopes: Floats) -> float:
-    """ℓ of a cell; its derivatives by the arguments are added to `slopes`."""
-    value, inner = 0.0, counts.shape[2] - 1
-    for stimulus in range(2):
-        sign, scale = 2.0 * stimulus - 1.0, at[-1] if stimulus == 1 else 1.0
-        own_value, by_z = type1_of_row(scale * (sign * at[D] / 2 - at[C]), counts[stimulus])
-        value += own_value
-        slopes[D] += by_z * scale * sign / 2
-        slopes[C] -= by_z * scale
-        if stimulus == 1:
-            slopes[-1] += by_z * (at[D] / 2 - at[C])
-        for response in range(2):
-            side, first = 2.0 * response - 1.0, GAPS + response * inner
-            last = first + inner
-            start = scale * side * (at[KAPPA + response] - sign * at[M + response] / 2)
-            own_value, by_shift, by_scale = ratings_of_row(
-                start, scale, counts[stimulus, response], at[first:last], slopes[first:last]
-            )
-            value += own_value
-            slopes[KAPPA + response] += by_shift * scale * side
-            slopes[M + response] -= by_shift * scale * side * sign / 2
-            if stimulus == 1:
-                distance = side * (at[KAPPA + response] - sign * at[M + response] / 2)
-                slopes[-1] += by_shift * distance + by_scale
-    return value
+def fill_outcomes(at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats) -> None:
+    """Log-probabilities of a cell's outcomes with `is_asked` above 0, and their derivatives.
 
-
-@compiled
-def type1_of_row(z: float, counts: Floats) -> tuple[float, float]:
-    """Σ n log P(response | stimulus), and its derivative by the standardised criterion."""
-    n_s1 = n_s2 = 0.0
-    for k in range(counts.shape[1]):
-        n_s1 += counts[0, k]
-        n_s2 += counts[1, k]
-    ratio = mills(abs(z))
-    log_s1, hazard_s1 = log_tail(z, ratio)
-    log_s2, hazard_s2 = log_tail(-z, ratio)
-    return n_s2 * log_s2 + n_s1 * log_s1, n_s2 * hazard_s2 - n_s1 * hazard_s1
-
-
-@compiled
-def ratings_of_row(
-    start: float, scale: float, counts: Floats, gaps: Floats, by_gaps: Floats
-) -> tuple[float, float, float]:
-    """Σ n log P(rating | stimulus, response), and its derivatives by a shift and by the scale.
-
-    The scale stretches the gaps (s for stimulus S2); the derivatives by the gaps are added to
-    `by_gaps`.
+    Exact however far out the edges lie.
     """
-    last = len(counts) - 1
-    edges, ratios = np.empty(last + 1), np.empty(last + 1)
-    by_both_edges, by_upper_edge = np.zeros(last), np.zeros(last)
-    edge = edges[0] = start
-    for k in range(last):
-        edge += scale * gaps[k]
-        edges[k + 1] = edge
-    for k in range(last + 1):
-        ratios[k] = mills(abs(edges[k]))
-    hazard = log_tail(start, ratios[0])[1]
-    value = by_shift = offset = 0.0
-    for k in range(last):
-        n, width = counts[k], scale * gaps[k]
-        if n > 0:
-            _, by_upper, by_both = log_area(edges[k], width, ratios[k], ratios[k + 1])
-            value += n * log_share(start, offset, width, ratios[0], ratios[k], ratios[k + 1])
-            # Far out both are large, and what is left of them is not.
-            by_shift += n * (by_both + hazard)
-            by_both_edges[k] = n * by_both
-            by_upper_edge[k] = n * by_upper
-        offset += width
-    n, beyond = counts[last], 0.0
-    if n > 0:
-        last_hazard = log_tail(edges[last], ratios[last])[1]
-        value += n * log_tail_share(start, offset, ratios[0], ratios[last])
-        by_shift += n * (hazard - last_hazard)
-        beyond = -n * last_hazard
-    # A gap moves its own upper edge, and all that lies beyond it as a whole.
-    by_scale = 0.0
-    for k in range(last - 1, -1, -1):
-        by_width = by_upper_edge[k] + beyond
-        by_gaps[k] += scale * by_width
-        by_scale += gaps[k] * by_width
-        beyond += by_both_edges[k]
-    return value, by_shift, by_scale
-
-
-@compiled
-def add_information(at: Floats, trials: Floats, information: Floats) -> None:
-    """Add Σ N P ∂log P ∂log Pᵀ of a cell, first of its responses, then of ratings given these."""
-    inner, slope = (len(at) - GAPS - 1) // 2, np.zeros(len(at))
+    last = log_p.shape[2] - 1
     for stimulus in range(2):
         sign, scale = 2.0 * stimulus - 1.0, at[-1] if stimulus == 1 else 1.0
         z = scale * (sign * at[D] / 2 - at[C])
         for response in range(2):
-            side = 2.0 * response - 1.0
+            side, gaps = 2.0 * response - 1.0, GAPS + response * last
             log_side, hazard = log_tail(-side * z, mills(abs(z)))
-            n = trials[stimulus] * math.exp(log_side)
-            slope[:] = 0.0
-            slope[D] = side * hazard * scale * sign / 2
-            slope[C] = -side * hazard * scale
-            slope[-1] = side * hazard * stimulus * (at[D] / 2 - at[C])
-            add_square(information, n, slope)
             distance = side * (at[KAPPA + response] - sign * at[M + response] / 2)
             edge = start = scale * distance
-            log_beyond, side_hazard = log_tail(start, mills(abs(start)))
-            first = GAPS + response * inner
-            for k in range(inner + 1):
-                if k < inner:
-                    width = scale * at[first + k]
-                    log_rating, by_upper, by_both = log_area(
-                        edge, width, mills(abs(edge)), mills(abs(edge + width))
-                    )
+            ratio = first_ratio = mills(abs(start))
+            side_hazard = log_tail(start, first_ratio)[1]
+            width = offset = 0.0
+            for k in range(last + 1):
+                if k < last:
+                    width = scale * at[gaps + k]
+                    outer = mills(abs(edge + width))
+                    _, by_upper, by_both = log_area(edge, width, ratio, outer)
+                    share = log_share(start, offset, width, first_ratio, ratio, outer)
                 else:
-                    log_rating, hazard = log_tail(edge, mills(abs(edge)))
-                    width, by_upper, by_both = 0.0, 0.0, -hazard
-                # By a shift of all edges; by each gap inside of the rating; by its own gap.
-                shift = by_both + side_hazard
-                slope[:] = 0.0
-                slope[M + response] = -shift * scale * side * sign / 2
-                slope[KAPPA + response] = shift * scale * side
-                by_scale = shift * distance
-                for j in range(min(k + 1, inner)):
-                    by_width = by_both if j < k else by_upper
-                    slope[first + j] = scale * by_width
-                    by_scale += at[first + j] * by_width
-                slope[-1] = stimulus * by_scale
-                add_square(information, n * math.exp(log_rating - log_beyond), slope)
+                    by_upper, by_both, outer = 0.0, -log_tail(edge, ratio)[1], ratio
+                    share = log_tail_share(start, offset, first_ratio, ratio)
+                if is_asked[stimulus, response, k] > 0:
+                    log_p[stimulus, response, k] = log_side + share
+                    slope = jacobian[stimulus, response, k]
+                    slope[:] = 0.0
+                    slope[D], slope[C] = side * hazard * scale * sign / 2, -side * hazard * scale
+                    # By a shift of all edges: far out both are large, what is left of them is not.
+                    shift = by_both + side_hazard
+                    slope[M + response] = -shift * scale * side * sign / 2
+                    slope[KAPPA + response] = shift * scale * side
+                    by_scale = shift * distance
+                    # By each gap inside of the rating, which shifts it, and by its own.
+                    for j in range(min(k + 1, last)):
+                        by_width = by_both if j < k else by_upper
+                        slope[gaps + j] = scale * by_width
+                        by_scale += at[gaps + j] * by_width
+                    by_criterion = side * hazard * (at[D] / 2 - at[C])
+                    slope[-1] = stimulus * (by_scale + by_criterion)
                 edge += width
-
-
-@compiled
-def add_square(information: Floats, weight: float, slope: Floats) -> None:
-    """Add weight · slope slopeᵀ."""
-    for j in range(len(slope)):
-        if slope[j] != 0.0:
-            for k in range(len(slope)):
-                information[j, k] += weight * slope[j] * slope[k]
+                offset += width
+                ratio = outer
