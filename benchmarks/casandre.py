@@ -18,7 +18,7 @@ from scipy.io import loadmat
 from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
 
-from hmetad.likelihood.lognormal_compiled import evaluate, log_probabilities
+from hmetad.likelihood.kernels.lognormal import evaluate, log_probabilities
 
 type Floats = NDArray[np.float64]
 

@@ -2,12 +2,12 @@
 
 Compares, in one run and on the same numbers:
 
-- kernel: `hmetad.likelihood.meta_d_compiled.evaluate`, value and gradient;
+- kernel: `hmetad.likelihood.kernels.meta_d.evaluate`, value and gradient;
 - log tails: the same model in PyTensor expressions, with logarithms of normal tails by erfcx, as
   accurate far out; value summed over cells and `pytensor.grad`, compiled with Numba;
 - erfc: PyTensor expressions again, with differences of erfc on the side where both are small:
   cheaper, and 0 (so -inf) beyond 38 standard deviations;
-- NumPy: `hmetad.likelihood.theory`, the value alone.
+- NumPy: `hmetad.likelihood.families.meta_d`, the value alone.
 
 Values and gradients must agree to 1e-8 before anything is timed.
 
@@ -24,8 +24,9 @@ from machine import best_of, calibrating_loop, describe_machine, print_table
 from numpy.typing import NDArray
 from pytensor.tensor.variable import TensorVariable
 
-from hmetad.likelihood import ratings, theory
-from hmetad.likelihood.meta_d_compiled import evaluate
+from hmetad.likelihood import ratings
+from hmetad.likelihood.families import meta_d
+from hmetad.likelihood.kernels.meta_d import evaluate
 
 SIZES = ((100, 4), (100, 2), (100, 6), (100, 11), (1000, 4))
 TOLERANCE = 1e-8
@@ -83,7 +84,7 @@ def example(cells: int, levels: int, seed: int = 1) -> Arguments:
     m_ratio, s = np.exp(rng.normal(-0.2, 0.3, (2, cells)))
     m, kappa = np.repeat((m_ratio * d)[:, None], 2, 1), np.repeat((m_ratio * c)[:, None], 2, 1)
     gaps = rng.lognormal(np.log(1.5 / levels), 0.3, (cells, 2, levels - 1))
-    p = np.exp(theory.log_joint_probabilities(d, c, m, kappa, gaps, s))
+    p = np.exp(meta_d.log_joint_probabilities(d, c, m, kappa, gaps, s))
     flat = p.reshape(cells, 2, -1)
     counts = rng.multinomial(200, flat / flat.sum(-1, keepdims=True)).reshape(p.shape)
     return Arguments(counts.astype(float), d, c, m, kappa, gaps, s)
@@ -148,11 +149,11 @@ def log_area_by_erfc(a: TensorVariable, b: TensorVariable) -> TensorVariable:
 
 def theory_value(x: Arguments) -> Floats:
     """ℓ of each cell by the readable NumPy code."""
-    return ratings.log_likelihood(x.counts, theory.log_joint_probabilities(*x[1:]))
+    return ratings.log_likelihood(x.counts, meta_d.log_joint_probabilities(*x[1:]))
 
 
 def check(x: Arguments, function: Compiled) -> None:
-    """Assert that kernel, PyTensor and theory say the same."""
+    """Assert that kernel, PyTensor and NumPy say the same."""
     value, *gradient = evaluate(*x)
     other_value, *other_gradient = function(*x)
     np.testing.assert_allclose(value, theory_value(x), rtol=TOLERANCE)

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 import hmetad
-from hmetad.likelihood.meta_d_compiled import evaluate
+from hmetad.likelihood.kernels.meta_d import evaluate
 
 LEVELS, WIDTH = 101, 2.2
 PEOPLE, GROUP, SEEDS = 400, 20, range(1, 6)

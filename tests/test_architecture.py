@@ -64,9 +64,9 @@ BELOW |= {"groups": {"lazy"}, "information": {"lazy"}}
 BELOW_IN_REPORT = {"page": set(), "contents": {"page"}}
 HOMES_OF_LIBRARIES = {
     "pymc": {"bayes"},
-    "pytensor": {"bayes", "likelihood/op", "likelihood/tensors", "likelihood/jax_op"},
-    "jax": {"likelihood/jax_op", "likelihood/jax_tails"},
-    "numba": {"likelihood/tails", "likelihood/op", "bayes/density"},
+    "pytensor": {"bayes", "likelihood/tensors", "likelihood/jax_op"},
+    "jax": {"likelihood/jax_op"},
+    "numba": {"likelihood/tails", "likelihood/tape", "bayes/density"},
     "matplotlib": {"plots", "report", "studies"},
     "pooch": {"datasets"},
 }

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import hmetad
-from hmetad.likelihood.theory import log_joint_probabilities, meta_criterion_value
+from hmetad.likelihood.families.meta_d import log_joint_probabilities, meta_criterion_value
 from hmetad.plots.panels import name_outer_axes, name_panel, panel_axes
 from hmetad.plots.style import COLORS, INK, SOFT, dress, reference_line
 

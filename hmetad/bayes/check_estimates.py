@@ -41,7 +41,7 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
         raise InputError(source, "another kind of tree", "a fit of estimates", step)
     spec = check_attrs(fit)
     posterior, observed = (fit[name].to_dataset() for name in ("posterior", "observed_data"))
-    if spec.record.outcome != "estimates" or len(spec.formula) != 1:
+    if spec.record.name != "normal" or len(spec.formula) != 1:
         raise InputError(f"{source}, attrs['spec']", repr(spec.likelihood), ALLOWED)
     [right] = spec.formula.values()
     if fit.attrs.get("formula") != f"{spec.record.plotted} ~ {right}":

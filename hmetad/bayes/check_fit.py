@@ -12,8 +12,8 @@ import xarray as xr
 from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Quantity, dim_labels, dim_sizes
-from hmetad.specs.designs import refuse_other_tables
+from hmetad.likelihood.family import OutcomeLayout, Quantity
+from hmetad.specs.designs import refuse_other_outcomes
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
@@ -51,10 +51,11 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
     if missing:
         raise InputError(source, f"no group {missing[0]}", ALLOWED)
     try:
-        spec, counts = check_attrs(fit), counts_of(fit)
-        posterior = fit["posterior"].to_dataset()
+        spec = check_attrs(fit)
+        layout = spec.record.layout
+        counts, posterior = counts_of(fit, layout), fit["posterior"].to_dataset()
         check_posterior(posterior, spec, counts)
-        check_labels(posterior, counts)
+        check_labels(posterior, counts, layout)
         check_stats(fit["sample_stats"].to_dataset(), posterior)
     except InputError as error:
         argument = error.argument if error.argument == source else f"{source}, {error.argument}"
@@ -85,17 +86,17 @@ def every_attrs(fit: xr.DataTree) -> Iterator[Mapping[Any, Any]]:
         yield from (values.attrs for values in group.to_dataset().variables.values())
 
 
-def counts_of(fit: xr.DataTree) -> xr.DataArray:
+def counts_of(fit: xr.DataTree, layout: OutcomeLayout) -> xr.DataArray:
     """Count table that a fit was made from, checked."""
     observed = fit["observed_data"].to_dataset()
     if "counts" not in observed:
         raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
     counts = observed["counts"]
-    refuse_other_tables(counts)
-    unlabelled = {"cell", "response", "rating"} - {*counts.coords}
+    refuse_other_outcomes(counts, layout, "fit")
+    unlabelled = {"cell", *layout.dims} - {*counts.coords}
     if unlabelled or not counts.indexes["cell"].is_unique:
         got = f"no labels of {', '.join(unlabelled)}" if unlabelled else "a cell more than once"
-        raise InputError("counts", got, "cells, responses and ratings with names of their own")
+        raise InputError("counts", got, "cells and outcomes with names of their own")
     return counts
 
 
@@ -117,7 +118,8 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             needed = ", ".join(map(str, dims[2:])) if drawn in results else "…"
             raise InputError("posterior", got, f"numbers with dims chain, draw, {needed}")
     # With two ratings there is no gap between criteria.
-    may_be_empty = {dim for dim, own in dim_sizes(counts.sizes["rating"]).items() if own == 0}
+    layout = spec.record.layout
+    may_be_empty = {dim for dim, own in layout.sizes(counts.sizes["rating"]).items() if own == 0}
     if not all(size for dim, size in posterior.sizes.items() if dim not in may_be_empty):
         got = f"sizes {dict(posterior.sizes)}"[:200]
         raise InputError("posterior", got, "one of each at least")
@@ -126,16 +128,13 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
             raise InputError("posterior", f"draws of {name} that are not finite", "finite numbers")
 
 
-def check_labels(posterior: xr.Dataset, counts: xr.DataArray) -> None:
-    """Raise where cells, responses or criteria of the draws are not those of the counts."""
-    expected = {
-        "cell": counts["cell"].values.tolist(),
-        "response": counts["response"].values.tolist(),
-        "criterion": dim_labels(counts.sizes["rating"])["criterion"],
-    }
+def check_labels(posterior: xr.Dataset, counts: xr.DataArray, layout: OutcomeLayout) -> None:
+    """Raise where labels of the draws' dims are not those of the counts."""
+    expected = {name: counts[name].values.tolist() for name in ("cell", *layout.dims)}
+    expected |= layout.further_labels(counts.sizes["rating"])
     for name, labels in expected.items():
         found = posterior[name].values.tolist() if name in posterior.coords else None
-        if found != labels:
+        if name in posterior.dims and found != labels:
             got = f"{name} {found!r:.80}"
             raise InputError("posterior", got, f"that of the counts, {labels!r:.80}")
     # Draws of a store get the coordinates of its cells after this.

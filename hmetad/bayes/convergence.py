@@ -15,7 +15,7 @@ import xarray as xr
 
 from hmetad.bayes.fitted import Fitted
 from hmetad.counts.columns import as_text
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.notice_registry import about_alone, limit
@@ -254,7 +254,7 @@ def general_and_chains(fitted: Fitted) -> tuple[list[Notice], list[Notice]]:
     given = notices(fitted.tree)
     if not has_chains(fitted):
         return given, []
-    of_weights, is_counted = weight_notices(fitted), fitted.record.outcome == "counts"
+    of_weights, is_counted = weight_notices(fitted), fitted.record.has_ratings
     # Estimates bring those of the draws that they are of, by cell.
     of_chains = [
         one
@@ -302,7 +302,7 @@ def here_and_elsewhere(flags: Flags, own: Iterable[str]) -> list[Notice]:
     return found
 
 
-def sources(record: Likelihood, name: str, flags: Flags) -> set[str]:
+def sources(record: Family, name: str, flags: Flags) -> set[str]:
     """Variables whose draws are checked in the place of those of a variable of the cells."""
     is_checked = any(name in by_name for by_name in flags.values())
     twins = () if is_checked or name not in record.results else record.results[name].convergence_of
@@ -316,13 +316,13 @@ def shared_terms(parameter: str, flags: Flags) -> set[str]:
     return {name for name in own if name == f"{parameter}_Intercept" or name.endswith("_sigma")}
 
 
-def parameter_of(record: Likelihood, name: str) -> str:
+def parameter_of(record: Family, name: str) -> str:
     """Parameter that a coefficient is of; empty for what is of none."""
     known = [p.variable for p in record.parameters if name.startswith(f"{p.variable}_")]
     return max(known, key=len, default="")
 
 
-def parameters_needed(record: Likelihood) -> dict[str, set[str]]:
+def parameters_needed(record: Family) -> dict[str, set[str]]:
     """Parameters, as variables, that each quantity follows from."""
     found = {p.name: {p.variable} for p in record.parameters}
     for quantity in record.quantities:

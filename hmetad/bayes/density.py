@@ -9,8 +9,8 @@ free values. `hmetad.bayes.model` defines the same density in PyMC. Vectors:
 - values: y and deviations in one row. The parameters of the cells are linear in them.
 
 Compiled code reads the arrays as one row of integers, which is handed to it faster than thirty
-arrays: its length, place of the likelihood in `MODULES`, cells, ratings, where each array begins
-and where the last ends, and the arrays, those of numbers as their bits.
+arrays: its length, cells, where each array begins and where the last ends, and the arrays, those of
+numbers as their bits.
 """
 
 import math
@@ -21,18 +21,12 @@ import numpy as np
 from numba import carray, cfunc, types
 from numpy.typing import NDArray
 
-from hmetad.likelihood.linear_gaussian_compiled import (
-    add_value_and_gradient as add_linear_gaussian,
-)
-from hmetad.likelihood.lognormal_compiled import add_value_and_gradient as add_lognormal
-from hmetad.likelihood.meta_d_compiled import add_value_and_gradient as add_meta_d
-from hmetad.likelihood.normal_compiled import add_value_and_gradient as add_normal
 from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.tape import add_value_and_gradient
 from hmetad.specs.layout import LINK_EXP, LINK_LOGISTIC
 
 __all__ = [
     "CELLS",
-    "MODULES",
     "ProgramArrays",
     "c_functions",
     "evaluate",
@@ -45,18 +39,11 @@ __all__ = [
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 
-# Where likelihoods are compiled; `evaluate_parts` calls each.
-MODULES = (
-    "hmetad.likelihood.meta_d_compiled",
-    "hmetad.likelihood.linear_gaussian_compiled",
-    "hmetad.likelihood.lognormal_compiled",
-    "hmetad.likelihood.normal_compiled",
-)
-LENGTH, LIKELIHOOD, CELLS, RATINGS, HEAD = range(5)
+LENGTH, CELLS, HEAD = range(3)
 # Fields of `ProgramArrays`: of integers, then, from `WEIGHT` on, of numbers.
 (
     LINKS, OWNERS, PRIOR_PLACES, PRIOR_CODES, AROUND_PLACES, AROUND_FIRST, AROUND_COLUMN, BLOCKS,
-    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, CHOICES, WEIGHT,
+    OFFSET_PLACES, SD_PLACES, MEAN_FIRST, MEAN_COLUMN, FIRST, COLUMN, TAPE, WEIGHT,
     PRIOR_PARAMETERS, AROUND_SD, AROUND_MEAN, AROUND_WEIGHT, ESTIMATES, INFORMATION, MEAN_WEIGHT,
     OFFSETS, COUNTS, CONSTANT, ARRAYS,
 ) = range(27)  # fmt: skip
@@ -99,11 +86,11 @@ class ProgramArrays(NamedTuple):
         Of the rows (deviations, values) with the mean μ, of y and deviations before it.
     first, column : array of int
         Of the rows (cells * columns, values) with the cells' parameters, beside their `offsets`.
-    choices : array of int
-        Codes of the choices of the likelihood.
+    tape : array of int
+        What the likelihood's kernel is made to compute.
     estimates, information : array, shape (deviations,)
         m and h of each.
-    counts : array, shape (cells, 2, 2, K)
+    counts : array, shape (cells, *outcomes)
     constant : float
         What the log posterior has beside.
     """
@@ -122,7 +109,7 @@ class ProgramArrays(NamedTuple):
     mean_column: Integers
     first: Integers
     column: Integers
-    choices: Integers
+    tape: Integers
     weight: Floats
     prior_parameters: Floats
     around_sd: Floats
@@ -141,15 +128,14 @@ class ProgramArrays(NamedTuple):
         return len(self.links)
 
 
-def pack(arrays: ProgramArrays, module: str) -> Integers:
-    """Arrays of a program whose likelihood is compiled in a module, in one row of integers."""
+def pack(arrays: ProgramArrays) -> Integers:
+    """Arrays of a program in one row of integers."""
     rows = [
         (row.astype(float).view(np.int64) if k >= WEIGHT else row.astype(np.int64))
         for k, row in enumerate(np.ascontiguousarray(array).ravel() for array in arrays)
     ]
     first = np.cumsum([HEAD + ARRAYS + 1, *(len(row) for row in rows)])
-    counts = arrays.counts
-    head = np.array([first[-1], MODULES.index(module), len(counts), counts.shape[-1]])
+    head = np.array([first[-1], len(arrays.counts)])
     return np.concatenate([head, first, *rows]).astype(np.int64)
 
 
@@ -179,7 +165,7 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     A cell has its likelihood and the priors of its own values. The gradient of the whole is written
     into `gradient`; an empty one is left so.
     """
-    cells, ratings = packed[CELLS], packed[RATINGS]
+    cells = packed[CELLS]
     effects = len(whole(packed, OFFSET_PLACES))
     values = np.empty(len(x) + effects)
     work = np.empty((WORK, effects))
@@ -190,18 +176,8 @@ def evaluate_parts(x: Floats, packed: Integers, by_cell: Floats, gradient: Float
     )
     is_sloped = len(gradient) > 0
     by_parameters = np.zeros((cells if is_sloped else 0, len(parameters) // cells))
-    of_cells, chosen = parameters.reshape(cells, -1), whole(packed, CHOICES)
-    outcomes = real(packed, COUNTS)
-    if packed[LIKELIHOOD] == 3:
-        add_normal(of_cells, outcomes.reshape(cells, ratings), by_cell, by_parameters)
-    else:
-        counts = outcomes.reshape(cells, 2, 2, ratings)
-        if packed[LIKELIHOOD] == 1:
-            add_linear_gaussian(of_cells, counts, chosen, by_cell, by_parameters)
-        elif packed[LIKELIHOOD] == 2:
-            add_lognormal(of_cells, counts, chosen, by_cell, by_parameters)
-        else:
-            add_meta_d(of_cells, counts, chosen, by_cell, by_parameters)
+    counts, of_cells = real(packed, COUNTS).reshape(cells, -1), parameters.reshape(cells, -1)
+    add_value_and_gradient(of_cells, counts, whole(packed, TAPE), by_cell, by_parameters)
     slopes = np.zeros(len(values))
     if is_sloped:
         add_transposed(

@@ -20,7 +20,7 @@ from hmetad.bayes.kept_cells import (
     posterior_bytes,
 )
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, with_notices
 from hmetad.specs.design import Design, cell_table
@@ -69,7 +69,7 @@ class Fitted:
         return replace(self, tree=tree, evaluated=self.designs)
 
     @cached_property
-    def record(self) -> Likelihood:
+    def record(self) -> Family:
         """Likelihood of the model, with its choices."""
         return self.spec.record
 
@@ -86,8 +86,8 @@ class Fitted:
     @cached_property
     def counts(self) -> xr.DataArray:
         """Count table that was fitted."""
-        if self.record.outcome != "counts":
-            raise InputError("fit", f"a fit of {self.record.outcome}", "a fit of counts")
+        if not self.record.has_ratings:
+            raise InputError("fit", "a fit of estimates", "a fit of counts")
         return self.tree["observed_data"].to_dataset()["counts"]
 
     @cached_property
@@ -100,7 +100,7 @@ class Fitted:
         """Formulas evaluated on the cells, by parameter."""
         if self.evaluated is not None:
             return self.evaluated
-        is_counted = self.record.outcome == "counts"
+        is_counted = self.record.has_ratings
         return designs_of(self.counts if is_counted else self.posterior["cell"], self.spec)
 
     @cached_property

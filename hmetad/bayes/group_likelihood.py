@@ -22,9 +22,10 @@ from scipy.special import gammaln
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import linear_predictor
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.records import Parameter
+from hmetad.likelihood.family import Parameter
+from hmetad.likelihood.tape import column_shapes
 from hmetad.mle.climb import Stop, climb
-from hmetad.mle.units import Units, column_shapes
+from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import free_priors

@@ -31,7 +31,7 @@ from hmetad.bayes.chains import (
 from hmetad.bayes.density import evaluate_parts
 from hmetad.bayes.program import Program
 from hmetad.bayes.weights import places_by_weight, smooth_weights
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
 from hmetad.threads import in_threads
@@ -101,7 +101,7 @@ def can_be_weighed(program: Program) -> bool:
     )
 
 
-def most_ratings(likelihood: Likelihood) -> int:
+def most_ratings(likelihood: Family) -> int:
     """Largest number of ratings of a cell that importance sampling takes.
 
     Examples
@@ -112,7 +112,7 @@ def most_ratings(likelihood: Likelihood) -> int:
     """
 
     def values(ratings: int) -> int:
-        return sum(int(np.prod(p.shape(ratings), dtype=int)) for p in likelihood.parameters)
+        return sum(math.prod(likelihood.shape(p.name, ratings)) for p in likelihood.parameters)
 
     return max((k for k in range(MOST_VALUES) if values(k) <= MOST_VALUES), default=0)
 

@@ -4,6 +4,7 @@ Where every parameter has a formula they follow from its coefficients and effect
 sampled → Dataset (chain, draw, cell) of what follows from them.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,9 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import STIMULI
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Likelihood, dim_sizes
+from hmetad.likelihood.family import Family
 from hmetad.memory import refuse_memory
 from hmetad.notice_registry import limit
 from hmetad.specs.design import Design
@@ -46,7 +46,7 @@ OUTCOME = ("cell", "stimulus", "response", "rating")
 
 @check_inputs(skip=("counts",))
 def posterior_bytes(
-    counts: xr.DataArray, likelihood: Likelihood, draws: int = DRAWS, chains: int = CHAINS
+    counts: xr.DataArray, likelihood: Family, draws: int = DRAWS, chains: int = CHAINS
 ) -> int:
     """Bytes of the draws of the quantities that a fit has for each cell.
 
@@ -54,7 +54,7 @@ def posterior_bytes(
     ----------
     counts : DataArray
         Count table.
-    likelihood : Likelihood
+    likelihood : Family
         ``spec.record`` of a model.
     draws, chains : int
         Draws of each chain, and chains.
@@ -72,11 +72,8 @@ def posterior_bytes(
     >>> posterior_bytes(counts, load_likelihood("meta-d"), draws=1000, chains=4)
     3840000
     """
-    sizes = dim_sizes(counts.sizes["rating"])
-    numbers = sum(
-        int(np.prod([sizes[dim] for dim in quantity.dims]))
-        for quantity in likelihood.results.values()
-    )
+    ratings = counts.sizes["rating"]
+    numbers = sum(math.prod(likelihood.shape(name, ratings)) for name in likelihood.results)
     return BYTES * int(draws) * int(chains) * counts.sizes["cell"] * numbers
 
 
@@ -197,7 +194,7 @@ def weighted_sum(columns: Floats, coefficients: xr.DataArray, known: set[str]) -
 
 
 def derived_results(
-    values: Mapping[str, xr.DataArray], likelihood: Likelihood, names: Iterable[str]
+    values: Mapping[str, xr.DataArray], likelihood: Family, names: Iterable[str]
 ) -> dict[str, xr.DataArray]:
     """Those of the named parameters and quantities that follow from values, or are among them."""
     found = likelihood.derived({name: own.to_numpy() for name, own in values.items()})
@@ -211,15 +208,13 @@ def derived_results(
     return result
 
 
-def outcome_draws(draws: xr.Dataset, likelihood: Likelihood) -> xr.DataArray:
-    """log P(response, rating | stimulus), dims (chain, draw, *OUTCOME), of cells' quantities."""
+def outcome_draws(draws: xr.Dataset, likelihood: Family) -> xr.DataArray:
+    """log P(response, rating | stimulus), dims (chain, draw, cell, *outcome), of quantities."""
     values = {
         name: draws[name].transpose("chain", "draw", "cell", *quantity.dims).to_numpy()
         for name, quantity in likelihood.results.items()
         if name in draws
     }
     log_p = likelihood.outcomes(values)
-    ratings = np.arange(1, log_p.shape[-1] + 1)
-    labels = (draws["cell"].values, [*STIMULI], [*STIMULI], ratings)
-    coords = dict(zip(OUTCOME, labels, strict=True))
-    return xr.DataArray(log_p, coords, ("chain", "draw", *OUTCOME))
+    coords = {"cell": draws["cell"].values, **likelihood.layout.labels(log_p.shape[-1])}
+    return xr.DataArray(log_p, coords, ("chain", "draw", *coords))

@@ -23,11 +23,11 @@ from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.start import BlockParametrisation, Parametrisation
-from hmetad.likelihood.arrays import NUMPY, Arrays, tensor_arrays
-from hmetad.likelihood.op import log_likelihood
+from hmetad.likelihood.arrays import NUMPY, Arrays
+from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood, Parameter
 from hmetad.likelihood.registry import load_likelihood
+from hmetad.likelihood.tensors import log_likelihood, tensor_arrays
 from hmetad.specs.design import Block, Term, places_of
 from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
 from hmetad.specs.loading import as_model
@@ -176,7 +176,7 @@ def pymc_model(program: Program, *, by_offsets: bool = True) -> pm.Model:
     return model
 
 
-def with_derived(known: Known, likelihood: Likelihood, xp: Arrays) -> Known:
+def with_derived(known: Known, likelihood: Family, xp: Arrays) -> Known:
     """Values known so far, and what follows from them, which the model keeps."""
     found = {}
     for name, value in likelihood.derived(known, xp).items():
@@ -369,21 +369,22 @@ def gather_effects(block: Block, effects: TensorVariable) -> TensorVariable:
     return (pt.shape_padright(pt.as_tensor(columns), effects.ndim - 2) * per_cell).sum(axis=1)
 
 
-def observe(
-    counts: xr.DataArray, likelihood: Likelihood, arguments: Sequence[TensorVariable]
-) -> None:
+def observe(counts: xr.DataArray, likelihood: Family, arguments: Sequence[TensorVariable]) -> None:
     """Tie arguments of a likelihood, each (cells, *its dims), to the counts, as ``counts``."""
-    letters = {"response": "r", "criterion": "g", "criterion_gap": "h"}
-    dims = [",".join(letters[d] for d in likelihood.dims(name)) for name in likelihood.arguments]
+    layout = likelihood.layout
+    dims = [likelihood.dims(name) for name in likelihood.arguments]
+    # What new counts need to know: trials, and the sizes of what they are of.
+    sizes = [np.arange(counts.sizes[dim]) for dim in layout.answers]
+    dims += [layout.given, *((dim,) for dim in layout.answers)]
     pm.CustomDist(
         "counts",
         *arguments,
-        counts.sum(["response", "rating"]).values,
-        counts["rating"].values,
+        counts.sum(layout.answers).values,
+        *sizes,
         # By name: what is kept of a compiled model must not depend on the process.
         logp=partial(counts_logp, likelihood.name),
         random=partial(counts_random, likelihood.name),
-        signature=",".join(f"({own})" for own in [*dims, "s", "k"]) + "->(s,r,k)",
+        signature=",".join(f"({','.join(own)})" for own in dims) + f"->({','.join(layout.dims)})",
         dtype="int64",
         observed=counts.values,
         dims=counts.dims,
@@ -391,8 +392,9 @@ def observe(
 
 
 def counts_logp(name: str, value: TensorVariable, *parameters: TensorVariable) -> TensorVariable:
-    """ℓ of each cell; the last two parameters only tell how to draw new counts."""
-    return log_likelihood(load_likelihood(name), value, *parameters[:-2])
+    """ℓ of each cell; parameters after the arguments only tell how to draw new counts."""
+    likelihood = load_likelihood(name)
+    return log_likelihood(likelihood, value, *parameters[: len(likelihood.arguments)])
 
 
 def counts_random(
@@ -402,16 +404,18 @@ def counts_random(
     size: tuple[int, ...] | None = None,  # noqa: ARG001 (PyMC passes it)
 ) -> NDArray[np.int64]:
     """New counts with the observed numbers of trials of each stimulus."""
-    *arguments, trials, _ = parameters
-    return drawn_counts(rng, trials, load_likelihood(name).log_probabilities(*arguments, xp=NUMPY))
+    likelihood = load_likelihood(name)
+    number = len(likelihood.arguments)
+    log_p = likelihood.log_probabilities(*parameters[:number], xp=NUMPY)
+    return drawn_counts(rng, parameters[number], log_p, len(likelihood.layout.answers))
 
 
 def drawn_counts(
-    rng: np.random.Generator, trials: NDArray[np.int64], log_p: Floats
+    rng: np.random.Generator, trials: NDArray[np.int64], log_p: Floats, answers: int = 2
 ) -> NDArray[np.int64]:
-    """Count tables (..., 2, 2, K) from trials (..., 2) and log P(response, rating | stimulus)."""
+    """Counts of log P's shape from trials of each stimulus; so many last axes are its answers."""
     p = np.exp(log_p)
-    outcomes = p.reshape(*p.shape[:-2], -1)
+    outcomes = p.reshape(*p.shape[:-answers], -1)
     # Rounding may leave a sum a hair above 1.
     outcomes /= outcomes.sum(axis=-1, keepdims=True)
     return rng.multinomial(trials, outcomes).reshape(p.shape)

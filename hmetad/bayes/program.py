@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from scipy.sparse import coo_array
 from scipy.special import betaln, gammaln
 
 from hmetad.arguments import refuse_same_names
-from hmetad.bayes.density import MODULES, ProgramArrays, evaluate, pack
+from hmetad.bayes.density import ProgramArrays, evaluate, pack
 from hmetad.bayes.start import BlockParametrisation, Start, starting_point
 from hmetad.errors import InputError
+from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
-from hmetad.likelihood.ratings import LOG_SQRT_2PI
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.tails import LOG_SQRT_2PI
+from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
 from hmetad.specs.design import Design
 from hmetad.specs.designs import checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
@@ -52,8 +52,8 @@ class Program:
 
     Parameters
     ----------
-    counts : DataArray, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating.
+    counts : DataArray, shape (cells, *outcomes)
+        Dims cell, stimulus, response, rating, or those of the likelihood's layout.
     spec : ModelSpec
         With the prior of every variable that takes one, by its name in the posterior.
     designs : mapping of str to Design
@@ -74,7 +74,7 @@ class Program:
     known_start: Start | None = None
 
     @cached_property
-    def likelihood(self) -> Likelihood:
+    def likelihood(self) -> Family:
         """Record of the likelihood, with the model's choices."""
         return self.spec.record
 
@@ -90,7 +90,7 @@ class Program:
         """Whether its density is: its likelihood has one, which covers what its formulas say."""
         # The centre of a prior has no formula: each cell has its own, or it is known.
         centres = {p.prior_centre for p in self.likelihood.parameters}
-        return self.likelihood.density in MODULES and not centres & {*self.designs}
+        return bool(self.likelihood.density) and not centres & {*self.designs}
 
     @property
     def has_separate_cells(self) -> bool:
@@ -109,7 +109,7 @@ class Program:
     @cached_property
     def packed(self) -> Integers:
         """The arrays in one row, as compiled code reads them."""
-        return pack(self.arrays, self.likelihood.density)
+        return pack(self.arrays)
 
     def log_density(self, x: Floats) -> tuple[float, Floats]:
         """Log posterior density of free values (free,), and its gradient (free,)."""
@@ -183,8 +183,7 @@ def unfold(arrays: ProgramArrays, x: Floats) -> Floats:
 def write_arrays(program: Program) -> ProgramArrays:
     """Arrays of a program whose likelihood has a compiled density."""
     likelihood, layout, counts = program.likelihood, program.layout, program.counts.to_numpy()
-    module = import_module(likelihood.density)
-    writer = Writer(program, module.parameter_shapes(likelihood, counts.shape[-1]))
+    writer = Writer(program, column_shapes(likelihood, counts.shape[-1]))
     for parameter in likelihood.parameters:
         own = layout.own.get(parameter.name)
         if own is None:
@@ -194,10 +193,10 @@ def write_arrays(program: Program) -> ProgramArrays:
         writer.rows.append((writer.targets(parameter.variable), values.elements, 1.0))
         if parameter.truncated_at:
             # Mean and SD of sorted criteria: hyperparameters, or numbers.
-            for column, variable in zip(module.MOMENTS, hyper, strict=False):
+            for column, variable in zip(MOMENTS, hyper, strict=False):
                 places = writer.add_prior(variable)
                 writer.rows.append((writer.targets(column), places, 1.0))
-            for column, name in zip(module.MOMENTS, ("mu", "sigma"), strict=True):
+            for column, name in zip(MOMENTS, ("mu", "sigma"), strict=True):
                 if values.prior is not None:
                     moment = values.prior.parameters[name]
                     writer.offsets[:, writer.columns[column]] = moment
@@ -205,7 +204,7 @@ def write_arrays(program: Program) -> ProgramArrays:
             writer.add_around(parameter.prior_centre, values)
         else:
             writer.add_prior(values)
-    return writer.finish(np.array(module.choices(likelihood), np.int64))
+    return writer.finish(tape_of(likelihood, counts.shape[-1]))
 
 
 class Writer:
@@ -324,7 +323,7 @@ class Writer:
         self.deviations.append((offsets, spread, part.estimates, part.information))
         return first + np.arange(offsets.size).reshape(offsets.shape)
 
-    def finish(self, choices: Integers) -> ProgramArrays:
+    def finish(self, tape: Integers) -> ProgramArrays:
         """The arrays, with places of all values in one row."""
         around_places, around_mean, around_sd = joined(self.around, 3)
         offset_places, sd_places, estimates, information = joined(self.deviations, 4)
@@ -349,7 +348,7 @@ class Writer:
             mean_column=mean_column,
             first=first,
             column=column,
-            choices=choices,
+            tape=tape,
             weight=weight,
             prior_parameters=np.repeat(np.reshape(parameters, (-1, 3)), sizes, axis=0),
             around_sd=around_sd,

@@ -301,7 +301,8 @@ def with_results(fit: xr.DataTree, path: Path, max_bytes: int) -> xr.DataTree:
     if VARIABLES not in fit.attrs:
         return fit
     order = parse_json(fit.attrs[VARIABLES], f"{path}, attrs[{VARIABLES!r}]")
-    spec, _ = check_attrs(fit), counts_of(fit)
+    spec = check_attrs(fit)
+    counts_of(fit, spec.record.layout)
     fit = fit.copy()
     del fit.attrs[VARIABLES]
     fitted = Fitted(fit, spec)
@@ -374,7 +375,8 @@ def read_run(folder: Path, max_bytes: int) -> xr.DataTree:
     observed = read_netcdf(folder / COUNTS, max_bytes).to_dataset()
     tree = xr.DataTree(xr.Dataset(attrs=attrs), {"observed_data": xr.DataTree(observed)})
     with reading(folder):
-        program = build_program(counts_of(tree), check_attrs(tree))
+        spec = check_attrs(tree)
+        program = build_program(counts_of(tree, spec.record.layout), spec)
         tree = drawn_tree(folder, program, attrs)
     fit = finish(tree, observed["counts"], attrs, check_fit(tree, str(folder)), program.designs)
     done = fit["posterior"].sizes["draw"]

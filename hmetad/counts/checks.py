@@ -24,6 +24,7 @@ __all__ = [
     "open_probability",
     "refuse_impossible_counts",
     "refuse_no_counts",
+    "refuse_other_dims",
     "require_stimulus",
     "table_dims",
     "type2_measures",

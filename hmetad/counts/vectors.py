@@ -19,7 +19,7 @@ from hmetad.counts.tables import cell_labels, count_notices, count_table
 from hmetad.errors import InputError
 from hmetad.notice import with_notices
 
-__all__ = ["from_nr", "to_nr"]
+__all__ = ["from_nr", "labelled_cells", "to_nr"]
 
 
 @check_inputs(skip=("nR_S1", "nR_S2"))
@@ -83,7 +83,7 @@ def from_nr(
     attrs = {
         "labels": STIMULI,
         "by": names,
-        "covariates": others,
+        "covariates": list(covariates or {}),
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
@@ -123,6 +123,27 @@ def to_nr(counts: xr.DataArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     values = counts.transpose(..., *TYPE1_DIMS).to_numpy()
     vectors = np.concatenate([values[..., 0, ::-1], values[..., 1, :]], axis=-1)
     return vectors[..., 0, :], vectors[..., 1, :]
+
+
+def labelled_cells(
+    size: int, coords: Mapping[str, Any], covariates: Mapping[str, Any]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Columns of so many cells, checked, and the labels that those of `coords` make."""
+    names, others = (
+        column_names(argument, list(given))
+        for argument, given in (("coords", coords), ("covariates", covariates))
+    )
+    twice = [name for name in others if name in names]
+    if twice:
+        raise InputError("covariates", repr(twice[0]), "names other than those of coords")
+    given = {f"coords {name!r}": (name, value) for name, value in coords.items()}
+    given |= {f"covariates {name!r}": (name, value) for name, value in covariates.items()}
+    cells = pd.DataFrame(
+        {name: cell_values(argument, value, size) for argument, (name, value) in given.items()},
+        index=range(size),
+    )
+    numbered = not names and size > 1
+    return cells, [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
 
 
 def count_rows(argument: str, vector: ArrayLike) -> NDArray[np.int64]:

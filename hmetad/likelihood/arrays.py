@@ -2,8 +2,8 @@
 
 Name of an array module → namespace with the functions that readable likelihoods use: those of the
 array API standard by their names there, and `log_ndtr`, the logarithm of the normal distribution
-function. NumPy's arrays and SciPy come with the package; JAX's and PyTensor's are imported by who
-asks for them.
+function. Those of PyTensor and JAX are in `hmetad.likelihood.tensors` and
+`hmetad.likelihood.jax_op`.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from scipy.special import log_ndtr
 
 from hmetad.errors import InputError
 
-__all__ = ["NUMPY", "Array", "Arrays", "jax_arrays", "over_cells", "tensor_arrays"]
+__all__ = ["NUMPY", "Array", "Arrays", "over_cells"]
 
 # Arrays of NumPy, JAX or PyTensor alike: readable likelihoods use only what all have.
 type Array = Any
@@ -43,18 +43,6 @@ class Arrays:
 
 
 NUMPY = Arrays(np, log_ndtr=log_ndtr, concat=np.concatenate)
-
-
-def jax_arrays() -> Arrays:
-    """Namespace over ``jax.numpy``."""
-    own = import_module("hmetad.likelihood.jax_tails")
-    return Arrays(import_module("jax.numpy"), log_ndtr=own.log_ndtr)
-
-
-def tensor_arrays() -> Arrays:
-    """Namespace over ``pytensor.tensor``."""
-    own = import_module("hmetad.likelihood.tensors")
-    return Arrays(import_module("pytensor.tensor"), **{n: getattr(own, n) for n in own.__all__})
 
 
 def over_cells(

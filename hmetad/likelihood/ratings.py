@@ -1,18 +1,33 @@
-"""What all models of confidence ratings share: areas between criteria, and counts.
+"""What models of confidence ratings share: d′ and c, criteria, areas between them, and counts.
 
-Edges of ratings (arrays that broadcast over leading dims) → log shares of ratings, and count table
-and log-probabilities → log-likelihood. Type-2 criteria lie one gap after the other, outward from
-an inner edge.
+Where criteria begin → Parameter and Quantity records; edges of ratings (arrays that broadcast over
+leading dims) → log shares of ratings; count table and log-probabilities → log-likelihood. Type-2
+criteria lie one gap after the other, outward from an inner edge, and the logarithms of the gaps are
+what priors and formulas are about.
 """
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
+from hmetad.likelihood.family import Parameter, Quantity, Values
+from hmetad.likelihood.priors import Prior
 
 __all__ = [
+    "CRITERION",
+    "EVIDENCE",
+    "FREE_CRITERIA",
+    "FREE_CRITERIA_QUANTITIES",
+    "LOG_GAP",
     "LOG_SQRT_2PI",
     "RESPONSE_SIGN",
+    "TYPE1",
+    "TYPE1_QUANTITIES",
     "criteria_gaps",
+    "criteria_quantities",
     "log_interval_area",
     "log_likelihood",
     "log_rating_shares",
@@ -22,6 +37,39 @@ __all__ = [
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 RESPONSE_SIGN = np.array([-1.0, 1.0])
 SMALLEST_WIDTH = 1e-3
+
+EVIDENCE = "SD of the S1 evidence"
+TYPE1 = (
+    Parameter("dprime", "sensitivity d′", Prior("Normal", mu=1, sigma=1)),
+    Parameter("c", "criterion c", Prior("Normal", mu=0, sigma=1)),
+)
+TYPE1_QUANTITIES = (
+    Quantity("dprime", "sensitivity d′", EVIDENCE, parameter="dprime"),
+    Quantity("c", "criterion c", EVIDENCE, parameter="c"),
+)
+
+CRITERION = ("response", "criterion")
+LOG_GAP = Parameter(
+    "log_gap",
+    "log distance between neighbouring type-2 criteria",
+    Prior("Normal", mu=math.log(0.5), sigma=1),
+    dims=CRITERION,
+    slope=Prior("Normal", mu=0, sigma=0.5),
+    sigma=Prior("HalfNormal", sigma=0.5),
+    # The criteria contain the gaps.
+    in_posterior=False,
+)
+# Where confidence has other evidence than the decision, its first criterion may lie anywhere.
+FREE_CRITERIA = (
+    Parameter(
+        "first_gap",
+        "distance of the first type-2 criterion from c, outward",
+        Prior("Normal", mu=0.3, sigma=1),
+        dims=("response",),
+        in_posterior=False,
+    ),
+    replace(LOG_GAP, dims=("response", "criterion_gap")),
+)
 
 
 def log_rating_shares(start: Array, widths: Array, xp: Arrays) -> Array:
@@ -73,12 +121,14 @@ def log_interval_area(lower: Array, width: Array, xp: Arrays = NUMPY) -> Array:
     return xp.where(is_narrow, from_density, from_tails)
 
 
-def log_likelihood(counts: Array, log_probabilities: Array, xp: Arrays = NUMPY) -> Array:
-    """ℓ = Σ n log P over stimulus, response and rating, without multinomial coefficients.
+def log_likelihood(
+    counts: Array, log_probabilities: Array, xp: Arrays = NUMPY, axes: int = 3
+) -> Array:
+    """ℓ = Σ n log P over the last axes, the outcomes, without multinomial coefficients.
 
     Parameters
     ----------
-    counts, log_probabilities : array, shape (..., 2, 2, K)
+    counts, log_probabilities : array, shape (..., 2, 2, K), or another of so many axes
         An impossible outcome that never happened contributes nothing.
 
     Returns
@@ -88,7 +138,8 @@ def log_likelihood(counts: Array, log_probabilities: Array, xp: Arrays = NUMPY) 
     counts = xp.asarray(counts)
     seen = counts > 0
     return xp.sum(
-        xp.where(seen, counts * xp.where(seen, log_probabilities, 0.0), 0.0), (-3, -2, -1)
+        xp.where(seen, counts * xp.where(seen, log_probabilities, 0.0), 0.0),
+        tuple(range(-axes, 0)),
     )
 
 
@@ -127,3 +178,67 @@ def criteria_gaps(kappa: Array, criteria: Array, xp: Arrays = NUMPY) -> Array:
     """
     inner = xp.broadcast_to(xp.asarray(kappa)[..., None], (*criteria.shape[:-1], 1))
     return abs(xp.diff(xp.concat([inner, criteria], axis=-1), axis=-1))
+
+
+def criteria_quantities(
+    edge: str, inner_edge: Callable[[Values], Array]
+) -> tuple[Quantity, Quantity, Quantity]:
+    """Gaps, from their logarithms or from criteria, and criteria.
+
+    Parameters
+    ----------
+    edge : str
+        Quantity from which criteria are counted.
+    inner_edge : callable
+        Its values, from all values by name, with a last dim of responses, or of size 1.
+
+    Returns
+    -------
+    tuple of Quantity
+        ``gaps`` twice, by the two ways to come by them, and ``criteria``.
+    """
+    return (
+        Quantity(
+            "gaps",
+            dims=CRITERION,
+            needs=("log_gap",),
+            compute=lambda v, xp: xp.exp(v["log_gap"]),
+            in_posterior=False,
+        ),
+        Quantity(
+            "gaps",
+            dims=CRITERION,
+            needs=(edge, "criteria"),
+            compute=lambda v, xp: criteria_gaps(inner_edge(v), v["criteria"], xp),
+            in_posterior=False,
+        ),
+        Quantity(
+            "criteria",
+            "type-2 criteria",
+            EVIDENCE,
+            CRITERION,
+            needs=(edge, "gaps"),
+            compute=lambda v, xp: type2_criteria(inner_edge(v), v["gaps"], xp),
+        ),
+    )
+
+
+FREE_CRITERIA_QUANTITIES = (
+    Quantity(
+        "gaps",
+        dims=("response", "criterion_gap"),
+        needs=("log_gap",),
+        compute=lambda v, xp: xp.exp(v["log_gap"]),
+        in_posterior=False,
+    ),
+    Quantity(
+        "criteria",
+        "type-2 criteria",
+        EVIDENCE,
+        CRITERION,
+        needs=("c", "first_gap", "gaps"),
+        compute=lambda v, xp: type2_criteria(
+            v["c"][..., None], xp.concat([v["first_gap"][..., None], v["gaps"]], axis=-1), xp
+        ),
+    ),
+)

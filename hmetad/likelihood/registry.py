@@ -1,43 +1,65 @@
-"""All likelihoods by name: those of the package, and those that a user registers.
+"""All families by name, those of the package and those that a user registers; checks of a new one.
 
-Name and choices → Likelihood.
+Name and choices → Family. A family of the package is a file in `families`, found there. One that is
+registered is tried at a few values of its parameters, near the centres of their priors, before
+anything is sampled.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood import families
-from hmetad.likelihood.checks import refuse_improper_probabilities, refuse_unknown_names
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.arrays import NUMPY, Array
+from hmetad.likelihood.family import Family, OutcomeLayout
+from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.ratings import LOG_GAP
 from hmetad.results import REGISTERED as RESULTS
 from hmetad.results import Result
 
-__all__ = ["likelihood_names", "load_likelihood", "register"]
+__all__ = [
+    "likelihood_names",
+    "load_likelihood",
+    "register",
+    "sums_other_than_one",
+]
 
-REGISTERED: dict[str, Likelihood] = {}
+type Floats = NDArray[np.float64]
+
+REGISTERED: dict[str, Family] = {}
+# Cells alone, and draws of cells; no size is also that of another dim.
+LEADING = ((5,), (7, 5))
+RATINGS = 4
+SUM_ERROR = 1e-6
+# Quantities that can be set to their values from the counts.
+FROM_COUNTS = {"dprime", "c"}
 
 
-def register(likelihood: Likelihood) -> Likelihood:
-    """Make a likelihood known by its name, to cards, `fit` and everything after it.
+def register(likelihood: Family) -> Family:
+    """Make a family known by its name, to cards, `fit` and everything after it.
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
         One of the same name that was registered before is replaced; those of the package cannot be.
 
     Returns
     -------
-    Likelihood
-        The same; without the compiled code of a likelihood of the package whose probabilities it
+    Family
+        The same; without the compiled code of a family of the package whose probabilities it
         does not have.
 
     Raises
     ------
     InputError
-        If it is no Likelihood, or has the name of one of the package's; if a field names what is
+        If it is no Family, or has the name of one of the package's; if a field names what is
         no parameter or quantity; if, at a few values near the centres of its priors, a quantity or
         the probabilities are not of their shapes, or probabilities do not sum to 1 for each
         stimulus.
@@ -47,13 +69,14 @@ def register(likelihood: Likelihood) -> Likelihood:
     A process that reads a fit of this likelihood has to register it too: a saved fit holds its
     name.
     """
-    if not isinstance(likelihood, Likelihood):
-        raise InputError("likelihood", type(likelihood).__name__, "a Likelihood")
-    if likelihood.name in own_likelihoods():
-        allowed = f"a name other than those of the package, {', '.join(own_likelihoods())}"
+    if not isinstance(likelihood, Family):
+        raise InputError("likelihood", type(likelihood).__name__, "a Family")
+    if likelihood.name in own_families():
+        allowed = f"a name other than those of the package, {', '.join(own_families())}"
         raise InputError("name", repr(likelihood.name), allowed)
     refuse_unknown_names(likelihood)
-    refuse_improper_probabilities(likelihood)
+    for leading in LEADING:
+        refuse_improper_values(likelihood, leading)
     likelihood = without_other_code(likelihood)
     for one in likelihood.quantities:
         if one.symbol:
@@ -63,31 +86,8 @@ def register(likelihood: Likelihood) -> Likelihood:
     return likelihood
 
 
-def without_other_code(likelihood: Likelihood) -> Likelihood:
-    """The record without modules of the package that compute other probabilities than it has."""
-    own = own_likelihoods().values()
-    # A kernel may be the user's own; densities are the package's.
-    theirs = [one.log_probabilities for one in own if one.kernel == likelihood.kernel]
-    if theirs and likelihood.log_probabilities not in theirs:
-        likelihood = replace(likelihood, kernel="")
-    of_density = (one for one in own if one.density == likelihood.density)
-    if not any(is_same_model(likelihood, one) for one in of_density):
-        likelihood = replace(likelihood, density="")
-    return likelihood
-
-
-def is_same_model(first: Likelihood, second: Likelihood) -> bool:
-    """Whether probabilities follow from parameters in the same way."""
-    return (
-        first.log_probabilities is second.log_probabilities
-        and first.arguments == second.arguments
-        and first.quantities == second.quantities
-        and [p.name for p in first.parameters] == [p.name for p in second.parameters]
-    )
-
-
-def load_likelihood(name: str, **choices: str) -> Likelihood:
-    """Likelihood of a name, with some choices made otherwise than by default.
+def load_likelihood(name: str, **choices: str) -> Family:
+    """Family of a name, with some choices made otherwise than by default.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
 
     Returns
     -------
-    Likelihood
+    Family
 
     Raises
     ------
@@ -111,7 +111,7 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
     >>> [p.name for p in load_likelihood("meta-d", scale="m").parameters]
     ['dprime', 'c', 'm', 'log_gap']
     """
-    record = REGISTERED.get(name) or own_likelihoods().get(name)
+    record = REGISTERED.get(name) or own_families().get(name)
     if record is None:
         names = likelihood_names()
         step = "Register one of your own first: hmetad.likelihood.register."
@@ -130,14 +130,137 @@ def load_likelihood(name: str, **choices: str) -> Likelihood:
 
 
 def likelihood_names() -> list[str]:
-    """Names of all likelihoods of counts, the package's first."""
-    own = [name for name, record in own_likelihoods().items() if record.outcome == "counts"]
+    """Names of all families of counts, the package's first."""
+    own = [name for name, family in own_families().items() if family.has_ratings]
     return [*own, *REGISTERED]
 
 
 @cache
-def own_likelihoods() -> dict[str, Likelihood]:
-    """Likelihoods of the package: those of the files in `families`."""
+def own_families() -> dict[str, Family]:
+    """Families of the package: those of the files in `families`."""
     modules = [f"{families.__name__}.{module.name}" for module in iter_modules(families.__path__)]
-    found = [own for module in sorted(modules) for own in import_module(module).LIKELIHOODS]
+    found = [own for module in sorted(modules) for own in import_module(module).FAMILIES]
     return {own.name: own for own in found}
+
+
+def without_other_code(family: Family) -> Family:
+    """The record without modules of the package that compute other probabilities than it has."""
+    own = own_families().values()
+    # A kernel may be the user's own; densities are the package's.
+    theirs = [one.log_probabilities for one in own if one.kernel == family.kernel]
+    if theirs and family.log_probabilities not in theirs:
+        family = replace(family, kernel="")
+    has_density = any(
+        family.density == one.density
+        and family.log_probabilities is one.log_probabilities
+        and family.arguments == one.arguments
+        and family.quantities == one.quantities
+        and [p.name for p in family.parameters] == [p.name for p in one.parameters]
+        for one in own
+    )
+    return family if has_density else replace(family, density="")
+
+
+def refuse_unknown_names(family: Family) -> None:
+    """Raise where a field names no parameter, or no quantity that follows from parameters."""
+    refuse_names("from_counts", family.from_counts, FROM_COUNTS)
+    known = {*family.from_counts}
+    for parameter in family.parameters:
+        before = family.following(known)
+        refuse_names(f"prior_centre of {parameter.name}", [parameter.prior_centre], before)
+        refuse_names(f"truncated_at of {parameter.name}", [parameter.truncated_at], before)
+        known.add(parameter.variable)
+    known = family.following(known)
+    parameters = {p.name for p in family.parameters}
+    in_fits = known & {*family.results, *family.from_counts} | parameters
+    refuse_names("arguments", family.arguments, known)
+    refuse_names("parameter_of_interest", [family.parameter_of_interest], parameters)
+    refuse_names("plotted", [family.plotted], in_fits)
+    refuse_names("compared", [family.compared], in_fits)
+    refuse_names("tabulated", family.tabulated, in_fits)
+    dims = {*family.layout.sizes(RATINGS)}
+    for name in (*parameters, *(one.name for one in family.quantities)):
+        refuse_names(f"dims of {name}", family.dims(name), dims)
+    for quantity in family.quantities:
+        legal = parameters | {*family.from_counts}
+        refuse_names(f"parameter of {quantity.name}", [quantity.parameter], legal)
+        refuse_names(f"convergence_of of {quantity.name}", quantity.convergence_of, in_fits)
+
+
+def refuse_names(field: str, names: Iterable[str], legal: set[str]) -> None:
+    """Raise where a name is not among the legal ones; an empty one stands for none."""
+    for name in filter(None, names):
+        if name not in legal:
+            raise InputError(field, repr(name), ", ".join(sorted(legal)), nearest(name, legal))
+
+
+def refuse_improper_values(family: Family, leading: tuple[int, ...]) -> None:
+    """Raise where quantities or probabilities have another shape than they say, or are improper."""
+    known = values_near_centres(family, leading)
+    values = outcome_of("quantities", leading, family.derived, known)
+    for name, quantity in family.results.items():
+        expected = (*leading, *family.shape(name, RATINGS))
+        if name in values and np.shape(values[name]) != expected:
+            got = f"shape {np.shape(values[name])} where leading dims are {leading}"
+            raise InputError(f"quantity {name}", got, f"shape {expected}, by its dims")
+        if name in values and quantity.always_finite and not np.isfinite(values[name]).all():
+            allowed = "finite numbers, unless always_finite is False"
+            raise InputError(f"quantity {name}", "a value that is not finite", allowed)
+    arguments = [values[name] for name in family.arguments]
+    log_p = outcome_of("log_probabilities", leading, family.log_probabilities, *arguments, xp=NUMPY)
+    layout = family.layout
+    expected = (*leading, *layout.shape(RATINGS))
+    if np.shape(log_p) != expected:
+        got = f"shape {np.shape(log_p)} where leading dims are {leading} and K is {RATINGS}"
+        *others, last = layout.dims
+        step = f"The last dims are {', '.join(others)} and {last}."
+        raise InputError("log_probabilities", got, f"shape {expected}", step)
+    wrong = sums_other_than_one(layout, log_p)
+    if wrong.size:
+        allowed = f"a sum of 1 over {' and '.join(f'{name}s' for name in layout.answers)}"
+        allowed += "".join(f", for each {name}" for name in layout.given)
+        raise InputError("log_probabilities", f"probabilities that sum to {wrong[0]:g}", allowed)
+
+
+def sums_other_than_one(layout: OutcomeLayout, log_p: Array) -> Floats:
+    """Sums of the probabilities of all answers that are not 1, or no number."""
+    with np.errstate(all="ignore"):
+        total = np.exp(np.asarray(log_p)).sum(tuple(range(-len(layout.answers), 0)))
+    wrong: Floats = total[~(np.abs(total - 1) < SUM_ERROR)]
+    return wrong
+
+
+def outcome_of(
+    field: str, leading: tuple[int, ...], function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What a function of a family returns, or its error with what it was called with."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+    except Exception as error:
+        got = f"{type(error).__name__}: {error}"
+        raise InputError(field, got, f"functions of arrays with leading dims {leading}") from error
+
+
+def values_near_centres(family: Family, leading: tuple[int, ...]) -> dict[str, Floats]:
+    """Values of all parameters, the same at each call."""
+    rng = np.random.default_rng(0)
+    values = {name: rng.uniform(0.5, 1.5, leading) for name in family.from_counts}
+    for parameter in family.parameters:
+        steps = rng.uniform(-1, 1, (*leading, *family.shape(parameter.name, RATINGS)))
+        value = near_centre(LOG_GAP.prior if parameter.truncated_at else parameter.prior, steps)
+        if parameter.prior_centre:
+            centre = np.asarray(family.derived(values)[parameter.prior_centre])
+            value = value + centre.reshape(*centre.shape, *[1] * (value.ndim - centre.ndim))
+        values[parameter.variable] = value
+    return values
+
+
+def near_centre(prior: Prior, steps: Floats) -> Floats:
+    """Values that lie some steps, of -1 to 1 scales, from the centre of a prior."""
+    own = prior.parameters
+    if "mu" in own:
+        value = own["mu"] + own["sigma"] * steps
+        return np.exp(value) if prior.is_positive else value
+    rate = own.get("lam", own.get("beta", 1.0))
+    return own.get("sigma", own.get("alpha", 1.0) / rate) * np.exp(steps)

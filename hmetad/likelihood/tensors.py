@@ -1,36 +1,127 @@
-"""Functions that readable likelihoods use and `pytensor.tensor` lacks, or names otherwise.
+"""The likelihood of counts as a PyTensor expression, so that PyMC can sample from it.
 
-Tensors → tensors. `hmetad.likelihood.arrays` puts them together with PyTensor's own.
+Symbolic arguments of a family and counts → symbolic log-likelihood per cell, with its gradient. A
+compiled kernel returns partial derivatives beside the value, and the pullback only multiplies them;
+where there is none, PyTensor differentiates the readable probabilities. Functions that these use
+and `pytensor.tensor` lacks, or names otherwise, are at the end.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.gradient import disconnected_type
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 from pytensor.tensor.variable import TensorVariable
 
-__all__ = ["asarray", "concat", "cumulative_sum", "log_ndtr", "ones_like", "stack"]
+from hmetad.likelihood import ratings
+from hmetad.likelihood.arrays import Arrays
+from hmetad.likelihood.family import Family
+
+__all__ = ["KernelOp", "log_likelihood", "tensor_arrays"]
 
 
-def asarray(x: Any) -> TensorVariable:
-    """Tensor of numbers of double precision."""
-    return pt.cast(pt.as_tensor(x), "float64")
+def log_likelihood(
+    family: Family, counts: TensorVariable, *arguments: TensorVariable
+) -> TensorVariable:
+    """ℓ of each cell as a tensor of shape (cells,), differentiable by all but the counts.
+
+    Parameters
+    ----------
+    family : Family
+    counts : tensor, shape (cells, *outcomes)
+    *arguments : tensor
+        The family's arguments, in its order, each of shape (cells, *its dims).
+
+    Returns
+    -------
+    tensor, shape (cells,)
+    """
+    axes = len(family.layout.dims)
+    if family.kernel:
+        ndims = (1 + axes, *(1 + len(family.dims(name)) for name in family.arguments))
+        return KernelOp(family.name, family.kernel, ndims)(counts, *arguments)[0]
+    xp = tensor_arrays()
+    log_p = family.log_probabilities(*arguments, xp=xp)
+    return ratings.log_likelihood(counts, log_p, xp, axes)
 
 
-def concat(tensors: Sequence[TensorVariable], axis: int = 0) -> TensorVariable:
-    """Tensors joined along a dim they have."""
-    return pt.concatenate(tensors, axis=axis)
+class KernelOp(Op):
+    """Value and partial derivatives by the compiled kernel of a family.
+
+    Parameters
+    ----------
+    family : str
+        Its name.
+    kernel : str
+        Name of the kernel's module.
+    ndims : tuple of int
+        Numbers of dims of the counts and the arguments.
+    """
+
+    __props__ = ("family", "kernel", "ndims")
+
+    def __init__(self, family: str, kernel: str, ndims: tuple[int, ...]) -> None:
+        self.family, self.kernel, self.ndims = family, kernel, ndims
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply the operation to tensors of float64, whose dims must fit."""
+        tensors = [pt.cast(pt.as_tensor(x), "float64") for x in inputs]
+        dims = tuple(x.ndim for x in tensors)
+        if dims != self.ndims:
+            raise TypeError(f"inputs have {dims} dims, but the kernel takes {self.ndims}")
+        outputs = [pt.vector(dtype="float64"), *(p.type() for p in tensors[1:])]
+        return Apply(self, tensors, outputs)
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
+        """Evaluate outside Numba's backend."""
+        results = import_module(self.kernel).evaluate(*inputs)
+        for storage, result in zip(output_storage, results, strict=True):
+            storage[0] = result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
+        """Only the value depends differentiably on anything, and only on the arguments."""
+        outputs = len(self.ndims)
+        return [[False] * outputs] + [[True] + [False] * (outputs - 1)] * (outputs - 1)
+
+    def pullback(
+        self,
+        inputs: Sequence[Variable],  # noqa: ARG002
+        outputs: Sequence[Variable],
+        cotangents: Sequence[Variable],
+    ) -> list[Variable]:
+        """Chain rule: cotangent of each cell's value times its partial derivatives."""
+        per_cell = cotangents[0]
+        partials = outputs[1:]
+        products = [pt.shape_padright(per_cell, p.ndim - 1) * p for p in partials]
+        return [disconnected_type(), *products]
 
 
-def stack(tensors: Sequence[TensorVariable], axis: int = 0) -> TensorVariable:
-    """Tensors joined along a new dim."""
-    return pt.stack(tensors, axis=axis)
+@register_funcify_default_op_cache_key(KernelOp)
+def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:  # noqa: ARG001
+    """Numba implementation; a checksum keeps a stale compiled copy from being used."""
+    module = import_module(op.kernel)
+    files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
+    sources = [path.read_bytes() for path in sorted(files)]
+    return getattr(module, "evaluate_in_model", module.evaluate), crc32(b"".join(sources))
 
 
-def cumulative_sum(x: TensorVariable, axis: int) -> TensorVariable:
-    """Sums of all elements up to each."""
-    return pt.cumsum(x, axis=axis)
+def tensor_arrays() -> Arrays:
+    """Namespace over `pytensor.tensor`."""
+    return Arrays(
+        pt,
+        asarray=lambda x: pt.cast(pt.as_tensor(x), "float64"),
+        concat=pt.concatenate,
+        cumulative_sum=pt.cumsum,
+        ones_like=ones_like,
+        log_ndtr=log_ndtr,
+    )
 
 
 def ones_like(x: TensorVariable) -> TensorVariable:

@@ -109,7 +109,7 @@ def fit_card(
         "correction": correction if isinstance(correction, str) else float(correction),
     }
     said = [*identification_notices(own, spec, designs), *edge_notices(own, spec, fits)]
-    if "m_ratio" in result:
+    if {"m_ratio", "dprime"} <= {*result}:
         said += high_ratio_notices(clearly_high(result), own)
     return copy_notices(result, counts, said)
 

@@ -1,6 +1,6 @@
 """Penalised estimates of every cell at once, by Fisher scoring, for any likelihood.
 
-Counts (NumPy) and a Likelihood → parameters and their variances. The penalty is a weak normal
+Counts (NumPy) and a Family → parameters and their variances. The penalty is a weak normal
 prior, so that ratings nobody used, or confidence that runs backward, still have a finite answer.
 Hierarchical models start from these.
 """
@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hmetad.likelihood.arrays import NUMPY
-from hmetad.likelihood.criteria import LOG_GAP
+from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.ratings import log_likelihood
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
 from hmetad.mle.climb import Stop, climb
 
-__all__ = ["CellModes", "penalised_modes"]
+__all__ = ["CellLikelihood", "CellModes", "kernel_of", "penalised_modes"]
 
 type Floats = NDArray[np.float64]
 
@@ -74,7 +73,7 @@ class CellLikelihood:
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     counts : array, shape (cells, 2, 2, K)
     given : mapping of str to array, shape (cells,)
         Quantities that are no parameters.
@@ -82,7 +81,7 @@ class CellLikelihood:
         By variable; mean 0 and SD 1 where a prior has no `mu` or `sigma`.
     """
 
-    likelihood: Likelihood
+    likelihood: Family
     counts: Floats
     given: Mapping[str, Floats] = field(default_factory=dict)
     penalty: Mapping[str, Prior] = field(default_factory=dict)
@@ -91,7 +90,14 @@ class CellLikelihood:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape per cell of each variable, in the order of the vector."""
         ratings = self.counts.shape[-1]
-        return {p.variable: p.shape(ratings) for p in self.likelihood.parameters}
+        family = self.likelihood
+        return {p.variable: family.shape(p.name, ratings) for p in family.parameters}
+
+    @property
+    def trials(self) -> Floats:
+        """Numbers of trials that the experimenter chose, (cells, stimuli)."""
+        answers = len(self.likelihood.layout.answers)
+        return self.counts.sum(axis=tuple(range(-answers, 0)))
 
     def of(self, rows: NDArray[np.int64]) -> "CellLikelihood":
         """The same for some of the cells."""
@@ -133,7 +139,7 @@ class CellLikelihood:
 
     def evaluate(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
         """ℓ of each cell, its gradient (cells, parameters), and its expected information."""
-        arguments, trials = self.arguments(vectors), self.counts.sum(axis=(2, 3))
+        arguments, trials = self.arguments(vectors), self.trials
         kernel = kernel_of(self.likelihood)
         partials = list[Floats]()
         if kernel:
@@ -145,9 +151,12 @@ class CellLikelihood:
             return value, gradient, slopes.transpose(0, 2, 1) @ information @ slopes
         log_p = self.log_outcomes(vectors)
         if not kernel:
-            value = log_likelihood(self.counts, log_p.reshape(self.counts.shape))
+            outcomes = log_p.reshape(self.counts.shape)
+            value = log_likelihood(self.counts, outcomes, axes=self.counts.ndim - 1)
         slopes = slopes_of(CellLikelihood.log_outcomes, self, vectors)
-        expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // 2, axis=1)
+        # Of each stimulus there are as many outcomes.
+        trials = trials.reshape(len(trials), -1)
+        expected = np.exp(log_p) * np.repeat(trials, log_p.shape[1] // trials.shape[1], axis=1)
         gradient = np.einsum("inp,in->ip", slopes, self.counts.reshape(log_p.shape))
         return value, gradient, np.einsum("inp,in,inq->ipq", slopes, expected, slopes)
 
@@ -158,14 +167,14 @@ class CellLikelihood:
 
 
 def penalised_modes(
-    counts: Floats, likelihood: Likelihood, given: Mapping[str, Floats] | None = None
+    counts: Floats, likelihood: Family, given: Mapping[str, Floats] | None = None
 ) -> CellModes:
     """Maximise ℓ(θ) - Σ (θ - µ)² / (2 σ²) for every cell, with the default priors as penalty.
 
     Parameters
     ----------
     counts : array, shape (cells, 2, 2, K)
-    likelihood : Likelihood
+    likelihood : Family
     given : mapping of str to array, shape (cells,), optional
         Quantities that are no parameters of the likelihood, by name.
 
@@ -223,6 +232,8 @@ def modes_of(problem: CellLikelihood) -> CellModes:
 
 def starting_vectors(problem: CellLikelihood, middle: Floats) -> Floats:
     """The penalty's centre, but d′ and c from the rates, which half a trial keeps off 0 and 1."""
+    if problem.likelihood.layout != TWO_ALTERNATIVES:
+        return np.tile(middle, (len(problem.counts), 1))
     responses = problem.counts.sum(axis=3)
     false_alarms, hits = ndtri((responses[:, :, 1] + 0.5) / (responses.sum(axis=2) + 1)).T
     theta = np.tile(middle, (len(problem.counts), 1))
@@ -260,6 +271,6 @@ def join_arrays(arrays: list[Floats]) -> Floats:
     return np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
 
 
-def kernel_of(likelihood: Likelihood) -> Any:
+def kernel_of(likelihood: Family) -> Any:
     """Module with the compiled functions of a likelihood, if it has one."""
     return import_module(likelihood.kernel) if likelihood.kernel else None

@@ -6,7 +6,6 @@ of a person. Nothing is shared between units, so each is maximised by itself.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Likelihood, Parameter
+from hmetad.likelihood.family import Family, Parameter
+from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
 from hmetad.mle.climb import Stop, climb
-from hmetad.mle.scoring import CellLikelihood
+from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
 
-__all__ = ["Maxima", "Units", "column_shapes", "maximise_units", "units_of"]
+__all__ = ["Maxima", "Units", "maximise_units", "units_of"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -45,7 +45,7 @@ class Units:
 
     Parameters
     ----------
-    likelihood : Likelihood
+    likelihood : Family
     cells : array of int, shape (units, cells)
         Places in the count table.
     counts : array, shape (units, cells, 2, 2, K)
@@ -59,7 +59,7 @@ class Units:
         Among all units, in the order of their first cells.
     """
 
-    likelihood: Likelihood
+    likelihood: Family
     cells: Integers
     counts: Floats
     given: Mapping[str, Floats]
@@ -86,9 +86,8 @@ class Units:
         rows, part = self.cells_at(parameters, unit)
         slopes = np.zeros(rows.shape if is_sloped else (0, 0))
         if self.likelihood.density:
-            module, value = import_module(self.likelihood.density), np.zeros(len(rows))
-            codes = np.array(module.choices(self.likelihood), np.int64)
-            module.add_value_and_gradient(rows, part.counts, codes, value, slopes)
+            value, tape = np.zeros(len(rows)), tape_of(self.likelihood, part.counts.shape[-1])
+            add_value_and_gradient(rows, part.counts.reshape(len(rows), -1), tape, value, slopes)
         else:
             value, slopes, _ = part.evaluate(rows)
         return value.reshape(len(unit), -1).sum(axis=1), slopes
@@ -128,14 +127,9 @@ class Units:
     @property
     def has_expectation(self) -> bool:
         """Whether the expected information is computed without differences of gradients."""
-        parameters, kernel = self.likelihood.parameters, self.likelihood.kernel
-        return (
-            bool(kernel)
-            and hasattr(import_module(kernel), "expected_information")
-            and [p.variable for p in parameters]
-            == [*column_shapes(self.likelihood, self.counts.shape[-1])]
-            and not any(p.prior_centre for p in parameters)
-        )
+        has_kernel = hasattr(kernel_of(self.likelihood), "expected_information")
+        centres = [p.prior_centre for p in self.likelihood.parameters]
+        return self.likelihood.is_costly and has_kernel and not any(centres)
 
     def coefficients(self, values: Mapping[str, Floats]) -> Floats:
         """Coefficients of each unit nearest to values of the parameters in all cells, by name."""
@@ -220,16 +214,6 @@ def maximise_units(units: Units, starts: Floats) -> Maxima:
         np.abs(found.slopes[best]).max(axis=1, initial=0.0) < SMALL_SLOPE
     )
     return Maxima(points, value, covariance, is_open, converged)
-
-
-def column_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of the columns."""
-    if likelihood.density:
-        shapes: dict[str, tuple[int, ...]] = import_module(likelihood.density).parameter_shapes(
-            likelihood, ratings
-        )
-        return shapes
-    return {p.variable: p.shape(ratings) for p in likelihood.parameters}
 
 
 def units_of(

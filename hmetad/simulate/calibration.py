@@ -18,7 +18,7 @@ from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
 from hmetad.bayes.predictive import draw_prior
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.family import Family
 from hmetad.monte_carlo import effective_draws, rank_rhat
 from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
@@ -210,9 +210,7 @@ def fits_of(
         yield xr.DataTree.from_dict({**groups, "sample_stats": together["sample_stats"]})
 
 
-def parameter_values(
-    tree: xr.DataTree, names: Sequence[str], likelihood: Likelihood
-) -> xr.DataArray:
+def parameter_values(tree: xr.DataTree, names: Sequence[str], likelihood: Family) -> xr.DataArray:
     """Draws (chain, draw, parameter) of variables, and last of the log-likelihood."""
     posterior = tree["posterior"].to_dataset()
     parts, labels, owners = [], [], []

@@ -14,18 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from hmetad.arguments import arrays_of_numbers, check_inputs, refuse_same_names, seed_or_none
 from hmetad.counts.checks import whole_number
-from hmetad.counts.vectors import from_nr
+from hmetad.counts.tables import cell_coords, plain_attrs
+from hmetad.counts.vectors import from_nr, labelled_cells
 from hmetad.errors import InputError, nearest
-from hmetad.likelihood.checks import sums_other_than_one
-from hmetad.likelihood.records import Likelihood, dim_sizes
-from hmetad.likelihood.registry import load_likelihood
+from hmetad.likelihood.family import TWO_ALTERNATIVES, Family, OutcomeLayout
+from hmetad.likelihood.registry import load_likelihood, sums_other_than_one
 
 __all__ = ["simulate_counts", "simulate_trials", "with_dims"]
 
 type Floats = NDArray[np.float64]
 
 POSITIVE = ("gaps", "s")
-SIZES = {"response": "2", "criterion": "K - 1", "criterion_gap": "K - 2"}
+SIZES = {"criterion": "K - 1", "criterion_gap": "K - 2"}
 
 
 @check_inputs(
@@ -38,7 +38,7 @@ SIZES = {"response": "2", "criterion": "K - 1", "criterion_gap": "K - 2"}
     seed=seed_or_none,
 )
 def simulate_counts(
-    dprime: ArrayLike,
+    dprime: ArrayLike | None = None,
     c: ArrayLike = 0.0,
     m_ratio: ArrayLike = 1.0,
     *,
@@ -59,7 +59,8 @@ def simulate_counts(
     ----------
     dprime, c, m_ratio, s : float or array, shape (cells,)
         Type-1 sensitivity and criterion, meta-d′/d′, and σ_S1/σ_S2 (1: equal variance);
-        broadcast against each other. An `m_ratio` of shape (cells, 2) has one for each response.
+        broadcast against each other; `dprime` is optional where another likelihood lacks it. An
+        `m_ratio` of shape (cells, 2) has one for each response.
     trials : int or array, shape (cells,) or (cells, 2)
         Trials of a cell, split as evenly as possible, or those of S1 and of S2.
     gaps : array, shape (..., 2, K - 1), optional
@@ -102,15 +103,16 @@ def simulate_counts(
     >>> counts.sum("rating").values.tolist()
     [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
     """
-    totals = trials_per_stimulus(trials)
     usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5}
     came = {"c": c, "m_ratio": m_ratio, "s": s}
     others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
     others |= {} if gaps is None else {"gaps": gaps}
     chosen = {name: value for name, value in values.items() if isinstance(value, str)}
     values = {name: value for name, value in values.items() if name not in chosen}
-    asked = {"dprime": dprime, **others, **values}
+    asked = ({} if dprime is None else {"dprime": dprime}) | others | values
     if likelihood == "meta-d":
+        if dprime is None:
+            raise InputError("dprime", "None", "d′ of every cell")
         if values or chosen:
             got = repr(next(iter({**values, **chosen})))
             raise InputError("values", got, "m_ratio and s, of meta-d′")
@@ -121,6 +123,8 @@ def simulate_counts(
         own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
         record = load_likelihood(likelihood, **own_rule, **chosen)
         given = design_values(record, asked, {**usual, "first_gap": 0.5}, ratings)
+    stimuli = record.layout.shape(ratings)[: len(record.layout.given)]
+    totals = trials_per_stimulus(trials, *stimuli)
     own = {
         name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
         for name, value in given.items()
@@ -130,19 +134,29 @@ def simulate_counts(
         name: np.broadcast_to(value, (*cells, *value.shape[len(own[name]) :]))
         for name, value in given.items()
     }
-    outcomes = log_outcomes(record, by_cell)
-    outcomes = outcomes.reshape(*outcomes.shape[:-2], -1)
-    drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
-    first, second = np.moveaxis(classic_order(drawn), 1, 0)
-    named: dict[str, Any] = dict(coords or {})
-    return from_nr(first, second, covariates=covariates, **named)
+    log_p = log_outcomes(record, by_cell)
+    outcomes = np.exp(log_p).reshape(*log_p.shape[: -len(record.layout.answers)], -1)
+    drawn = np.random.default_rng(seed).multinomial(totals, outcomes)
+    if record.layout == TWO_ALTERNATIVES:
+        first, second = np.moveaxis(classic_order(drawn), 1, 0)
+        named: dict[str, Any] = dict(coords or {})
+        return from_nr(first, second, covariates=covariates, **named)
+    table, labels = labelled_cells(len(drawn), coords or {}, covariates or {})
+    of_cells = {**cell_coords(table), "cell": labels}
+    return xr.DataArray(
+        drawn.reshape(len(drawn), *log_p.shape[1:]),
+        {**of_cells, **record.layout.labels(log_p.shape[-1])},
+        ("cell", *record.layout.dims),
+        "counts",
+        plain_attrs({"by": [*(coords or {})], "covariates": [*(covariates or {})]}),
+    )
 
 
 @check_inputs(
     dprime=arrays_of_numbers, c=arrays_of_numbers, m_ratio=arrays_of_numbers, seed=seed_or_none
 )
 def simulate_trials(
-    dprime: ArrayLike,
+    dprime: ArrayLike | None = None,
     c: ArrayLike = 0.0,
     m_ratio: ArrayLike = 1.0,
     *,
@@ -197,17 +211,18 @@ def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         raise InputError("parameters of the cells", got, allowed) from error
 
 
-def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
-    """Trials of S1 and S2, shape (cells, 2) or (1, 2); an odd one goes to S1."""
+def trials_per_stimulus(trials: ArrayLike, stimuli: int = 2) -> NDArray[np.int64]:
+    """Trials of each stimulus, shape (cells, stimuli) or (1, stimuli); odd ones go to the first."""
     given = np.asarray(trials)
     if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
         raise InputError("trials", repr(trials), "whole numbers of at least 0")
-    if given.ndim > 2 or given.shape[1:] not in ((), (2,)):
-        raise InputError("trials", f"shape {given.shape}", "shape (), (cells,) or (cells, 2)")
+    if given.ndim > 2 or given.shape[1:] not in ((), (stimuli,)):
+        allowed = f"shape (), (cells,) or (cells, {stimuli})"
+        raise InputError("trials", f"shape {given.shape}", allowed)
     if given.ndim == 2:
         return given
-    given = np.atleast_1d(given)
-    return np.stack([given - given // 2, given // 2], axis=-1)
+    given = np.atleast_1d(given)[:, None]
+    return given // stimuli + (np.arange(stimuli) < given % stimuli)
 
 
 def classic_order(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -231,7 +246,7 @@ def meta_d_values(asked: Mapping[str, ArrayLike], ratings: int) -> dict[str, Flo
 
 
 def design_values(
-    likelihood: Likelihood,
+    likelihood: Family,
     asked: Mapping[str, ArrayLike],
     usual: Mapping[str, ArrayLike],
     ratings: int,
@@ -247,11 +262,13 @@ def design_values(
             raise InputError("values", repr(name), ", ".join(sorted(known)), nearest(name, known))
     levels = ratings_of(likelihood, asked, ratings)
     values = {
-        name: with_dims(name, value, likelihood.dims(name), levels) for name, value in asked.items()
+        name: with_dims(name, value, likelihood.dims(name), levels, likelihood.layout)
+        for name, value in asked.items()
     }
     for name, value in usual.items():
         if name in known and name not in likelihood.following(values):
-            values[name] = with_dims(name, value, likelihood.dims(name), levels)
+            dims = likelihood.dims(name)
+            values[name] = with_dims(name, value, dims, levels, likelihood.layout)
     for name in values:
         others = [other for other in values if other != name]
         if name in likelihood.following(others):
@@ -260,7 +277,7 @@ def design_values(
     return values
 
 
-def ratings_of(likelihood: Likelihood, asked: Mapping[str, ArrayLike], ratings: int) -> int:
+def ratings_of(likelihood: Family, asked: Mapping[str, ArrayLike], ratings: int) -> int:
     """K of the arrays of criteria or gaps, or the one given where all are single numbers."""
     lacking = {"criterion": 1, "criterion_gap": 2}
     sizes = {
@@ -275,16 +292,24 @@ def ratings_of(likelihood: Likelihood, asked: Mapping[str, ArrayLike], ratings: 
     return next(iter(sizes.values()), ratings)
 
 
-def with_dims(name: str, value: ArrayLike, dims: tuple[str, ...], ratings: int) -> Floats:
+def with_dims(
+    name: str,
+    value: ArrayLike,
+    dims: tuple[str, ...],
+    ratings: int,
+    layout: OutcomeLayout = TWO_ALTERNATIVES,
+) -> Floats:
     """Value of a cell, or values one a cell, with dims of its own: one number is that of all."""
     array = numbers(name, value, above=0.0 if name in POSITIVE else -np.inf)
+    sizes = layout.sizes(whole_number("ratings", ratings, 1))
     if not array.ndim:
-        sizes = dim_sizes(whole_number("ratings", ratings, 1))
         return np.full([sizes[dim] for dim in dims], array)
     leading = array.ndim - len(dims)
     own = dict(zip(dims, array.shape[max(leading, 0) :], strict=False))
-    if leading not in (0, 1) or 0 in array.shape[:leading] or own.get("response", 2) != 2:
-        one = f", or shape ({', '.join(SIZES[dim] for dim in dims)})" if dims else ""
+    is_wrong = any(size != sizes[dim] for dim, size in own.items() if dim not in SIZES)
+    if leading not in (0, 1) or 0 in array.shape[:leading] or is_wrong:
+        said = ", ".join(SIZES.get(dim, str(sizes[dim])) for dim in dims)
+        one = f", or shape ({said})" if dims else ""
         allowed = f"one number{one}, or as much for each cell"
         raise InputError(name, f"shape {array.shape}", allowed)
     return array
@@ -303,7 +328,7 @@ def numbers(name: str, values: ArrayLike, *, above: float = -np.inf) -> Floats:
     return array
 
 
-def log_outcomes(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats:
+def log_outcomes(likelihood: Family, values: Mapping[str, Floats]) -> Floats:
     """log P of every outcome, or an error that names what is still needed."""
     known = likelihood.following(values)
     for name in likelihood.arguments:
@@ -314,14 +339,14 @@ def log_outcomes(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats
     # What is out of its range is answered below.
     with np.errstate(all="ignore"):
         log_p = np.asarray(likelihood.outcomes(values))
-    wrong = sums_other_than_one(log_p)
+    wrong = sums_other_than_one(likelihood.layout, log_p)
     if wrong.size:
         got = f"values whose probabilities sum to {wrong[0]:g}"
         raise InputError("values", got, "a sum of 1 for each stimulus", "Is each in its range?")
     return log_p
 
 
-def needed_for(likelihood: Likelihood, name: str, known: set[str]) -> list[str]:
+def needed_for(likelihood: Family, name: str, known: set[str]) -> list[str]:
     """Parameters that are not known, and that a quantity follows from."""
     found, rest = set(known), [name]
     while rest:

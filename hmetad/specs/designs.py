@@ -9,9 +9,16 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.counts.checks import require_stimulus
+from hmetad.counts.checks import (
+    Axes,
+    refuse_falling_ratings,
+    refuse_impossible_counts,
+    refuse_other_dims,
+    require_stimulus,
+)
 from hmetad.counts.columns import as_text
 from hmetad.errors import InputError
+from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
 from hmetad.measures.sdt import sdt
 from hmetad.specs.design import Design, Term, cell_table, parse_design
 from hmetad.specs.spec import ModelSpec
@@ -21,19 +28,36 @@ __all__ = [
     "designs_of",
     "given_of",
     "reference_level",
+    "refuse_other_outcomes",
     "refuse_other_tables",
 ]
 
 type Floats = NDArray[np.float64]
 
-COUNT_DIMS = ("cell", "stimulus", "response", "rating")
+
+def refuse_other_outcomes(counts: xr.DataArray, layout: OutcomeLayout, used_by: str) -> None:
+    """Raise where a table does not count the outcomes of a layout."""
+    if layout == TWO_ALTERNATIVES:
+        require_stimulus(counts, used_by)
+        return
+    allowed = f"a count table with dims {', '.join(layout.dims)}"
+    axes = Axes({dim: labels for dim, labels in layout.axes.items() if labels})
+    refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
+    for dim, labels in layout.axes.items():
+        if labels and counts[dim].values.tolist() != [*labels]:
+            raise InputError(
+                "counts", f"{dim} {counts[dim].values.tolist()}", f"{', '.join(labels)}"
+            )
+    refuse_falling_ratings(counts)
+    refuse_impossible_counts(counts)
 
 
-def refuse_other_tables(counts: xr.DataArray) -> None:
+def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
     """Raise where counts are no count table of cells alone, or have one rating."""
-    require_stimulus(counts, "A model of ratings")
-    if set(counts.dims) != set(COUNT_DIMS):
-        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {COUNT_DIMS}")
+    refuse_other_outcomes(counts, layout, "A model of ratings")
+    dims = ("cell", *layout.dims)
+    if set(counts.dims) != set(dims):
+        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
     if counts.dtype.kind not in "iu":
         raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
     if counts.sizes["rating"] < 2:
@@ -42,21 +66,23 @@ def refuse_other_tables(counts: xr.DataArray) -> None:
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     """Count table in its own order of dims, or the reason why it cannot be modelled."""
-    if spec.record.outcome != "counts":
-        got, step = f"a model of {spec.record.outcome}", "bayes.fit_estimates fits it."
-        raise InputError("model", got, "a model of counts", step)
-    refuse_other_tables(counts)
-    shown = counts.sum(["response", "rating"])
-    lacking = counts["cell"].values[(shown == 0).any("stimulus").values]
+    layout = spec.record.layout
+    if not spec.record.has_ratings:
+        step = "bayes.fit_estimates fits it."
+        raise InputError("model", "a model of estimates", "a model of counts", step)
+    refuse_other_tables(counts, layout)
+    shown = counts.sum(layout.answers)
+    lacking = counts["cell"].values[(shown == 0).any(layout.given).values]
     # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
     if lacking.size and not {"dprime", "c"} <= set(spec.formula):
+        labels = [label for dim in layout.given for label in layout.axes[dim]]
         raise InputError(
             "counts",
             f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
-            "trials of S1 and of S2 in every cell",
+            f"trials of {' and of '.join(labels)} in every cell",
             "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
         )
-    return counts.transpose(*COUNT_DIMS)
+    return counts.transpose("cell", *layout.dims)
 
 
 def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:

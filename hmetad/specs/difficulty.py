@@ -67,8 +67,9 @@ def by_difficulty(
     >>> by_difficulty("wev", counts, difficulty="level", pooled=False).formula["log_noise"]
     '0 + subject'
     """
-    refuse_other_tables(counts)
-    spec, cells = as_model(model), cell_table(counts)
+    spec = as_model(model)
+    refuse_other_tables(counts, spec.record.layout)
+    cells = cell_table(counts)
     columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
     for argument, name in columns.items():
         refuse_no_levels(argument, name, cells)

@@ -15,8 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError
+from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
-from hmetad.likelihood.records import Parameter, dim_labels
 from hmetad.specs.design import Block, Design, Labels
 from hmetad.specs.formula import GroupTerm, parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
@@ -236,7 +236,8 @@ def layout_of(counts: xr.DataArray, spec: ModelSpec, designs: Mapping[str, Desig
     """
     coords: Coords = {str(dim): [*counts[dim].values] for dim in counts.dims}
     if "rating" in counts.dims:
-        coords |= {dim: [*own] for dim, own in dim_labels(counts.sizes["rating"]).items()}
+        further = spec.record.layout.further_labels(counts.sizes["rating"])
+        coords |= {dim: [*own] for dim, own in further.items()}
     draft = Draft(spec, coords, {}, [])
     formulas, own = dict[str, FormulaLayout](), dict[str, tuple[Variable, ...]]()
     for parameter in spec.record.parameters:
@@ -352,7 +353,7 @@ def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
         if (prior.dist == "LKJ") != (defaults[name].dist == "LKJ"):
             raise InputError(f"prior of {name}", prior.dist, f"as {defaults[name].dist}")
         # PyMC's model, which fits of counts have too, has no half of another.
-        legal = POSITIVE if spec.record.outcome == "counts" else (*POSITIVE, "StudentT")
+        legal = POSITIVE if spec.record.has_ratings else (*POSITIVE, "StudentT")
         if name in sds and prior.dist not in legal:
             allowed = f"{', '.join(legal)}: a standard deviation is positive"
             raise InputError(f"prior of {name}", prior.dist, allowed)

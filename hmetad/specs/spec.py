@@ -13,8 +13,8 @@ import xarray as xr
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.frozen import FrozenMapping, freeze
+from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood, dim_labels
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.specs.formula import parse_formula
 from hmetad.untrusted import parse_json
@@ -38,8 +38,6 @@ TABLES = ("formula", "names", "priors", "example")
 TABLES_OF_TEXT = ("formula", "names")
 MAX_TEXT = 10_000
 MAX_NAME = 200
-# Names in a posterior that already have a meaning.
-DIMS = ("cell", "stimulus", "response", "rating", *dim_labels(2), "chain", "draw")
 
 
 @dataclass(frozen=True, init=False)
@@ -148,7 +146,7 @@ class ModelSpec:
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
         for variable, name in self.names.items():
-            refuse_bad_name(variable, name, self.record.results)
+            refuse_bad_name(variable, name, self.record)
         for own in self.record.parameters:
             prior = self.priors.get(own.name)
             if (
@@ -160,8 +158,8 @@ class ModelSpec:
                 raise InputError(f"prior of {own.name}", prior.dist, allowed)
 
     @property
-    def record(self) -> Likelihood:
-        """Likelihood, with the choices that this model makes."""
+    def record(self) -> Family:
+        """Family of its likelihood, with the choices that this model makes."""
         return load_likelihood(self.likelihood, **self.choices)
 
     @property
@@ -335,16 +333,19 @@ def refuse_unwritable_example(example: Mapping[str, Any]) -> None:
         raise InputError("example", repr(example)[:80], allowed) from None
 
 
-def refuse_bad_name(variable: str, name: str, results: Iterable[str]) -> None:
+def refuse_bad_name(variable: str, name: str, family: Family) -> None:
     """Raise where a variable is given a name that no variable of a posterior can have."""
     argument, allowed = f"name of {variable}", "a name without '/' that is no dim and no result"
     if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
         allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
         raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
+    results = family.results
     if name != variable and variable in results:
         said = "Results cannot be renamed; group terms and their SDs can."
         raise InputError(argument, repr(name), f"{variable!r} itself", said)
-    if name != variable and name in (*DIMS, *results):
+    # Names in a posterior that already have a meaning.
+    taken = {"cell", "chain", "draw", *family.layout.sizes(2), *results}
+    if name != variable and name in taken:
         raise InputError(argument, repr(name), allowed, "Choose another in [names].")
 
 

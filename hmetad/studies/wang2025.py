@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
-from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from hmetad.measures.information import meta_information
 from hmetad.measures.type2 import auroc2
 from hmetad.mle.dmc import fit_dmc

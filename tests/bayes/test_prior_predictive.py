@@ -6,7 +6,7 @@ from scipy import stats
 
 from hmetad import InputError, load_model, simulate_counts
 from hmetad.bayes import draw_prior
-from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from hmetad.specs.loading import card_names
 
 

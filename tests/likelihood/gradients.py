@@ -1,21 +1,26 @@
 """Value and derivatives of the compiled likelihoods, under the names of their arguments."""
 
 from collections import namedtuple
+from importlib import import_module
 
-from hmetad.likelihood import linear_gaussian_compiled, lognormal_compiled, meta_d_compiled
-
-MetaD = namedtuple("MetaD", "value d c m kappa gaps s")
-LinearGaussian = namedtuple("LinearGaussian", "value d c a b w sigma theta")
-Lognormal = namedtuple("Lognormal", "value d c q t")
-
-
-def meta_d(counts, d, c, m, kappa, gaps, s):
-    return MetaD(*meta_d_compiled.evaluate(counts, d, c, m, kappa, gaps, s))
+ARGUMENTS = {
+    "meta_d": "d c m kappa gaps s",
+    "linear_gaussian": "d c a b w sigma theta",
+    "lognormal": "d c q t",
+}
 
 
-def linear_gaussian(counts, d, c, a, b, w, sigma, theta):
-    return LinearGaussian(*linear_gaussian_compiled.evaluate(counts, d, c, a, b, w, sigma, theta))
+def named(kernel):
+    """Function of a kernel whose results are named as its arguments are."""
+    arguments = ARGUMENTS[kernel].split()
+    results = namedtuple(kernel, ["value", *arguments])
+    evaluate = import_module(f"hmetad.likelihood.kernels.{kernel}").evaluate
+
+    def value_and_gradient(counts, *given, **by_name):
+        rest = arguments[len(given) :]
+        return results(*evaluate(counts, *given, *(by_name[name] for name in rest)))
+
+    return value_and_gradient
 
 
-def lognormal(counts, d, c, q, t):
-    return Lognormal(*lognormal_compiled.evaluate(counts, d, c, q, t))
+meta_d, linear_gaussian, lognormal = map(named, ARGUMENTS)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from likelihood.gradients import meta_d as log_likelihood_and_gradient
 
-from hmetad.likelihood import theory
-from hmetad.likelihood.meta_d_compiled import expected_information
+from hmetad.likelihood.families import meta_d
+from hmetad.likelihood.kernels.meta_d import expected_information
 
 
 def by_definition(trials, p):
     """Σ N P ∂log P ∂log Pᵀ: a table with one trial has ∂log P as its gradient."""
     ratings = p["gaps"].shape[-1] + 1
-    probability = np.exp(theory.log_joint_probabilities(**p))
+    probability = np.exp(meta_d.log_joint_probabilities(**p))
     total = 0
     for outcome in np.ndindex(2, 2, ratings):
         one_trial = np.zeros((len(p["d"]), 2, 2, ratings))

@@ -6,6 +6,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from scipy.special import erfcx, log_ndtr
 
 pytestmark = pytest.mark.integration
 
@@ -15,11 +16,12 @@ jax = pytest.importorskip("jax")
 from likelihood.gradients import meta_d as log_likelihood_and_gradient  # noqa: E402 (JAX may be absent)
 
 from hmetad.likelihood import jax_op  # noqa: E402 (JAX may be absent)
-from hmetad.likelihood.op import log_likelihood  # noqa: E402 (JAX may be absent)
 from hmetad.likelihood.registry import load_likelihood  # noqa: E402 (JAX may be absent)
+from hmetad.likelihood.tensors import log_likelihood  # noqa: E402 (JAX may be absent)
 
 # Of one size throughout, for which JAX compiles once.
 CELLS, RATINGS = 80, 4
+EDGES = np.concatenate([-np.logspace(0, 8, 200), [-20.0, 0.0], np.linspace(-40, 40, 401)])
 META_D = load_likelihood("meta-d")
 compiled = jax.jit(partial(jax_op.log_likelihood_and_gradient, META_D))
 
@@ -98,3 +100,23 @@ def test_pytensors_gradient_and_jaxs_own_are_the_kernels(differentiate):
         evaluate = pytensor.function(inputs, total, mode="JAX").vm.jit_fn
         gradient = jax.grad(lambda *x: evaluate(*x)[0], argnums=range(len(point)))
     assert_same(gradient(*point), expected, 1e-11)
+
+
+def test_the_logarithm_is_that_of_scipy():
+    ours = np.asarray(jax_op.log_ndtr(EDGES))
+    assert ours.dtype == np.float64
+    np.testing.assert_allclose(ours, log_ndtr(EDGES), rtol=1e-14, atol=1e-16)
+
+
+def test_the_derivative_is_the_inverse_of_mills_ratio_however_far_out():
+    ours = np.asarray(jax.vmap(jax.grad(jax_op.log_ndtr))(EDGES))
+    near = np.minimum(EDGES, 0)
+    below = np.sqrt(2 / np.pi) / erfcx(-near / np.sqrt(2))
+    above = np.exp(-(EDGES**2) / 2 - log_ndtr(EDGES)) / np.sqrt(2 * np.pi)
+    # φ/Φ is the exponential of a difference of numbers up to 200; JAX has no subnormal numbers.
+    np.testing.assert_allclose(ours, np.where(EDGES < 0, below, above), rtol=1e-13, atol=1e-300)
+
+
+def test_a_derivative_is_finite_where_the_logarithm_no_longer_is():
+    assert float(jax_op.log_ndtr(-1e200)) == -np.inf
+    assert float(jax.grad(jax_op.log_ndtr)(-1e200)) == 1e200

@@ -9,7 +9,7 @@ from likelihood import mp_process
 from likelihood.gradients import linear_gaussian as log_likelihood_and_gradient
 from scipy.stats import norm
 
-from hmetad.likelihood.linear_gaussian_compiled import log_probabilities
+from hmetad.likelihood.kernels.linear_gaussian import log_probabilities
 
 NAMES = ("d", "c", "a", "b", "w", "sigma")
 D, C = 1.5, 0.2

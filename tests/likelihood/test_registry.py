@@ -11,7 +11,7 @@ import pytest
 
 import hmetad
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Quantity
+from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.registry import REGISTERED, likelihood_names, load_likelihood, register
 from hmetad.text.names import axis_name, heading, symbol
 
@@ -31,7 +31,10 @@ def own():
 def test_probabilities_of_every_likelihood_sum_to_one(name):
     likelihood = load_likelihood(name)
     rng = np.random.default_rng(1)
-    values = {p.variable: rng.normal(0, 0.5, (20, *p.shape(4))) for p in likelihood.parameters}
+    values = {
+        p.variable: rng.normal(0, 0.5, (20, *likelihood.shape(p.name, 4)))
+        for p in likelihood.parameters
+    }
     total = np.exp(likelihood.outcomes(values)).sum(axis=(-2, -1))
     np.testing.assert_allclose(total, 1, rtol=1e-12)
 
@@ -40,7 +43,10 @@ def test_probabilities_of_every_likelihood_sum_to_one(name):
 def test_probabilities_follow_from_what_a_fit_keeps(name):
     likelihood = load_likelihood(name)
     rng = np.random.default_rng(2)
-    values = {p.variable: rng.normal(0, 0.5, (20, *p.shape(4))) for p in likelihood.parameters}
+    values = {
+        p.variable: rng.normal(0, 0.5, (20, *likelihood.shape(p.name, 4)))
+        for p in likelihood.parameters
+    }
     everything = likelihood.derived(values)
     kept = {name: everything[name] for name in likelihood.results}
     np.testing.assert_allclose(likelihood.outcomes(kept), likelihood.outcomes(values), rtol=1e-9)
@@ -93,7 +99,7 @@ def test_other_probabilities_are_not_computed_by_the_code_of_a_likelihood_of_the
 
 
 def test_what_cannot_be_registered_is_refused(own):
-    with pytest.raises(InputError, match="a Likelihood"):
+    with pytest.raises(InputError, match="a Family"):
         register("mine")
     with pytest.raises(
         InputError, match="name: got 'meta-d', allowed is a name other than those of"

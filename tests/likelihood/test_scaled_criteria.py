@@ -11,7 +11,7 @@ from likelihood.gradients import lognormal as log_likelihood_and_gradient
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from hmetad.likelihood.lognormal_compiled import (
+from hmetad.likelihood.kernels.lognormal import (
     SMALL,
     evaluate,
     expected_information,

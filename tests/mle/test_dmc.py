@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from hmetad.bayes.model import build_model
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
+from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.likelihood.ratings import type2_criteria
-from hmetad.likelihood.theory import log_conditional_probabilities
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.dmc_minimum import limiting_loss
 from hmetad.notice import notices

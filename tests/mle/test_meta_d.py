@@ -12,7 +12,7 @@ import hmetad
 from hmetad.counts.counting import count_trials
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
-from hmetad.likelihood.theory import log_conditional_probabilities
+from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.measures.sdt import sdt
 from hmetad.mle.dmc import fit_dmc
 from hmetad.mle.meta_d import fit_mle

@@ -29,7 +29,7 @@ def moments(likelihood):
     return (
         np.concatenate(
             [
-                np.full(int(np.prod(p.shape(4))), p.prior.parameters[name])
+                np.full(int(np.prod(likelihood.shape(p.name, 4))), p.prior.parameters[name])
                 for p in likelihood.parameters
             ]
         )
@@ -41,8 +41,8 @@ def as_values(vector, likelihood):
     """Values of parameters, by name."""
     values, start = {}, 0
     for p in likelihood.parameters:
-        size = int(np.prod(p.shape(4)))
-        values[p.name] = vector[start : start + size].reshape(p.shape(4))
+        size = int(np.prod(likelihood.shape(p.name, 4)))
+        values[p.name] = vector[start : start + size].reshape(likelihood.shape(p.name, 4))
         start += size
     return values
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hmetad import InputError, fit_mle, from_nr
-from hmetad.likelihood.meta_d_compiled import expected_information
+from hmetad.likelihood.kernels.meta_d import expected_information
 from hmetad.simulate import plan_trials, trials_needed
 from hmetad.simulate.plan import VERDICTS
 

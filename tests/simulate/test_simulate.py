@@ -9,9 +9,9 @@ from scipy.stats import chisquare
 
 from hmetad.counts.counting import count_trials
 from hmetad.errors import InputError
-from hmetad.likelihood.records import Quantity
+from hmetad.likelihood.families.meta_d import log_joint_probabilities
+from hmetad.likelihood.family import Quantity
 from hmetad.likelihood.registry import REGISTERED, load_likelihood
-from hmetad.likelihood.theory import log_joint_probabilities
 from hmetad.simulate.simulate import simulate_counts, simulate_trials
 
 

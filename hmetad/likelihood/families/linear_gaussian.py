@@ -1,138 +1,100 @@
 """Confidence from a linear function of the evidence and normal noise, as records.
 
-Process that a card chooses → Likelihood. Most models of confidence in the literature are members of
+Process that a card chooses → Family. Most models of confidence in the literature are members of
 this family: they differ in what is free, and in their units.
-`hmetad.likelihood.linear_gaussian_compiled` has the equation and the sources.
+`hmetad.likelihood.kernels.linear_gaussian` has the equation and the sources.
 """
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.criteria import FREE_CRITERIA, FREE_CRITERIA_QUANTITIES
+from hmetad.likelihood.family import Choice, Family, Formula, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Choice, Formula, Likelihood, Parameter, Quantity, Values
-from hmetad.likelihood.type1 import EVIDENCE, TYPE1, TYPE1_QUANTITIES
+from hmetad.likelihood.ratings import (
+    EVIDENCE,
+    FREE_CRITERIA,
+    FREE_CRITERIA_QUANTITIES,
+    TYPE1,
+    TYPE1_QUANTITIES,
+)
 
-__all__ = ["LIKELIHOODS"]
+__all__ = ["FAMILIES"]
 
 # Weights of the evidence x, of its mean and of the response, and SD of the noise.
 type Weights = tuple[Array, Array, Array, Array]
+type Pair = tuple[Parameter, Quantity]
 
-KERNEL = "hmetad.likelihood.linear_gaussian_compiled"
+KERNEL = "hmetad.likelihood.kernels.linear_gaussian"
 WEIGHTS = ("evidence_weight", "stimulus_weight", "response_weight", "noise_sd")
 
 
 def log_probabilities(
-    d: Array,
-    c: Array,
-    a: Array,
-    b: Array,
-    w: Array,
-    sigma: Array,
-    theta: Array,
-    xp: Arrays = NUMPY,
+    d: Array, c: Array, a: Array, b: Array, w: Array, sigma: Array, theta: Array, xp: Arrays = NUMPY
 ) -> Array:
     """log P(response, rating | stimulus), shape (..., 2, 2, K); arguments as in `KERNEL`."""
     return over_cells(KERNEL, (d, c, a, b, w, sigma), theta, xp)
 
 
+# From a parameter to the quantity: what comes before its name, and the function.
+LINKS: dict[str, tuple[str, Callable[[Array, Arrays], Array]]] = {
+    "log": ("log of ", lambda x, xp: xp.exp(x)),
+    "logit": ("logit of ", lambda x, xp: 1 / (1 + xp.exp(-x))),
+    "fisher_z": ("Fisher z of ", lambda x, xp: xp.tanh(x)),
+}
+
+
 def pair(
-    parameter: str,
     quantity: str,
     said: str,
+    link: str,
     mu: float,
     sigma: float,
-    link: str,
     ratings_needed: int = 2,
     levels_needed: int = 1,
-) -> tuple[Parameter, Quantity]:
+) -> Pair:
     """A parameter of confidence, and the quantity on whose transformed scale it is."""
-    names = {"log": "log of ", "logit": "logit of ", "fisher_z": "Fisher z of "}
-    links: dict[str, Formula] = {
-        "log": lambda v, xp: xp.exp(v[parameter]),
-        "logit": lambda v, xp: 1 / (1 + xp.exp(-v[parameter])),
-        "fisher_z": lambda v, xp: xp.tanh(v[parameter]),
-    }
-    unit = EVIDENCE if quantity in ("noise", "confidence_sd") else "1"
+    name, (scale, function) = f"{link}_{quantity}", LINKS[link]
     return (
         Parameter(
-            parameter,
-            f"{names[link]}{said}",
+            name,
+            f"{scale}{said}",
             Prior("Normal", mu=mu, sigma=sigma),
             ratings_needed=ratings_needed,
             levels_needed=levels_needed,
         ),
         Quantity(
-            quantity, said, unit, needs=(parameter,), compute=links[link], parameter=parameter
+            quantity,
+            said,
+            EVIDENCE if said.startswith("SD of") else "1",
+            needs=(name,),
+            compute=lambda v, xp: function(v[name], xp),
+            parameter=name,
         ),
     )
 
 
 HALF = math.log(0.5)
-NOISE = pair("log_noise", "noise", "SD of the noise of confidence", HALF, 1, "log")
-VISIBILITY = pair(
-    "logit_visibility", "visibility", "weight of visibility", 0, 1.5, "logit", levels_needed=2
-)
-BOOST = pair(
-    "logit_boost", "boost", "weight of the stimulus, confidence boost", 0, 1.5, "logit",
-    ratings_needed=3,
-)  # fmt: skip
-LATER = pair("log_later", "later", "evidence after the response over that before", HALF, 1, "log")
-SPREAD = pair(
-    "log_confidence_sd", "confidence_sd", "SD of the evidence of confidence", 0, 1, "log",
-    ratings_needed=3,
-)  # fmt: skip
-CORRELATION = pair(
-    "fisher_z_correlation", "correlation", "correlation of the two kinds of evidence", 0.5, 1,
-    "fisher_z",
-)  # fmt: skip
-OWN = pair(
-    "log_relative_dprime", "relative_dprime", "sensitivity of confidence over d′", 0, 1, "log"
-)
-
-
-def gaussian_noise(v: Values, xp: Arrays) -> Weights:
-    """Noise alone is added."""
-    one = xp.ones_like(v["noise"])
-    return one, 0 * one, 0 * one, v["noise"]
-
-
-def wev(v: Values, _: Arrays) -> Weights:
-    """The response's evidence, and visibility, which knows the difficulty."""
-    w = v["visibility"]
-    return 1 - w, 0 * w, w, v["noise"]
-
-
-def rce(v: Values, xp: Arrays) -> Weights:
-    """Evidence for the chosen response alone: wev with weight 1/3, noise 2/3, times 3/4."""
-    one = xp.ones_like(v["dprime"])
-    return one / 2, 0 * one, one / 4, one / 2
-
-
-def pda(v: Values, xp: Arrays) -> Weights:
-    """Evidence goes on after the response, b times as long as before."""
-    b = v["later"]
-    return xp.ones_like(b), b, 0 * b, xp.sqrt(b)
-
-
-def cncb(v: Values, _: Arrays) -> Weights:
-    """Noise is added, and a share of the evidence replaced by its mean."""
-    boost = v["boost"]
-    return 1 - boost, boost, 0 * boost, v["noise"]
+NOISE = pair("noise", "SD of the noise of confidence", "log", HALF, 1)
+VISIBILITY = pair("visibility", "weight of visibility", "logit", 0, 1.5, levels_needed=2)
+BOOST = pair("boost", "weight of the stimulus, confidence boost", "logit", 0, 1.5, ratings_needed=3)
+LATER = pair("later", "evidence after the response over that before", "log", HALF, 1)
+SPREAD = pair("confidence_sd", "SD of the evidence of confidence", "log", 0, 1, ratings_needed=3)
+CORRELATION = pair("correlation", "correlation of the two kinds of evidence", "fisher_z", 0.5, 1)
+OWN = pair("relative_dprime", "sensitivity of confidence over d′", "log", 0, 1)
 
 
 def fleming_daw(v: Values, xp: Arrays) -> Weights:
     """Evidence of SD t, correlated with that of the response."""
     t, rho = v["confidence_sd"], v["correlation"]
-    return rho * t, 1 - rho * t, 0 * t, t * xp.sqrt(1 - rho**2)
-
-
-def ig(v: Values, xp: Arrays) -> Weights:
-    """Evidence that is independent of that of the response."""
-    m = v["relative_dprime"]
-    return 0 * m, m, 0 * m, xp.ones_like(m)
+    rest = xp.sqrt(1 - rho**2)
+    if "fisher_z_correlation" in v:
+        # √(1 - tanh²), of which far out no digits are lost.
+        z = v["fisher_z_correlation"]
+        rest = 2 / (xp.exp(z) + xp.exp(-z))
+    return rho * t, 1 - rho * t, 0.0, t * rest
 
 
 def boost_and_visibility(v: Values, _: Arrays) -> Weights:
@@ -141,69 +103,80 @@ def boost_and_visibility(v: Values, _: Arrays) -> Weights:
     return (1 - w) * (1 - boost), (1 - w) * boost, w, v["noise"]
 
 
-def part_of(weights: Callable[[Values, Arrays], Weights], k: int) -> Formula:
-    """One of the weights."""
-    return lambda v, xp: weights(v, xp)[k]
+@dataclass(frozen=True)
+class Process:
+    """Title, sentence of a report, parameters of confidence, and how its evidence follows."""
+
+    title: str
+    method: str
+    own: tuple[Pair, ...]
+    weights: Callable[[Values, Arrays], Weights]
 
 
-type Process = tuple[
-    str, str, tuple[tuple[Parameter, Quantity], ...], Callable[[Values, Arrays], Weights]
-]
-
-# Title, sentence of a report, parameters of confidence, and how its evidence follows from them.
-PROCESSES: dict[str, Process] = {
-    "gaussian_noise": (
+PROCESSES = {
+    "gaussian_noise": Process(
         "Noise between decision and confidence.",
         "normal noise added to the evidence before it is rated (Maniscalco & Lau, 2016; "
         "Shekhar & Rahnev, 2021)",
         (NOISE,),
-        gaussian_noise,
+        lambda v, _: (1.0, 0.0, 0.0, v["noise"]),
     ),
-    "wev": (
+    # The response's evidence, and visibility, which knows the difficulty.
+    "wev": Process(
         "Weighted evidence and visibility.",
         "a weighted sum of evidence and stimulus visibility, with noise (Rausch et al., 2018)",
         (VISIBILITY, NOISE),
-        wev,
+        lambda v, _: (1 - v["visibility"], 0.0, v["visibility"], v["noise"]),
     ),
-    "rce": (
+    # wev with weight 1/3, noise 2/3, times 3/4.
+    "rce": Process(
         "Evidence for the chosen response alone.",
         "the evidence for the chosen response, without that against it (Peters et al., 2017)",
         (),
-        rce,
+        lambda _, __: (0.5, 0.0, 0.25, 0.5),
     ),
-    "pda": (
+    # After the response b times as long as before.
+    "pda": Process(
         "Evidence that goes on after the decision.",
         "evidence that accumulates further after the response (Rausch et al., 2018)",
         (LATER,),
-        pda,
+        lambda v, xp: (1.0, v["later"], 0.0, xp.sqrt(v["later"])),
     ),
-    "cncb": (
+    # A share of the evidence is replaced by its mean.
+    "cncb": Process(
         "Confidence noise and confidence boost.",
         "evidence with noise, of which a share is replaced by new evidence (Mamassian & de "
         "Gardelle, 2022)",
         (BOOST, NOISE),
-        cncb,
+        lambda v, _: (1 - v["boost"], v["boost"], 0.0, v["noise"]),
     ),
-    "fleming_daw": (
+    "fleming_daw": Process(
         "Evidence of confidence correlated with that of the decision.",
         "a second-order model: evidence that is correlated with that of the response (Fleming & "
         "Daw, 2017), with free criteria",
         (SPREAD, CORRELATION),
         fleming_daw,
     ),
-    "ig": (
+    "ig": Process(
         "Evidence of confidence independent of that of the decision.",
         "evidence independent of that of the response (Rausch & Zehetleitner, 2017)",
         (OWN,),
-        ig,
+        lambda v, _: (0.0, v["relative_dprime"], 0.0, 1.0),
     ),
-    "boost_and_visibility": (
+    "boost_and_visibility": Process(
         "Noise, boost and visibility together.",
         "evidence with noise, boost and visibility, of which the other processes are special cases",
         (BOOST, VISIBILITY, NOISE),
         boost_and_visibility,
     ),
 }
+
+
+def weight(process: Process, k: int) -> Formula:
+    """One of the weights, of every cell."""
+    return lambda v, xp: process.weights(v, xp)[k] + xp.zeros_like(v["dprime"])
+
+
 LIMITS = (
     "The parameters describe what happens between decision and confidence if the model is right. "
     "Other processes may fit as well: compare models before parameters are read in this way."
@@ -211,17 +184,17 @@ LIMITS = (
 
 
 @cache
-def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
+def linear_gaussian(*, process: str = "gaussian_noise") -> Family:
     """Record of a process."""
-    title, method, pairs, weights = PROCESSES[process]
-    own = tuple(parameter for parameter, _ in pairs)
-    quantities = tuple(quantity for _, quantity in pairs)
+    chosen = PROCESSES[process]
+    own = tuple(parameter for parameter, _ in chosen.own)
+    quantities = tuple(quantity for _, quantity in chosen.own)
     names = tuple(one.name for one in quantities)
     first = own[0].name if own else "dprime"
     shown = names[0] if own else "dprime"
-    return Likelihood(
+    return Family(
         name="linear-gaussian",
-        title=title,
+        title=chosen.title,
         parameters=(*TYPE1, *own, *FREE_CRITERIA),
         quantities=(
             *TYPE1_QUANTITIES,
@@ -229,8 +202,8 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
             *(
                 Quantity(
                     name,
-                    needs=names or ("dprime",),
-                    compute=part_of(weights, k),
+                    needs=("dprime", *names),
+                    compute=weight(chosen, k),
                     in_posterior=False,
                 )
                 for k, name in enumerate(WEIGHTS)
@@ -244,14 +217,14 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Likelihood:
         plotted=shown,
         compared=shown,
         tabulated=("dprime", "c", *names),
-        method=f"{method}.",
+        method=f"{chosen.method}.",
         limits=LIMITS,
         choices=(Choice("process", "Process of confidence", tuple(PROCESSES)),),
         chosen={"process": process},
         choose=linear_gaussian,
         kernel=KERNEL,
-        density="hmetad.likelihood.linear_gaussian_compiled",
+        density="linear_gaussian",
     )
 
 
-LIKELIHOODS = (linear_gaussian(),)
+FAMILIES = (linear_gaussian(),)

@@ -1,20 +1,25 @@
 """Criteria that wander by a lognormal factor, as a record.
 
-Parameters → Likelihood. The lognormal meta noise of Shekhar & Rahnev (2021) and the
+Parameters → Family. The lognormal meta noise of Shekhar & Rahnev (2021) and the
 meta-uncertainty of CASANDRE (Boundy-Singer et al., 2023) are one model in two units.
 """
 
 import math
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.criteria import CRITERION, LOG_GAP, criteria_quantities
+from hmetad.likelihood.family import Family, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Likelihood, Parameter, Quantity
-from hmetad.likelihood.type1 import TYPE1, TYPE1_QUANTITIES
+from hmetad.likelihood.ratings import (
+    CRITERION,
+    LOG_GAP,
+    TYPE1,
+    TYPE1_QUANTITIES,
+    criteria_quantities,
+)
 
-__all__ = ["LIKELIHOODS"]
+__all__ = ["FAMILIES"]
 
-KERNEL = "hmetad.likelihood.lognormal_compiled"
+KERNEL = "hmetad.likelihood.kernels.lognormal"
 LIMITS = (
     "The same likelihood has two names: meta noise q, and meta-uncertainty √(exp q² - 1). Criteria "
     "are measured from c. Other processes may fit as well."
@@ -26,8 +31,8 @@ def log_probabilities(d: Array, c: Array, q: Array, t: Array, xp: Arrays = NUMPY
     return over_cells(KERNEL, (d, c, q), t, xp)
 
 
-LIKELIHOODS = (
-    Likelihood(
+FAMILIES = (
+    Family(
         name="lognormal",
         title="Criteria of confidence that wander by a lognormal factor.",
         parameters=(
@@ -78,6 +83,7 @@ LIKELIHOODS = (
         "Boundy-Singer et al., 2023).",
         limits=LIMITS,
         kernel=KERNEL,
-        density="hmetad.likelihood.lognormal_compiled",
+        density="lognormal",
+        is_costly=True,
     ),
 )

@@ -1,6 +1,6 @@
 """Estimates with known errors around true values: the normal model of meta-analysis.
 
-Name of a quantity and of the scale on which it is normal → Likelihood. Its outcomes are estimates
+Name of a quantity and of the scale on which it is normal → Family. Its outcomes are estimates
 and their precision, and no counts of ratings. Source: Rubin (1981b); Gelman et al. (2013), 5.4.
 """
 
@@ -12,10 +12,10 @@ from scipy.special import expit, logit
 
 from hmetad.errors import InputError
 from hmetad.likelihood.arrays import Array, Arrays
+from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
-from hmetad.likelihood.records import Choice, Likelihood, Parameter, Quantity
 
-__all__ = ["LIKELIHOODS", "LINKS", "Link", "parameter_name"]
+__all__ = ["FAMILIES", "LINKS", "Link", "parameter_name"]
 
 
 class Link(NamedTuple):
@@ -53,7 +53,7 @@ def without_ratings(*_: Array, **_named: Arrays) -> NoReturn:
     raise InputError("fit", "a fit of estimates", "a fit of counts", step)
 
 
-def normal(quantity: str, link: str) -> Likelihood:
+def normal(quantity: str, link: str) -> Family:
     """The record of a quantity; the priors of a fit have the scale of its estimates."""
     if not quantity.isidentifier():
         raise InputError("quantity", repr(quantity)[:80], "a name")
@@ -69,7 +69,7 @@ def normal(quantity: str, link: str) -> Likelihood:
             convergence_of=(name,),
         )
         true.append(back)
-    return Likelihood(
+    return Family(
         name="normal",
         title="Estimates with known errors.",
         parameters=(own,),
@@ -86,9 +86,9 @@ def normal(quantity: str, link: str) -> Likelihood:
         choices=(Choice("quantity", "Quantity", ()), Choice("link", "Scale", (*LINKS,))),
         chosen={"quantity": quantity, "link": link},
         choose=normal,
-        density="hmetad.likelihood.normal_compiled",
-        outcome="estimates",
+        density="normal",
+        layout=OutcomeLayout({"estimate": ()}, given=()),
     )
 
 
-LIKELIHOODS = (normal("estimate", "identity"),)
+FAMILIES = (normal("estimate", "identity"),)

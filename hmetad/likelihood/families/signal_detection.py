@@ -5,12 +5,17 @@ nothing is lost between decision and confidence. Source: Green & Swets (1966).
 """
 
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.criteria import LOG_GAP, criteria_quantities
-from hmetad.likelihood.ratings import RESPONSE_SIGN, log_rating_shares
-from hmetad.likelihood.records import Likelihood
-from hmetad.likelihood.type1 import TYPE1, TYPE1_QUANTITIES
+from hmetad.likelihood.family import Family
+from hmetad.likelihood.ratings import (
+    LOG_GAP,
+    RESPONSE_SIGN,
+    TYPE1,
+    TYPE1_QUANTITIES,
+    criteria_quantities,
+    log_rating_shares,
+)
 
-__all__ = ["LIKELIHOODS", "log_probabilities"]
+__all__ = ["FAMILIES", "log_probabilities"]
 
 
 def log_probabilities(d: Array, c: Array, gaps: Array, xp: Arrays = NUMPY) -> Array:
@@ -34,8 +39,8 @@ def log_probabilities(d: Array, c: Array, gaps: Array, xp: Arrays = NUMPY) -> Ar
     return xp.stack(xp.broadcast_arrays(*rows), axis=-3)
 
 
-LIKELIHOODS = (
-    Likelihood(
+FAMILIES = (
+    Family(
         name="signal-detection",
         title="Ratings of the evidence of the decision, of equal variance.",
         parameters=(
@@ -48,7 +53,9 @@ LIKELIHOODS = (
         ),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
-        density="hmetad.likelihood.meta_d_compiled",
+        density="meta_d",
+        # Those of meta-d′ at M = 1 with κ = c, for both responses, and evidence of equal variance.
+        density_arguments=("dprime", "c", "dprime", "dprime", "c", "c", "gaps", 1.0),
         parameter_of_interest="dprime",
         symbol="d′",
         plotted="dprime",

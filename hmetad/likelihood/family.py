@@ -1,54 +1,98 @@
-"""What the package knows of a model of confidence ratings: a record, the same for all.
+"""A family of models of confidence: what the package knows of one, the same for all.
 
-Parameters, what follows from them, and the probability of every outcome → Likelihood. Priors,
-formulas, sampling, prediction, cross-validation and reports read the record, and nothing else of
-a model.
+Layout of outcomes, parameters, what follows from them, and the probability of every outcome →
+Family. Priors, formulas, sampling, prediction, cross-validation and reports read this record, and
+nothing else of a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hmetad.frozen import FrozenMapping
 from hmetad.likelihood.arrays import NUMPY, Array, Arrays
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
+    "TWO_ALTERNATIVES",
     "Choice",
+    "Family",
     "Formula",
-    "Likelihood",
+    "OutcomeLayout",
     "Parameter",
     "Quantity",
     "Values",
-    "dim_labels",
-    "dim_sizes",
 ]
 
 type Values = Mapping[str, Array]
+type Formula = Callable[[Values, Arrays], Array]
+
 SLOPE = Prior("Normal", mu=0, sigma=1)
 SIGMA = Prior("HalfNormal", sigma=1)
 
-type Formula = Callable[[Values, Arrays], Array]
 
+@dataclass(frozen=True)
+class OutcomeLayout:
+    """Axes of what can happen in a trial, and of what parameters have beside the cell.
 
-def dim_labels(ratings: int) -> dict[str, list[int]]:
-    """Labels of the dims of criteria, at K ratings; gap k lies between criteria k - 1 and k.
+    Parameters
+    ----------
+    axes : mapping of str to tuple of str
+        Labels by name, in the order of a count table's dims after the cell. Ratings have none
+        here: they are 1 to K.
+    given : tuple of str, optional
+        First axes, whose numbers of trials are the experimenter's: probabilities sum to 1 over
+        the others.
+    others : mapping of str to tuple of str, optional
+        Further dims that parameters and quantities may have, beside ``"criterion"``, 1 to K - 1,
+        and ``"criterion_gap"``, of which k lies between criteria k - 1 and k.
 
     Examples
     --------
-    >>> dim_labels(4)
-    {'criterion': [1, 2, 3], 'criterion_gap': [2, 3]}
+    >>> TWO_ALTERNATIVES.dims, TWO_ALTERNATIVES.shape(4), TWO_ALTERNATIVES.sizes(4)["criterion_gap"]
+    (('stimulus', 'response', 'rating'), (2, 2, 4), 2)
     """
-    return {"criterion": [*range(1, ratings)], "criterion_gap": [*range(2, ratings)]}
+
+    axes: Mapping[str, tuple[str, ...]]
+    given: tuple[str, ...] = ("stimulus",)
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("axes", "others"):
+            object.__setattr__(self, name, FrozenMapping(getattr(self, name)))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(self.axes)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Axes over which probabilities sum to 1."""
+        return tuple(name for name in self.axes if name not in self.given)
+
+    def labels(self, ratings: int) -> dict[str, list[str] | list[int]]:
+        """Labels of the axes, at K ratings."""
+        return {name: [*own] or [*range(1, ratings + 1)] for name, own in self.axes.items()}
+
+    def further_labels(self, ratings: int) -> dict[str, list[str] | list[int]]:
+        """Labels of dims that are no axes, at K ratings."""
+        criteria = {"criterion": [*range(1, ratings)], "criterion_gap": [*range(2, ratings)]}
+        return {**criteria, **{name: [*own] for name, own in self.others.items()}}
+
+    def sizes(self, ratings: int) -> dict[str, int]:
+        """Sizes of all dims, at K ratings."""
+        every = self.labels(ratings) | self.further_labels(ratings)
+        return {name: len(own) for name, own in every.items()}
+
+    def shape(self, ratings: int) -> tuple[int, ...]:
+        """Shape of the outcomes of a cell, at K ratings."""
+        return tuple(map(len, self.labels(ratings).values()))
 
 
-def dim_sizes(ratings: int) -> dict[str, int]:
-    """Sizes of the dims that parameters and quantities may have beside the cell, at K ratings.
-
-    Examples
-    --------
-    >>> dim_sizes(4)
-    {'response': 2, 'criterion': 3, 'criterion_gap': 2}
-    """
-    return {"response": 2} | {dim: len(own) for dim, own in dim_labels(ratings).items()}
+TWO_ALTERNATIVES = OutcomeLayout({"stimulus": ("S1", "S2"), "response": ("S1", "S2"), "rating": ()})
 
 
 @dataclass(frozen=True)
@@ -64,7 +108,7 @@ class Parameter:
     prior : Prior
         Default prior of its value in a cell, and of an intercept or level mean of a formula.
     dims : tuple of str, optional
-        Dims beside the cell: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
+        Dims beside the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     slope, sigma : Prior, optional
         Default priors of differences and slopes, and of standard deviations between groups.
     has_formula : bool, optional
@@ -106,11 +150,6 @@ class Parameter:
         """Name of the variable that is sampled where there is no formula."""
         return "log_gap" if self.truncated_at else self.name
 
-    def shape(self, ratings: int) -> tuple[int, ...]:
-        """Shape of its values in a cell, at K ratings."""
-        sizes = dim_sizes(ratings)
-        return tuple(sizes[dim] for dim in self.dims)
-
 
 @dataclass(frozen=True)
 class Quantity:
@@ -123,7 +162,7 @@ class Quantity:
     description, unit : str, optional
         In a few words; ``"1"`` where there is no unit.
     dims : tuple of str, optional
-        Dims beside the cell: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
+        Dims beside the cell, of the layout: ``"response"``, ``"criterion"``, ``"criterion_gap"``.
     needs : tuple of str, optional
         Names of the parameters and quantities that it is computed from.
     compute : callable, optional
@@ -175,7 +214,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class Family:
     """A model of confidence ratings.
 
     Parameters
@@ -190,9 +229,9 @@ class Likelihood:
     arguments : tuple of str
         Parameters and quantities that the probabilities depend on.
     log_probabilities : callable
-        Values of the arguments, in their order, and a namespace ``xp`` → log P(response, rating |
-        stimulus), shape (..., stimulus, response, rating). Arrays have leading dims in common,
-        then the dims of the argument.
+        Values of the arguments, in their order, and a namespace ``xp`` → log-probabilities of
+        outcomes, shape (..., *axes of the layout): log P(response, rating | stimulus). Arrays have
+        leading dims in common, then the dims of the argument.
     parameter_of_interest : str
         The parameter that the model is used to learn of. A formula that is given as a text alone
         is its formula, and `sensitivity` widens and narrows its priors.
@@ -219,9 +258,11 @@ class Likelihood:
     chosen : mapping of str to str, optional
         What this record has chosen, by name of the choice.
     choose : callable, optional
-        Choices by name → Likelihood. Needed where there are choices.
+        Choices by name → Family. Needed where there are choices.
     alternatives : mapping of str to mapping, optional
         Choices worth comparing with the ones made, by what to call them.
+    layout : OutcomeLayout, optional
+        Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
     kernel : str, optional
         Module with functions of the arguments, compiled by Numba: ``evaluate(counts, *arguments)``,
         the log-likelihood of each cell and its derivatives by each argument;
@@ -229,11 +270,13 @@ class Likelihood:
         optionally ``expected_information(trials, *arguments)``. Without a kernel, PyTensor
         differentiates `log_probabilities`.
     density : str, optional
-        Module with functions of the parameters, compiled by Numba: ``parameter_shapes`` and
-        ``choices`` of a likelihood, and ``add_value_and_gradient(parameters, counts, choices,
-        by_cell, gradient)``. With one, fits compile nothing.
-    outcome : {"counts", "estimates"}, optional
-        What it is a likelihood of: counts of ratings, or estimates with known errors.
+        Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and
+        `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits
+        compile nothing.
+    density_arguments : tuple of str and float, optional
+        Quantities, or numbers, that it takes side by side; `arguments` unless given.
+    is_costly : bool, optional
+        Whether a gradient takes so long that searches step by the expected information of `kernel`.
     """
 
     name: str
@@ -253,11 +296,22 @@ class Likelihood:
     from_counts: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
-    choose: Callable[..., "Likelihood"] | None = None
+    choose: Callable[..., "Family"] | None = None
     alternatives: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    layout: OutcomeLayout = TWO_ALTERNATIVES
     kernel: str = ""
     density: str = ""
-    outcome: str = "counts"
+    density_arguments: tuple[str | float, ...] = ()
+    is_costly: bool = False
+    # What `hmetad.likelihood.tape` made of it, by K.
+    tapes: dict[int, NDArray[np.int64]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether it is a model of counts of ratings, and not of estimates."""
+        return "rating" in self.layout.axes
 
     @property
     def results(self) -> dict[str, Quantity]:
@@ -272,6 +326,11 @@ class Likelihood:
         """Dims beside the cell of a parameter or quantity."""
         found: list[Parameter | Quantity] = [*self.parameters, *self.quantities]
         return next(one.dims for one in found if one.name == name)
+
+    def shape(self, name: str, ratings: int) -> tuple[int, ...]:
+        """Shape of a parameter or quantity in a cell, at K ratings."""
+        sizes = self.layout.sizes(ratings)
+        return tuple(sizes[dim] for dim in self.dims(name))
 
     def following(self, names: Iterable[str]) -> set[str]:
         """Names of what is known, and of all quantities that follow from it."""
@@ -313,8 +372,8 @@ class Likelihood:
 
         Returns
         -------
-        array, shape (..., 2, 2, K)
-            Dims stimulus, response, rating.
+        array, shape (..., *layout.shape(K))
+            Of two alternatives (..., 2, 2, K): stimulus, response, rating.
         """
         values = self.derived(known, xp)
         return self.log_probabilities(*(values[name] for name in self.arguments), xp=xp)

@@ -6,47 +6,41 @@ True values of the cells, estimates and their precision → log-likelihood.
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import compiled
 
-__all__ = ["MOMENTS", "add_value_and_gradient", "choices", "parameter_shapes"]
+__all__ = ["AXES", "log_likelihood"]
 
 type Floats = NDArray[np.float64]
 
-MOMENTS = ()
+# A cell has a row of numbers, and no counts by stimuli and responses.
+AXES = ()
 # Columns of independent estimates: the estimate, and its precision.
 INDEPENDENT = 2
 
 
-def parameter_shapes(likelihood: Likelihood, _: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell: its true value."""
-    return {likelihood.parameters[0].name: ()}
-
-
-def choices(_: Likelihood) -> tuple[int, ...]:
-    """Codes of the choices of the likelihood: none changes its density."""
-    return ()
-
-
 @compiled
-def add_value_and_gradient(
-    parameters: Floats, outcomes: Floats, by_cell: Floats, gradient: Floats
-) -> None:
+def log_likelihood(outcomes: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
     r"""Log-likelihood but for its constant: :math:`-\tfrac12 r^T \Sigma^{-1} r`, by cell.
 
     Parameters
     ----------
-    parameters, gradient : array, shape (cells, 1)
-        An empty gradient is left so.
     outcomes : array, shape (cells, 2) or (cells, 1 + cells)
         Estimate, and its precision, where errors are independent; or a row of the inverse of
         their covariance.
-    by_cell : array, shape (cells,)
+    at : array, shape (cells, 1)
+        True values.
+    is_sloped : bool
+        Whether the gradient is asked for; else it is empty.
+
+    Returns
+    -------
+    tuple of array
+        Log-likelihood (cells,), and its gradient (cells, 1).
     """
     cells, width = outcomes.shape
     pull = np.zeros(cells)
     for i in range(cells):
-        rest = outcomes[i, 0] - parameters[i, 0]
+        rest = outcomes[i, 0] - at[i, 0]
         if width == INDEPENDENT:
             pull[i] = outcomes[i, 1] * rest
         else:
@@ -54,7 +48,10 @@ def add_value_and_gradient(
             row = outcomes[i, 1:]
             for j in range(cells):
                 pull[j] += row[j] * rest
+    value = np.empty(cells)
+    slopes = np.empty((cells if is_sloped else 0, 1))
     for i in range(cells):
-        by_cell[i] -= 0.5 * (outcomes[i, 0] - parameters[i, 0]) * pull[i]
-        if len(gradient) > 0:
-            gradient[i, 0] += pull[i]
+        value[i] = -0.5 * (outcomes[i, 0] - at[i, 0]) * pull[i]
+        if is_sloped:
+            slopes[i, 0] = pull[i]
+    return value, slopes

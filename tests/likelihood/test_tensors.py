@@ -9,8 +9,8 @@ import pytest
 from likelihood.gradients import meta_d as log_likelihood_and_gradient
 from pytensor.gradient import verify_grad
 
-from hmetad.likelihood.op import KernelOp, log_likelihood
 from hmetad.likelihood.registry import load_likelihood
+from hmetad.likelihood.tensors import KernelOp, log_likelihood
 
 CELLS, RATINGS = 4, 3
 
@@ -54,7 +54,7 @@ def test_gradient_agrees_with_finite_differences(point, counts):
 
 def test_inputs_of_other_dims_are_refused(point, counts):
     with pytest.raises(TypeError, match="dims"):
-        KernelOp("meta-d", "hmetad.likelihood.meta_d_compiled", (1, 1, 2, 2, 3, 1))(
+        KernelOp("meta-d", "hmetad.likelihood.kernels.meta_d", (4, 1, 1, 2, 2, 3, 1))(
             counts[0], *point
         )
 

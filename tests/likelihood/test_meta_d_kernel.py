@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from likelihood import mp_reference
 from likelihood.gradients import meta_d as log_likelihood_and_gradient
 
-from hmetad.likelihood import theory
+from hmetad.likelihood.families import meta_d
 from hmetad.likelihood.ratings import log_likelihood
 from hmetad.likelihood.tails import FAR, NARROW
 
@@ -45,7 +45,7 @@ def mp_gradient(counts, parameters, name, index):
 @pytest.mark.parametrize("spread", [0.3, 1, 5])
 def test_value_is_that_of_the_readable_likelihood(ratings, spread):
     counts, p = random_cells(np.random.default_rng(ratings), 200, ratings, spread)
-    log_p = theory.log_joint_probabilities(*(p[name] for name in NAMES))
+    log_p = meta_d.log_joint_probabilities(*(p[name] for name in NAMES))
     value = log_likelihood_and_gradient(counts, **p).value
     np.testing.assert_allclose(value, log_likelihood(counts, log_p), rtol=1e-12)
 
@@ -154,7 +154,7 @@ def test_cells_of_one_trial_have_its_log_probability_and_the_gradient_of_mpmath(
     counts[np.arange(32), np.random.default_rng(4).integers(0, 16, 32)] = 1
     counts = counts.reshape(32, 2, 2, 4)
     found = log_likelihood_and_gradient(counts, **p)
-    log_p = theory.log_joint_probabilities(*(p[name] for name in NAMES))
+    log_p = meta_d.log_joint_probabilities(*(p[name] for name in NAMES))
     np.testing.assert_allclose(found.value, log_p[counts > 0], rtol=1e-12)
     for cell in (0, 17, 31):
         own = {name: p[name][cell] for name in NAMES}

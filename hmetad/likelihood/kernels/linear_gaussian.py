@@ -1,7 +1,7 @@
 """Ratings that cut a noisy linear image of the evidence: probabilities and derivatives, compiled.
 
 Arguments of cells → log-probabilities of outcomes with their Jacobian, and from these likelihood
-and gradient, by arguments or by the parameters of a process.
+and gradient.
 
 Evidence is x ~ N(S·d/2, 1) for stimulus S = ±1, and the response is R = 1 where x > c, else -1.
 Confidence rests on y = a·x + b·S·d/2 + w·R·d + σ·e, e ~ N(0, 1). Criteria θ cut y into ratings,
@@ -30,7 +30,6 @@ q > 0, the same integral is what is missing from the area of I, at most half of 
 are lost, neither in the tails nor as s → 0.
 """
 
-import cmath
 import math
 
 import numpy as np
@@ -38,7 +37,6 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from hmetad.likelihood.outcomes import add_outcomes, columns_of
-from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import (
     EXP,
     EXP_DEGREE,
@@ -54,26 +52,14 @@ from hmetad.likelihood.tails import (
     mills,
 )
 
-__all__ = [
-    "MOMENTS",
-    "add_value_and_gradient",
-    "choices",
-    "evaluate",
-    "log_probabilities",
-    "parameter_shapes",
-]
+__all__ = ["AXES", "evaluate", "log_likelihood", "log_probabilities"]
 
 type Floats = NDArray[np.float64]
-type Integers = NDArray[np.int64]
-type Weights = tuple[complex, complex, complex, complex]
 
+# Sizes of the outcomes' axes before the ratings: stimuli and responses.
+AXES = (2, 2)
 # Columns of the arguments: two numbers, four weights, and the criteria.
 D, C, A, B, W, SIGMA, THETA = range(7)
-# Criteria have no prior of their own here.
-MOMENTS = ()
-GAUSSIAN_NOISE, WEV, RCE, PDA, CNCB, FLEMING_DAW, IG, BOOST_AND_VISIBILITY = range(8)
-# Of a step along the imaginary axis: what it squares to is nothing beside any number.
-TINY_STEP = 1e-30
 
 # An s below this counts as 0; where something is divided by s = 0, it stands for it.
 TINY = 1e-100
@@ -378,102 +364,3 @@ def panel(
     for i in range(number):
         area += work[i]
     return area * half
-
-
-def parameter_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of their columns, at K ratings."""
-    return {p.name: p.shape(ratings) for p in likelihood.parameters}
-
-
-def choices(likelihood: Likelihood) -> tuple[int, ...]:
-    """Code of the process: its place among those that can be chosen."""
-    (process,) = likelihood.choices
-    return (process.values.index(likelihood.chosen["process"]),)
-
-
-@compiled
-def add_value_and_gradient(
-    parameters: Floats, counts: Floats, choices: Integers, by_cell: Floats, gradient: Floats
-) -> None:
-    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
-
-    Parameters
-    ----------
-    parameters, gradient : array, shape (cells, columns)
-        Columns as in `parameter_shapes`: d′, c, those of the process, first gaps of both responses,
-        other gaps. An empty gradient is left so.
-    counts : array, shape (cells, 2, 2, K)
-    choices : array of int, shape (1,)
-        As `choices` gives them.
-    by_cell : array, shape (cells,)
-    """
-    cells, inner = counts.shape[0], counts.shape[3] - 1
-    own = parameters.shape[1] - 2 - 2 * inner
-    at_first, at_gap = 2 + own, 4 + own
-    at = np.empty((cells, THETA + 2 * inner))
-    for i in range(cells):
-        at[i, D], at[i, C] = parameters[i, D], parameters[i, C]
-        weights = weights_of(choices[0], parameters[i, 2:at_first], -1)
-        for k in range(4):
-            at[i, A + k] = weights[k].real
-        for r in range(2):
-            side = 2.0 * r - 1.0
-            place = parameters[i, C] + side * parameters[i, at_first + r]
-            at[i, THETA + r * inner] = place
-            for k in range(1, inner):
-                place += side * math.exp(parameters[i, at_gap + r * (inner - 1) + k - 1])
-                at[i, THETA + r * inner + k] = place
-    value, slopes = log_likelihood(counts, at, len(gradient) > 0)
-    by_cell += value
-    for i in range(len(gradient)):
-        gradient[i, D] += slopes[i, D]
-        gradient[i, C] += slopes[i, C]
-        for j in range(own):
-            weights = weights_of(choices[0], parameters[i, 2:at_first], j)
-            for k in range(4):
-                gradient[i, 2 + j] += slopes[i, A + k] * (weights[k].imag / TINY_STEP)
-        for r in range(2):
-            # A gap moves its own criterion and all beyond it, c all of them.
-            side, beyond = 2.0 * r - 1.0, 0.0
-            for k in range(inner - 1, 0, -1):
-                beyond += slopes[i, THETA + r * inner + k] * side
-                gap = at_gap + r * (inner - 1) + k - 1
-                gradient[i, gap] += beyond * math.exp(parameters[i, gap])
-            beyond += slopes[i, THETA + r * inner] * side
-            gradient[i, at_first + r] += beyond
-            gradient[i, C] += beyond * side
-
-
-@compiled
-def weights_of(process: int, values: Floats, moved: int) -> Weights:
-    """Weights a, b, w and σ from the parameters of a process.
-
-    With one of these moved by a tiny imaginary step, the imaginary parts over that step are the
-    derivatives by it, to the last digit: no two numbers are subtracted.
-    """
-    x = np.zeros(3, np.complex128)
-    for j in range(len(values)):
-        x[j] = complex(values[j], TINY_STEP if j == moved else 0.0)
-    zero, one = 0j, 1 + 0j
-    if process == GAUSSIAN_NOISE:
-        return one, zero, zero, cmath.exp(x[0])
-    if process == WEV:
-        w = 1 / (1 + cmath.exp(-x[0]))
-        return 1 - w, zero, w, cmath.exp(x[1])
-    if process == RCE:
-        return one / 2, zero, one / 4, one / 2
-    if process == PDA:
-        return one, cmath.exp(x[0]), zero, cmath.exp(x[0] / 2)
-    if process == CNCB:
-        boost = 1 / (1 + cmath.exp(-x[0]))
-        return 1 - boost, boost, zero, cmath.exp(x[1])
-    if process == FLEMING_DAW:
-        # The complex tangent would lose the digits of its derivative far out.
-        t, away = cmath.exp(x[0]), 1.0 if values[1] >= 0 else -1.0
-        rest = cmath.exp(-2 * away * x[1])
-        a = t * away * (1 - rest) / (1 + rest)
-        return a, 1 - a, zero, t / cmath.cosh(x[1])
-    if process == IG:
-        return zero, cmath.exp(x[0]), zero, one
-    boost, w = 1 / (1 + cmath.exp(-x[0])), 1 / (1 + cmath.exp(-x[1]))
-    return (1 - w) * (1 - boost), (1 - w) * boost, w, cmath.exp(x[2])

@@ -1,53 +1,43 @@
 """The meta-d′ likelihood, compiled: value and gradient fused into one pass over the counts.
 
-Arguments of cells and count table (NumPy arrays) → log-likelihood per cell and its derivatives, by
-arguments or by the parameters of the models; expected information. `hmetad.likelihood.meta_d` says
-what is computed; this file says how to do it fast and without losing digits in the tails.
+Arguments of cells and count table (NumPy arrays) → log-likelihood per cell and its derivatives by
+arguments; expected (Fisher) information. `hmetad.likelihood.families.meta_d` says what is computed;
+this file says how to do it fast and without losing digits in the tails.
 
 Cells are taken in blocks that fit the processor's first cache. Of a block, all edges are laid out
 in a row, then all normal tails are computed at once, then all logarithms. Neighbouring ratings
 share an edge, so there are K edges a side where there are K areas. Where that would lose digits,
 because an edge lies beyond `tails.FAR` or a gap is below `tails.NARROW`, a cell's outcomes are
-computed one by one (`hmetad.likelihood.meta_d_exact`).
+computed one by one, exact however far out its edges lie (`fill_outcomes`).
 """
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.meta_d_exact import GAPS, KAPPA, C, D, M, add_far_cell, add_information
-from hmetad.likelihood.outcomes import columns_of
-from hmetad.likelihood.records import Likelihood
+from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     FAR,
-    LOG_SQRT_2PI,
     NARROW,
     compiled,
     fill_logarithms,
     fill_tails,
+    log_area,
+    log_share,
     log_tail,
+    log_tail_share,
     mills,
 )
 
-__all__ = [
-    "MOMENTS",
-    "add_value_and_gradient",
-    "choices",
-    "evaluate",
-    "expected_information",
-    "parameter_shapes",
-]
+__all__ = ["AXES", "evaluate", "expected_information", "log_likelihood"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
 
-# Mean and SD of sorted criteria.
-MOMENTS = ("criteria_mu", "criteria_sigma")
-# What carries the prior of metacognitive efficiency.
-SCALES = ("log_m", "m", "meta_d")
-LOG_M, RATIO, META_D = range(3)
+# Sizes of the outcomes' axes before the ratings: stimuli and responses.
+AXES = (2, 2)
+# Columns of the arguments: d′, c; meta-d′ and κ of responses S1 and S2; gaps of both; then s.
+D, C, M, KAPPA, GAPS = 0, 1, 2, 4, 6
 BLOCK = 16
 # Rows of the room of a block: of its edges, and of its areas.
 Y, DENSITY, SIGNED, BELOW, AREA, WEIGHT, LOG_AREA, ROOM, MORE_ROOM, ROWS = range(10)
@@ -116,10 +106,12 @@ def expected_information(
     (1, 9, 9)
     """
     at = join(d, c, m, kappa, gaps, s)
-    cells, numbers = at.shape
-    information = np.zeros((cells, numbers, numbers))
+    (cells, numbers), levels = at.shape, gaps.shape[2] + 1
+    information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
+    log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     for i in range(cells):
-        add_information(at[i], trials[i], information[i])
+        fill_outcomes(at[i], is_asked, log_p, jacobian)
+        add_information(i, trials, log_p, jacobian, information)
     return information
 
 
@@ -142,7 +134,7 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
     (cells, numbers), levels = at.shape, counts.shape[3]
     value = np.zeros(cells)
     slopes = np.zeros((cells if is_sloped else 0, numbers))
-    unused = np.zeros(numbers)
+    log_p, jacobian = np.empty((2, 2, levels)), np.empty((2, 2, levels, numbers))
     room = np.empty((ROWS, BLOCK * 2 * (2 * levels + 4)))
     area, weight, log_area = room[AREA], room[WEIGHT], room[LOG_AREA]
     is_far, totals = np.empty(BLOCK, np.bool_), np.empty((BLOCK, 2, 2))
@@ -158,7 +150,8 @@ def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats,
                 room[ROOM, j] = weight[j] / area[j]
         for i in range(first, last):
             if is_far[i - first]:
-                value[i] = add_far_cell(at[i], counts[i], slopes[i] if is_sloped else unused)
+                fill_outcomes(at[i], counts[i], log_p, jacobian)
+                add_outcomes(i, counts, log_p, jacobian, value, slopes)
                 continue
             for a in range(area_starts[i - first], area_starts[i - first + 1]):
                 value[i] += weight[a] * log_area[a]
@@ -302,159 +295,50 @@ def add_gradient(
         a += 2
 
 
-def parameter_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of their columns.
-
-    Signal detection has no scale of M. What a model lacks of the others is 0.
-    """
-    shapes: dict[str, tuple[int, ...]] = {"dprime": (), "c": ()}
-    if likelihood.choices:
-        scale = likelihood.chosen["scale"]
-        shapes[scale] = likelihood.parameter(scale).shape(ratings)
-    shapes |= {"log_s": (), "log_gap": (2, ratings - 1)}
-    return shapes | dict.fromkeys(MOMENTS, ())
-
-
-def choices(likelihood: Likelihood) -> tuple[int, int, int]:
-    """Codes of the scale of M, of κ's rule and of the prior of criteria.
-
-    Place of the scale in `SCALES`; 1 where κ = M·c, else 0; 1 where criteria are sorted draws of a
-    normal, else 0.
-    """
-    chosen = likelihood.chosen
-    is_relative = chosen.get("meta_criterion") == "relative"
-    is_sorted = chosen.get("criteria", "log_gap") != "log_gap"
-    return SCALES.index(chosen.get("scale", "m")), int(is_relative), int(is_sorted)
-
-
 @compiled
-def add_value_and_gradient(
-    parameters: Floats, counts: Floats, choices: Integers, by_cell: Floats, gradient: Floats
-) -> None:
-    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
+def fill_outcomes(at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats) -> None:
+    """Log-probabilities of a cell's outcomes with `is_asked` above 0, and their derivatives.
 
-    HMeta-d's prior of sorted criteria is added here, since it rests on κ.
-
-    Parameters
-    ----------
-    parameters, gradient : array, shape (cells, columns)
-        Columns as in `parameter_shapes`. An empty gradient is left so.
-    counts : array, shape (cells, 2, 2, K)
-    choices : array of int
-        As `choices` gives them.
-    by_cell : array, shape (cells,)
+    Exact however far out the edges lie.
     """
-    inner = counts.shape[3] - 1
-    own = parameters.shape[1] - 5 - 2 * inner
-    scale, is_relative, is_sorted = choices[0], choices[1], choices[2]
-    at_s = 2 + own
-    at_gap = at_s + 1
-    at = arguments_of(parameters, inner, own, scale, is_relative)
-    value, slopes = log_likelihood(counts, at, len(gradient) > 0)
-    by_cell += value
-    if is_sorted:
-        for i in range(len(at)):
-            by_cell[i] += add_sorted_criteria(i, parameters, at, at_gap, slopes, gradient)
-    for i in range(len(gradient)):
-        d, c = at[i, D], at[i, C]
-        for r in range(2):
-            column = 2 + (r if own == 2 else 0)
-            by_m, by_kappa = slopes[i, M + r], slopes[i, KAPPA + r]
-            if scale == META_D:
-                # meta-d′ is the parameter, and M follows from it.
-                meta_d = parameters[i, column]
-                gradient[i, column] += by_m
-                if is_relative:
-                    gradient[i, column] += by_kappa * c / d
-                    slopes[i, D] -= by_kappa * c * meta_d / (d * d)
-                    slopes[i, C] += by_kappa * meta_d / d
+    last = log_p.shape[2] - 1
+    for stimulus in range(2):
+        sign, scale = 2.0 * stimulus - 1.0, at[-1] if stimulus == 1 else 1.0
+        z = scale * (sign * at[D] / 2 - at[C])
+        for response in range(2):
+            side, gaps = 2.0 * response - 1.0, GAPS + response * last
+            log_side, hazard = log_tail(-side * z, mills(abs(z)))
+            distance = side * (at[KAPPA + response] - sign * at[M + response] / 2)
+            edge = start = scale * distance
+            ratio = first_ratio = mills(abs(start))
+            side_hazard = log_tail(start, first_ratio)[1]
+            width = offset = 0.0
+            for k in range(last + 1):
+                if k < last:
+                    width = scale * at[gaps + k]
+                    outer = mills(abs(edge + width))
+                    _, by_upper, by_both = log_area(edge, width, ratio, outer)
+                    share = log_share(start, offset, width, first_ratio, ratio, outer)
                 else:
-                    slopes[i, C] += by_kappa
-                continue
-            ratio = ratio_of(parameters, i, r, own, scale)
-            by_ratio = by_m * d
-            slopes[i, D] += by_m * ratio
-            if is_relative:
-                by_ratio += by_kappa * c
-                slopes[i, C] += by_kappa * ratio
-            else:
-                slopes[i, C] += by_kappa
-            if own > 0:
-                gradient[i, column] += by_ratio * ratio if scale == LOG_M else by_ratio
-        gradient[i, D] += slopes[i, D]
-        gradient[i, C] += slopes[i, C]
-        gradient[i, at_s] += slopes[i, -1] * at[i, -1]
-        for j in range(2 * inner):
-            gradient[i, at_gap + j] += slopes[i, GAPS + j] * at[i, GAPS + j]
-
-
-@compiled
-def ratio_of(parameters: Floats, i: int, r: int, own: int, scale: int) -> float:
-    """M of cell i and response r; 1 where it is no parameter, of which there are `own`."""
-    if own == 0:
-        return 1.0
-    value = parameters[i, 2 + (r if own == 2 else 0)]
-    if scale == LOG_M:
-        return math.exp(value)
-    return value / parameters[i, D] if scale == META_D else value
-
-
-@compiled
-def arguments_of(parameters: Floats, inner: int, own: int, scale: int, is_relative: int) -> Floats:
-    """Arguments of every cell from parameters as in `parameter_shapes`."""
-    cells, at_gap = len(parameters), 3 + own
-    at = np.empty((cells, GAPS + 2 * inner + 1))
-    for i in range(cells):
-        d, c = parameters[i, D], parameters[i, C]
-        at[i, D], at[i, C] = d, c
-        at[i, -1] = math.exp(parameters[i, at_gap - 1])
-        for r in range(2):
-            ratio = ratio_of(parameters, i, r, own, scale)
-            at[i, M + r] = ratio * d
-            at[i, KAPPA + r] = ratio * c if is_relative else c
-        for j in range(2 * inner):
-            at[i, GAPS + j] = math.exp(parameters[i, at_gap + j])
-    return at
-
-
-@compiled
-def add_sorted_criteria(
-    i: int, parameters: Floats, at: Floats, at_gap: int, slopes: Floats, gradient: Floats
-) -> float:
-    """Log density of sorted criteria beyond κ, of one cell, as `sorted_normal_logp` has it.
-
-    Derivatives by κ and the gaps are added to `slopes`, those by the moments and by the Jacobian of
-    log gaps to `gradient`, unless these are empty.
-    """
-    is_sloped, count = len(gradient) > 0, (at.shape[1] - GAPS - 1) // 2
-    at_mu = at_gap + 2 * count
-    mu, sigma = parameters[i, at_mu], parameters[i, at_mu + 1]
-    total, by_mu, by_sigma = 0.0, 0.0, 0.0
-    for r in range(2):
-        outward = 2.0 * r - 1.0
-        # Mirrored for response S1, criteria lie above their start.
-        start = outward * at[i, KAPPA + r] - mu
-        below = start / sigma
-        log_beyond, hazard = log_tail(below, mills(abs(below)))
-        total += math.lgamma(count + 1.0) - count * log_beyond
-        by_start = count * hazard / sigma
-        by_sigma -= count * hazard * below / sigma
-        place = start
-        for k in range(count):
-            place += at[i, GAPS + r * count + k]
-            score = place / sigma
-            total += -score * score / 2 - math.log(sigma) - LOG_SQRT_2PI
-            total += parameters[i, at_gap + r * count + k]
-            by_start -= score / sigma
-            by_sigma += (score * score - 1) / sigma
-            if is_sloped:
-                gradient[i, at_gap + r * count + k] += 1.0
-                for j in range(k + 1):
-                    slopes[i, GAPS + r * count + j] -= score / sigma
-        by_mu -= by_start
-        if is_sloped:
-            slopes[i, KAPPA + r] += by_start * outward
-    if is_sloped:
-        gradient[i, at_mu] += by_mu
-        gradient[i, at_mu + 1] += by_sigma
-    return total
+                    by_upper, by_both, outer = 0.0, -log_tail(edge, ratio)[1], ratio
+                    share = log_tail_share(start, offset, first_ratio, ratio)
+                if is_asked[stimulus, response, k] > 0:
+                    log_p[stimulus, response, k] = log_side + share
+                    slope = jacobian[stimulus, response, k]
+                    slope[:] = 0.0
+                    slope[D], slope[C] = side * hazard * scale * sign / 2, -side * hazard * scale
+                    # By a shift of all edges: far out both are large, what is left of them is not.
+                    shift = by_both + side_hazard
+                    slope[M + response] = -shift * scale * side * sign / 2
+                    slope[KAPPA + response] = shift * scale * side
+                    by_scale = shift * distance
+                    # By each gap inside of the rating, which shifts it, and by its own.
+                    for j in range(min(k + 1, last)):
+                        by_width = by_both if j < k else by_upper
+                        slope[gaps + j] = scale * by_width
+                        by_scale += at[gaps + j] * by_width
+                    by_criterion = side * hazard * (at[D] / 2 - at[C])
+                    slope[-1] = stimulus * (by_scale + by_criterion)
+                edge += width
+                offset += width
+                ratio = outer

@@ -9,17 +9,17 @@ from likelihood import mp_reference
 from scipy.special import gammaln
 
 from hmetad.errors import InputError
+from hmetad.likelihood.families.meta_d import (
+    log_conditional_probabilities,
+    log_joint_probabilities,
+    log_response_probabilities,
+    meta_criterion_value,
+)
 from hmetad.likelihood.ratings import (
     criteria_gaps,
     log_interval_area,
     log_likelihood,
     type2_criteria,
-)
-from hmetad.likelihood.theory import (
-    log_conditional_probabilities,
-    log_joint_probabilities,
-    log_response_probabilities,
-    meta_criterion_value,
 )
 
 # Response S1 with rating 1..4, then S2 with rating 1..4.

@@ -1,7 +1,7 @@
 """Ratings by criteria of random scale: probabilities, derivatives and information, compiled.
 
-Arguments of cells → log-probabilities of outcomes with their Jacobian, and from these likelihood
-and gradient, by arguments or by parameters.
+Arguments of cells → log-probabilities of outcomes with their Jacobian, and from these likelihood,
+gradient and expected information.
 
 Evidence is x ~ N(S·d/2, 1) for stimulus S = ±1, and the response is R = 1 where x > c, else -1.
 Distances t(R, i) from c, all multiplied by one L, cut |x - c| into ratings. L is lognormal with
@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
-from hmetad.likelihood.records import Likelihood
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
@@ -35,25 +34,22 @@ from hmetad.likelihood.tails import (
 )
 
 __all__ = [
-    "MOMENTS",
+    "AXES",
     "SMALL",
-    "add_value_and_gradient",
-    "choices",
     "evaluate",
     "expected_information",
+    "log_likelihood",
     "log_probabilities",
     "log_scaled_area",
-    "parameter_shapes",
 ]
 
 type Floats = NDArray[np.float64]
-type Integers = NDArray[np.int64]
 type Slopes = tuple[float, float, float, float, float]
 
+# Sizes of the outcomes' axes before the ratings: stimuli and responses.
+AXES = (2, 2)
 # Columns of the arguments: three numbers, and the distances.
 D, C, Q, T = range(4)
-# Criteria have no prior of their own here.
-MOMENTS = ()
 
 # Sums over z have errors of about 1e-16. Where areas are smaller than this, that is too much.
 SMALL = 1e-5
@@ -412,52 +408,3 @@ def sums(
         moved = at_lower * lower + (at_upper * upper if upper < math.inf else 0.0)
         by_q += moved * (z - q)
     return total, by_h, by_lower, by_upper, by_q
-
-
-def parameter_shapes(likelihood: Likelihood, ratings: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters in a cell, in the order of their columns, at K ratings."""
-    return {p.name: p.shape(ratings) for p in likelihood.parameters}
-
-
-def choices(_: Likelihood) -> tuple[int, ...]:
-    """Codes of the choices of the likelihood: it has none."""
-    return ()
-
-
-@compiled
-def add_value_and_gradient(
-    parameters: Floats, counts: Floats, _: Integers, by_cell: Floats, gradient: Floats
-) -> None:
-    """Log-likelihood of every cell, added to `by_cell`; its gradient is added to `gradient`.
-
-    Parameters
-    ----------
-    parameters, gradient : array, shape (cells, columns)
-        Columns as in `parameter_shapes`: d′, c, log q, log gaps. An empty gradient is left so.
-    counts : array, shape (cells, 2, 2, K)
-    _ : array of int, shape (0,)
-        As `choices` gives them.
-    by_cell : array, shape (cells,)
-    """
-    inner = counts.shape[3] - 1
-    at = parameters.copy()
-    for i in range(len(at)):
-        at[i, Q] = math.exp(parameters[i, Q])
-        for r in range(2):
-            place = 0.0
-            for k in range(inner):
-                place += math.exp(parameters[i, T + r * inner + k])
-                at[i, T + r * inner + k] = place
-    value, slopes = log_likelihood(counts, at, len(gradient) > 0)
-    by_cell += value
-    for i in range(len(gradient)):
-        gradient[i, D] += slopes[i, D]
-        gradient[i, C] += slopes[i, C]
-        gradient[i, Q] += slopes[i, Q] * at[i, Q]
-        for r in range(2):
-            # A gap moves its own distance and all beyond it.
-            beyond = 0.0
-            for k in range(inner - 1, -1, -1):
-                gap = T + r * inner + k
-                beyond += slopes[i, gap]
-                gradient[i, gap] += beyond * math.exp(parameters[i, gap])
