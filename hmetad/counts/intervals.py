@@ -8,7 +8,7 @@ for its acceleration where trials of each stimulus are drawn apart.
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -114,23 +114,19 @@ def resample_interval(
     >>> resample_interval(table, sdt, method="bca", seed=1)["dprime"].round(2).values
     array([[1.37, 0.98, 1.75]])
     """
-    how = {"kind": kind, "hold": hold, "cluster": cluster} if draws is None else draws.attrs
-    if not {"kind", "hold", "cluster"} <= {*how}:
-        raise InputError("draws", "none of resample", "what resample gave for these counts")
-    kind, hold, cluster = (how[name] for name in ("kind", "hold", "cluster"))
+    if draws is not None:
+        if not {"kind", "hold", "cluster"} <= {*draws.attrs}:
+            raise InputError("draws", "none of resample", "what resample gave for these counts")
+        kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
-    drawn = draws
-    if drawn is None:
-        options = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
-        drawn = resample(counts, statistic, n=n, **options).compute()
-    clusters = clusters_of(counts, cluster) if cluster else None
-    table = counts.compute() if clusters is None else clusters.pooled
-    source = Source(table, statistic, clusters, hold)
-    estimates = as_dataset(statistic(table))
-    if not {*estimates.data_vars} <= {*drawn.data_vars} or not np.array_equal(
-        estimates.get("cell", []), drawn.get("cell", [])
-    ):
+    how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
+    drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
+    source = source_of(counts, statistic, cluster, hold)
+    estimates = as_dataset(statistic(source.table))
+    same_cells = np.array_equal(estimates.get("cell", []), drawn.get("cell", []))
+    has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
+    if draws is not None and not has_all:
         got = "other cells or results than those of counts"
         raise InputError("draws", got, "what resample gave for these counts")
     accelerations = jackknife(source) if method == "bca" else {}
@@ -162,7 +158,7 @@ def resample_interval(
     is_told = any(notice.code == "high-m-ratio" for notice in said)
     if "m_ratio" in result and kind != "permutation" and not is_told:
         is_high = result["m_ratio"].sel(summary="lower", drop=True) > limit("high-m-ratio")
-        said += high_ratio_notices(is_high, table)
+        said += high_ratio_notices(is_high, source.table)
     return with_notices(result, said)
 
 
@@ -173,6 +169,14 @@ class Source(NamedTuple):
     statistic: Statistic
     clusters: Clusters | None
     hold: Hold
+
+
+def source_of(
+    counts: xr.DataArray, statistic: Statistic, cluster: str | None, hold: Hold
+) -> Source:
+    """What draws of trials, or of the units of a cluster, are made of."""
+    clusters = clusters_of(counts, cluster) if cluster else None
+    return Source(clusters.pooled if clusters else counts.compute(), statistic, clusters, hold)
 
 
 # Limits of draws

@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
+from hmetad.counts.columns import group_numbers
 from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
@@ -495,9 +496,7 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
             allowed = ", ".join(own) or "cells with coordinates"
             raise InputError("by", repr(name), allowed, nearest(str(name), own))
     columns = pd.DataFrame({name: counts[name].to_numpy() for name in by}, range(len(counts)))
-    index = np.zeros(len(columns), dtype=np.int64)
-    if len(by):
-        index = columns.groupby(list(by), sort=False).ngroup().to_numpy(dtype=np.int64)
+    index = group_numbers(columns)
     _, first = np.unique(index, return_index=True)
     values = np.zeros((len(first), *counts.shape[1:]), dtype=counts.dtype)
     np.add.at(values, index, counts.to_numpy())
