@@ -23,31 +23,20 @@ from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
     "DIM_NAMES",
-    "USUAL_CODES",
     "By",
     "Codes",
     "Label",
-    "alike_notices",
     "as_correct",
     "as_text",
     "check_roles",
     "code_notices",
-    "code_step",
     "column_names",
-    "correctness_error",
     "given_labels",
-    "is_correctness_name",
     "listed",
     "named_rows",
     "plain_array",
-    "refuse_correctness",
-    "refuse_unwritable",
     "right_trials",
-    "rows_in_use",
-    "suspected_codes",
     "text_columns",
-    "two_labels",
-    "with_trials",
     "without_codes",
 ]
 
@@ -123,9 +112,7 @@ def named_rows(rows: Rows, *given: object) -> Rows:
     pairs = {new: old for one in given if isinstance(one, Mapping) for new, old in one.items()}
     for new, old in pairs.items():
         argument = f"column for {new!r}"
-        if not isinstance(old, Hashable) or old not in rows.columns:
-            step = nearest(str(old), map(str, rows.columns))
-            raise InputError(argument, repr(old), "a column of the trials", step)
+        refuse_absent(argument, old, rows.columns)
         first = next(name for name, column in pairs.items() if column == old)
         if first != new:
             got = f"{old!r}, which is named {first!r} already"
@@ -154,14 +141,19 @@ def text_columns(*given: object) -> list[str]:
 def check_roles(columns: Sequence[object], used: Sequence[tuple[str, str]]) -> None:
     """Refuse a missing column, and a column with two roles; `used` pairs argument and column."""
     for argument, name in used:
-        if name not in columns:
-            step = nearest(name, map(str, columns))
-            raise InputError(argument, repr(name), "a column of the trials", step)
+        refuse_absent(argument, name, columns)
     for name, times in Counter(name for _, name in used).items():
         if times > 1:
             where = ", ".join(dict.fromkeys(said for said, column in used if column == name))
             step = f"Name {name!r} once, and leave it out of the others."
             raise InputError(where, f"{name!r} {times} times", "a different column for each", step)
+
+
+def refuse_absent(argument: str, name: object, columns: Sequence[object]) -> None:
+    """Refuse the name of a column that is not there, and suggest the nearest."""
+    if not isinstance(name, Hashable) or name not in columns:
+        step = nearest(str(name), map(str, columns))
+        raise InputError(argument, repr(name), "a column of the trials", step)
 
 
 # Values as they are read, written and seen
@@ -183,6 +175,14 @@ def plain_array(name: str, values: Iterable[object]) -> NDArray[Any]:
     got = "values of type " + " and ".join(sorted(kind.__name__ for kind in kinds))
     allowed = "one of text, integers, numbers and booleans"
     raise InputError(name, got, allowed, "Convert the column, for instance by .astype(str).")
+
+
+def group_numbers(columns: pd.DataFrame, *, sort: bool = False) -> Ints:
+    """Number of each row's group, all columns together, in the order in which groups come."""
+    if columns.columns.empty:
+        return np.zeros(len(columns), dtype=np.int64)
+    groups = columns.groupby([*columns], dropna=False, observed=True, sort=sort)
+    return groups.ngroup().to_numpy().astype(np.int64)
 
 
 def frequencies_of(values: Iterable[Any], n: Ints) -> Counter[Any]:

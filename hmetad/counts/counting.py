@@ -298,7 +298,7 @@ def count_correct(
     }
     counts, cells, codes = count_rows(groups, number, TYPE2, [is_right], scale, attrs)
     alike = alike_notices(cells, counts["cell"].to_numpy().tolist())
-    silent = missing_answers(*tallied, names, roles)
+    silent = missing_answers(tallied[0], tallied[1], names, roles)
     of_rows = [*trial_notices(trials), *rows.notices, *seen, *codes, *silent, *dropped]
     return with_notices(counts, [*of_rows, *count_notices(counts), *alike])
 

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chndtrinc, entr
 
-from hmetad.counts.columns import as_text
+from hmetad.counts.columns import as_text, group_numbers
 from hmetad.counts.items import ANSWERED, TIMES, is_nested
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name, plain_name
@@ -79,7 +79,7 @@ def difficulty_columns(rows: Rows, used: Sequence[str], by: Sequence[str] = ()) 
     for part in batched(names[:MOST_COLUMNS], TOGETHER):
         first = rows.first_rows([*by, *part], LOOKED_AT)
         # As text, for what cannot be grouped by is refused elsewhere.
-        cell = cell_numbers(first[list(by)].map(str))
+        cell = group_numbers(first[list(by)].map(str))
         levels = [name for name in part if holds_levels(first[name])]
         found += [name for name in levels if not is_no_condition(name, first[name], cell)]
     return found
@@ -181,7 +181,7 @@ def answers_of(
     Of each trial the cell, the stratum, which is twice that plus the stimulus, whether it is right,
     the rank of its confidence in the cell, and how often it counts.
     """
-    cell = cell_numbers(frame[list(by)])
+    cell = group_numbers(frame[list(by)])
     first = frame.loc[~pd.Series(cell, frame.index).duplicated(), list(by)]
     labels = [" | ".join(map(as_text, row)) or "all" for row in first.to_numpy(dtype=object)]
     shown, said = (frame[roles[role]].astype(object) for role in ("stimulus", "response"))
@@ -194,14 +194,6 @@ def answers_of(
         "n": n.astype(np.float64),
     }
     return pd.DataFrame(answers, frame.index), labels
-
-
-def cell_numbers(columns: pd.DataFrame) -> Ints:
-    """Number of each row's cell, in the order in which cells come."""
-    if columns.columns.empty:
-        return np.zeros(len(columns), dtype=np.int64)
-    groups = columns.groupby([*columns], observed=True, sort=False, dropna=False)
-    return groups.ngroup().to_numpy(dtype=np.int64)
 
 
 def mixed_cells(values: pd.Series, answers: pd.DataFrame, cells: Sequence[str]) -> set[str]:

@@ -8,7 +8,7 @@ for its acceleration where trials of each stimulus are drawn apart.
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -41,10 +41,9 @@ type Floats = NDArray[np.float64]
 FAR_BESIDE = 0.5
 # Rounding error of the mean of equal draws, relative to their size.
 ROUNDING = 1e-9
-SUMMARY = ("estimate", "lower", "upper")
 
 
-@check_inputs(skip=("counts", "statistic"), ci_prob=probability, seed=seed_or_none)
+@check_inputs(skip=("counts",), ci_prob=probability, seed=seed_or_none)
 def resample_interval(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -121,96 +120,66 @@ def resample_interval(
         kind, hold, cluster = (draws.attrs[name] for name in ("kind", "hold", "cluster"))
     if method != "percentile" and kind != "bootstrap":
         raise InputError("method", f"{method!r} beside kind={kind!r}", "kind='bootstrap'")
-    given = draws
-    if draws is None:
-        draws = resample(
-            counts, statistic, n=n, kind=kind, hold=hold, cluster=cluster, seed=seed
-        ).compute()
-    clusters = clusters_of(counts, cluster) if cluster else None
-    table = counts.compute() if clusters is None else clusters.pooled
-    estimates = as_dataset(statistic(table))
-    if given is not None and not (
-        {*estimates.data_vars} <= {*given.data_vars}
-        and np.array_equal(estimates.get("cell", []), given.get("cell", []))
-    ):
+    how: dict[str, Any] = {"kind": kind, "hold": hold, "cluster": cluster, "seed": seed}
+    drawn = resample(counts, statistic, n=n, **how).compute() if draws is None else draws
+    source = source_of(counts, statistic, cluster, hold)
+    estimates = as_dataset(statistic(source.table))
+    same_cells = np.array_equal(estimates.get("cell", []), drawn.get("cell", []))
+    has_all = same_cells and {*estimates.data_vars} <= {*drawn.data_vars}
+    if draws is not None and not has_all:
         got = "other cells or results than those of counts"
         raise InputError("draws", got, "what resample gave for these counts")
-    left_out = jackknife(table, clusters, statistic, hold) if method == "bca" else None
-    number = numbers_drawn(table, clusters, hold)
-    result = xr.Dataset(coords=estimates.coords, attrs=draws.attrs)
+    accelerations = jackknife(source) if method == "bca" else {}
+    result = xr.Dataset(coords=estimates.coords, attrs=drawn.attrs)
     beside, same = dict[str, xr.DataArray](), dict[str, xr.DataArray]()
     for name, estimate in estimates.data_vars.items():
         if not np.issubdtype(estimate.dtype, np.floating):
             result[name] = estimate
             continue
-        values = defined_only(draws[name].transpose(*estimate.dims, "draw").to_numpy())
-        centre = estimate.to_numpy()
-        acceleration = None
-        if left_out is not None:
-            acceleration = left_out[name].transpose(*estimate.dims).to_numpy()
-        limits = limits_of(values, centre, method, ci_prob, acceleration)
-        limits[np.isnan(centre)] = np.nan
-        alike = ~np.isnan(centre) & ~has_spread(values) & (kind != "permutation")
+        values = drawn[name].transpose(*estimate.dims, "draw").to_numpy()
+        # Draws in which a variable is undefined or infinite both count as none.
+        values = np.where(np.isfinite(values), values, np.nan)
+        own = accelerations[name].transpose(*estimate.dims).to_numpy() if accelerations else None
+        limits = limits_of(values, estimate.to_numpy(), method, ci_prob, own)
+        alike = estimate.notnull() & ~has_spread(values) & (kind != "permutation")
         if alike.any():
-            found = unseen_limits(
-                table, statistic, estimate.rename(name), (1 - ci_prob) / 2, number
-            )
-            limits[alike] = found[alike]
-            same[str(name)] = estimate.copy(data=alike & (limits[..., 0] != limits[..., 1]))
+            unseen = unseen_limits(source, estimate.rename(name), (1 - ci_prob) / 2)
+            limits = np.where(alike.to_numpy()[..., None], unseen, limits)
+            same[str(name)] = alike & (limits[..., 0] != limits[..., 1])
         if kind == "bootstrap" and method != "basic":
             beside[str(name)] = is_beside(values, estimate)
-        together = np.concatenate([centre[..., None], limits], axis=-1)
+        together = np.concatenate([estimate.to_numpy()[..., None], limits], axis=-1)
         result[name] = ((*estimate.dims, "summary"), together, estimate.attrs)
-    result = result.assign_coords(summary=list(SUMMARY))
+    result = result.assign_coords(summary=["estimate", "lower", "upper"])
     result.attrs |= {"method": method, "ci_prob": ci_prob}
-    said = [*notices(draws), *notices(estimates)]
+    said = [*notices(drawn), *notices(estimates)]
     said += [*biased_draws(beside), *biased_draws(same, "no-spread.interval")]
-    if "m_ratio" in result and kind != "permutation":
+    # A statistic that says itself that M is high says it of its own interval.
+    is_told = any(notice.code == "high-m-ratio" for notice in said)
+    if "m_ratio" in result and kind != "permutation" and not is_told:
         is_high = result["m_ratio"].sel(summary="lower", drop=True) > limit("high-m-ratio")
-        # A statistic that says so itself says it of its own interval.
-        told = any(notice.code == "high-m-ratio" for notice in said)
-        said += [] if told else high_ratio_notices(is_high, table)
+        said += high_ratio_notices(is_high, source.table)
     return with_notices(result, said)
 
 
-def numbers_drawn(table: xr.DataArray, clusters: Clusters | None, hold: Hold) -> xr.DataArray:
-    """Trials of each table, or of each of its stimuli where they are held, or units."""
-    dims = table_dims(table, "resample_interval")
-    trials = table.sum(dims[1:] if hold == "stimulus" else dims)
-    if clusters is None:
-        return trials
-    units = np.zeros(trials.shape)
-    for part in clusters.parts:
-        has_trials = part.counts.reshape(*part.counts.shape[:2], -1).any(axis=-1)
-        units[part.cells] = has_trials.sum(axis=0)
-    return trials.copy(data=units)
+class Source(NamedTuple):
+    """What draws were made of: a table, by itself or summed over units, and its statistic."""
+
+    table: xr.DataArray
+    statistic: Statistic
+    clusters: Clusters | None
+    hold: Hold
 
 
-def unseen_limits(
-    table: xr.DataArray,
-    statistic: Statistic,
-    estimate: xr.DataArray,
-    tail: float,
-    number: xr.DataArray,
-) -> Floats:
-    """Least and largest value (..., 2) where any one outcome may have gone unseen.
+def source_of(
+    counts: xr.DataArray, statistic: Statistic, cluster: str | None, hold: Hold
+) -> Source:
+    """What draws of trials, or of the units of a cluster, are made of."""
+    clusters = clusters_of(counts, cluster) if cluster else None
+    return Source(clusters.pooled if clusters else counts.compute(), statistic, clusters, hold)
 
-    A share of the trials goes to the outcome that so many trials or units all miss with the
-    probability `tail`.
-    """
-    dims = table_dims(table, "resample_interval")
-    counts = table.transpose(..., *dims)
-    inner = counts.shape[-len(dims) :]
-    outcomes = np.eye(int(np.prod(inner))).reshape(-1, *inner)
-    one = xr.DataArray(outcomes, dims=("draw", *dims))
-    stratum = [dim for dim in dims if dim not in number.dims]
-    share = 1 - tail ** (1 / np.maximum(number, 1))
-    tables = counts * (1 - share * one.sum(stratum)) + share * counts.sum(stratum) * one
-    outer = [dim for dim in counts.dims if dim not in dims]
-    moved = as_dataset(statistic(tables.transpose(*outer, "draw", *dims)))[str(estimate.name)]
-    values = moved.transpose(*estimate.dims, "draw").to_numpy()
-    both = np.concatenate([estimate.to_numpy()[..., None], values], axis=-1)
-    return np.stack([np.fmin.reduce(both, axis=-1), np.fmax.reduce(both, axis=-1)], axis=-1)
+
+# Limits of draws
 
 
 def limits_of(
@@ -221,33 +190,8 @@ def limits_of(
     if acceleration is not None:
         levels = bca_levels(values, estimate, acceleration, levels)
     limits = quantiles(values, np.broadcast_to(levels, (*estimate.shape, 2)))
-    return 2 * estimate[..., None] - limits[..., ::-1] if method == "basic" else limits
-
-
-def defined_only(values: Floats) -> Floats:
-    """Draws with NaN where a variable is undefined or infinite, which both count as no draw."""
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def is_beside(values: Floats, estimate: xr.DataArray) -> xr.DataArray:
-    """Where the draws, on the last axis, lie to one side of the estimate."""
-    defined = np.isfinite(values)
-    number = np.maximum(defined.sum(axis=-1), 1)
-    kept = np.where(defined, values, 0.0)
-    mean = kept.sum(axis=-1) / number
-    spread = np.sqrt(np.maximum((kept**2).sum(axis=-1) / number - mean**2, 0.0))
-    distance = abs(mean - estimate.to_numpy())
-    far = FAR_BESIDE * spread + ROUNDING * abs(estimate.to_numpy())
-    return estimate.copy(data=distance > far)
-
-
-def biased_draws(beside: Mapping[str, xr.DataArray], code: str = "biased-draws") -> list[Notice]:
-    """One notice of the measures whose draws lie to one side somewhere, with all those cells."""
-    masks = {name: mask for name, mask in beside.items() if mask.any()}
-    if not masks:
-        return []
-    by_cell = [mask.any([dim for dim in mask.dims if dim != "cell"]) for mask in masks.values()]
-    return notice_where(reduce(or_, by_cell), code, names=", ".join(masks))
+    limits = 2 * estimate[..., None] - limits[..., ::-1] if method == "basic" else limits
+    return np.where(np.isnan(estimate)[..., None], np.nan, limits)
 
 
 def bca_levels(values: Floats, estimate: Floats, acceleration: Floats, levels: Floats) -> Floats:
@@ -274,54 +218,94 @@ def quantiles(values: Floats, levels: Floats) -> Floats:
     return np.where((number > 0) & ~np.isnan(levels), between, np.nan)
 
 
-def jackknife(
-    table: xr.DataArray, clusters: Clusters | None, statistic: Statistic, hold: Hold
-) -> xr.Dataset:
+def is_beside(values: Floats, estimate: xr.DataArray) -> xr.DataArray:
+    """Where the draws, on the last axis, lie to one side of the estimate."""
+    defined = np.isfinite(values)
+    number = np.maximum(defined.sum(axis=-1), 1)
+    kept = np.where(defined, values, 0.0)
+    mean = kept.sum(axis=-1) / number
+    spread = np.sqrt(np.maximum((kept**2).sum(axis=-1) / number - mean**2, 0.0))
+    return abs(mean - estimate) > FAR_BESIDE * spread + ROUNDING * abs(estimate)
+
+
+def biased_draws(beside: Mapping[str, xr.DataArray], code: str = "biased-draws") -> list[Notice]:
+    """One notice of the measures whose draws lie to one side somewhere, with all those cells."""
+    masks = {name: mask for name, mask in beside.items() if mask.any()}
+    if not masks:
+        return []
+    by_cell = [mask.any([dim for dim in mask.dims if dim != "cell"]) for mask in masks.values()]
+    return notice_where(reduce(or_, by_cell), code, names=", ".join(masks))
+
+
+# What was not drawn: outcomes that may have gone unseen, and tables with one observation less
+
+
+def unseen_limits(source: Source, estimate: xr.DataArray, tail: float) -> Floats:
+    """Least and largest value (..., 2) where any one outcome may have gone unseen.
+
+    A share of the trials goes to the outcome that so many trials or units all miss with the
+    probability `tail`; of trials of each stimulus, where their numbers are held.
+    """
+    dims = table_dims(source.table, "resample_interval")
+    counts = source.table.transpose(..., *dims)
+    stratum = dims[1:] if source.hold == "stimulus" else dims
+    number = counts.sum(stratum)
+    if source.clusters is not None:
+        units = np.zeros(number.shape)
+        for part in source.clusters.parts:
+            units[part.cells] = part.counts.any(axis=tuple(range(2, part.counts.ndim))).sum(axis=0)
+        number = number.copy(data=units)
+    inner = counts.shape[-len(dims) :]
+    outcomes = np.eye(int(np.prod(inner))).reshape(-1, *inner)
+    one = xr.DataArray(outcomes, dims=("draw", *dims))
+    share = 1 - tail ** (1 / np.maximum(number, 1))
+    tables = counts * (1 - share * one.sum(stratum)) + share * counts.sum(stratum) * one
+    moved = as_dataset(source.statistic(tables.transpose(..., "draw", *dims)))[estimate.name]
+    values = moved.transpose(*estimate.dims, "draw").to_numpy()
+    both = np.concatenate([estimate.to_numpy()[..., None], values], axis=-1)
+    return np.stack([np.fmin.reduce(both, axis=-1), np.fmax.reduce(both, axis=-1)], axis=-1)
+
+
+def jackknife(source: Source) -> xr.Dataset:
     """Acceleration of every variable of the statistic."""
-    if clusters is not None:
-        tables, strata = without_units(clusters)
-    else:
-        tables, strata = without_trials(table, hold)
-    left_out = as_dataset(statistic(tables))
-    return left_out.map(lambda values: acceleration_of(values, strata), keep_attrs=False)
+    tables, weights = without_trials(source) if source.clusters is None else without_units(source)
+    left_out = as_dataset(source.statistic(tables))
+    return left_out.map(lambda values: acceleration_of(values, weights), keep_attrs=False)
 
 
-def without_trials(table: xr.DataArray, hold: Hold) -> tuple[xr.DataArray, xr.DataArray]:
+def without_trials(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
     """Tables with one trial less, along dim draw, and how often each occurs, by stratum."""
-    dims = table_dims(table, "resample_interval")
-    counts = table.transpose(..., *dims)
-    outer, inner = counts.shape[: -len(dims)], counts.shape[-len(dims) :]
+    dims = table_dims(source.table, "resample_interval")
+    counts = source.table.transpose(..., *dims)
+    outer, inner = counts.dims[: -len(dims)], counts.shape[-len(dims) :]
     size = int(np.prod(inner))
-    flat = counts.to_numpy().reshape(*outer, size)
+    flat = counts.to_numpy().reshape(*counts.shape[: -len(dims)], size)
     one_less = flat[..., None, :] - np.eye(size, dtype=flat.dtype)
     # An outcome that never happened has no trial to leave out: its weight is 0.
     tables = np.where(one_less < 0, flat[..., None, :], one_less)
-    outer_dims = counts.dims[: -len(dims)]
-    left = xr.DataArray(
-        tables.reshape(*outer, size, *inner), counts.coords, (*outer_dims, "draw", *dims)
-    )
-    half = np.repeat(np.eye(2), size // 2, axis=1)
-    in_stratum = half if hold == "stimulus" else np.ones((1, size))
-    weights = xr.DataArray(flat, dims=(*outer_dims, "draw")) * xr.DataArray(
+    tables = tables.reshape(*flat.shape, *inner)
+    strata = inner[0] if source.hold == "stimulus" else 1
+    in_stratum = np.repeat(np.eye(strata), size // strata, axis=1)
+    weights = xr.DataArray(flat, dims=(*outer, "draw")) * xr.DataArray(
         in_stratum, dims=("stratum", "draw")
     )
-    return left, weights
+    return xr.DataArray(tables, counts.coords, (*outer, "draw", *dims)), weights
 
 
-def without_units(clusters: Clusters) -> tuple[xr.DataArray, xr.DataArray]:
-    """Pooled tables without one of their units, along dim draw; weight 0 where there is none."""
-    pooled = clusters.pooled
-    most = max(len(part.counts) for part in clusters.parts)
-    full = pooled.to_numpy()
+def without_units(source: Source) -> tuple[xr.DataArray, xr.DataArray]:
+    """Tables without one of their units, along dim draw; weight 0 where there is none."""
+    assert source.clusters is not None
+    full, parts = source.table.to_numpy(), source.clusters.parts
+    most = max(len(part.counts) for part in parts)
     tables = np.repeat(full[:, None], most, axis=1).astype(float)
-    weights = np.zeros((len(full), most))
-    for part in clusters.parts:
+    weights = np.zeros((1, len(full), most))
+    for part in parts:
         units = len(part.counts)
         tables[part.cells, :units] -= np.moveaxis(part.counts, 0, 1)
-        weights[part.cells, :units] = 1.0
-    dims = ("cell", "draw", *pooled.dims[1:])
-    left = xr.DataArray(tables, dict(pooled.coords), dims)
-    return left, xr.DataArray(weights[None], dims=("stratum", "cell", "draw"))
+        weights[0, part.cells, :units] = 1.0
+    dims = ("cell", "draw", *source.table.dims[1:])
+    left = xr.DataArray(tables, dict(source.table.coords), dims)
+    return left, xr.DataArray(weights, dims=("stratum", "cell", "draw"))
 
 
 def acceleration_of(values: xr.DataArray, strata: xr.DataArray) -> xr.DataArray:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.columns import as_text
+from hmetad.counts.columns import as_text, group_numbers
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.queries import Values
 
@@ -106,8 +106,8 @@ def columns_that_differ(
     A missing value is one that differs from others.
     """
     coded = written_values(trials, [*within, *columns])
-    group = coded.groupby(list(within)).ngroup() if within else pd.Series(0, index=coded.index)
-    several = {name: int((coded.groupby(group)[name].nunique() > 1).sum()) for name in columns}
+    groups = coded.groupby(group_numbers(coded[[*within]]))
+    several = {name: int((groups[name].nunique() > 1).sum()) for name in columns}
     return {name: number for name, number in several.items() if number}
 
 
@@ -163,8 +163,8 @@ def item_notices(
     if not mixed:
         return []
     together = np.any([*mixed.values()], axis=0)
-    where = [label for label, holds in zip(labels, together, strict=True) if holds]
-    return [notice_of("mixed-items", where, columns=", ".join(mixed))]
+    told = [label for label, holds in zip(labels, together, strict=True) if holds]
+    return [notice_of("mixed-items", told, columns=", ".join(mixed))]
 
 
 def same_item_cells(

@@ -26,12 +26,14 @@ from hmetad.counts.columns import (
     code_notices,
     code_step,
     frequencies_of,
+    group_numbers,
     listed,
     plain_array,
+    refuse_absent,
     suspected_codes,
     with_trials,
 )
-from hmetad.errors import InputError, nearest
+from hmetad.errors import InputError
 from hmetad.notice import Notice
 from hmetad.rows.queries import Distinct, Piece, Query
 from hmetad.rows.rows import Rows, plain_value, regrouped
@@ -78,7 +80,7 @@ class Scale:
 
 def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, int, str]:
     """Ratings 1..K of the rows, K, and the rule that K comes from."""
-    column, ratings = groups[scale.confidence], scale.ratings
+    column = groups[scale.confidence]
     if scale.levels is not None:
         rating, names = level_ratings(column, n, scale)
         K = len(names)
@@ -89,13 +91,11 @@ def rating_numbers(groups: pd.DataFrame, n: Ints, scale: Scale) -> tuple[Ints, i
         raise InputError(scale.argument, f"booleans such as {named[0]!r}", "integers 1..K", step)
     if named:
         raise text_as_confidence(scale.argument, column, n, "integers 1..K")
-    values = plain_array(scale.argument, column)
-    refuse_no_ratings(values, n, scale)
-    rating = clipped(values)
-    K = int(rating.max()) if ratings is None else whole_number("ratings", ratings, 1)
-    rule = f"the largest in column {scale.confidence!r}" if ratings is None else "given"
-    if scale.quantiles is not None and ratings is None:
-        rule = f"quantiles of column {scale.confidence!r}"
+    rating, K = whole_ratings(plain_array(scale.argument, column), n, scale)
+    rule = "given"
+    if scale.ratings is None:
+        source = "quantiles of" if scale.quantiles is not None else "the largest in"
+        rule = f"{source} column {scale.confidence!r}"
     return rating, K, f"K = {K}, {rule}"
 
 
@@ -122,13 +122,8 @@ def level_ratings(column: pd.Series, n: Ints, scale: Scale) -> tuple[Ints, list[
     return np.array([places[value] for value in values], dtype=np.int64), names
 
 
-def clipped(values: NDArray[Any]) -> Ints:
-    """Numbers as integers; a float beyond 64 bits has none, and is out of range in any case."""
-    return np.clip(values, -(2**53), 2**53).astype(np.int64)
-
-
-def refuse_no_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> None:
-    """Refuse numbers that are no integers 1..K, with the way to make ratings of them."""
+def whole_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> tuple[Ints, int]:
+    """Numbers as ratings, and K; others are refused, with the way to make ratings of them."""
     suspects, is_inferred = suspected_codes(values, n), scale.ratings is None
     off = values != np.round(values)
     off = off if off.any() else np.isinf(values)
@@ -138,7 +133,8 @@ def refuse_no_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> None:
         step = f"{code_step(suspects) or level_step(values)} {step}".lstrip()
         got = f"{int(n[off].sum())} values such as {shown}"
         raise InputError(scale.argument, got, "integers 1..K", step)
-    rating = clipped(values)
+    # Clipped, since a float beyond 64 bits has no integer; it is out of range in any case.
+    rating = np.clip(values, -(2**53), 2**53).astype(np.int64)
     K = int(rating.max()) if is_inferred else whole_number("ratings", scale.ratings, 1)
     most = MOST_INFERRED if is_inferred and scale.quantiles is None else MOST_RATINGS
     has_codes = bool(suspects) and is_inferred and (most < K or rating.min() < 1)
@@ -152,7 +148,7 @@ def refuse_no_ratings(values: NDArray[Any], n: Ints, scale: Scale) -> None:
         allowed = f"at most {most} ratings unless ratings= says so"
         raise InputError(scale.argument, f"ratings up to {K}", allowed, step)
     if not out.any():
-        return
+        return rating, K
     times = {value: int(n[rating == value].sum()) for value in np.unique(rating[out]).tolist()}
     step = code_step(suspects)
     low, high = int(rating.min()), max(int(rating.max()), int(highest) - 1 - is_inferred)
@@ -393,7 +389,7 @@ def ranks_of(values: NDArray[Any], group: Ints, n: Ints) -> tuple[pd.DataFrame, 
     ranks = tied["trials"].sum().reset_index()
     by_group = ranks.groupby("group")["trials"]
     ranks = ranks.assign(below=by_group.cumsum() - ranks["trials"], size=by_group.transform("sum"))
-    return ranks, tied.ngroup().to_numpy()
+    return ranks, tied.ngroup().to_numpy().astype(np.int64)
 
 
 def quantile_of(odd: pd.Series, size: pd.Series, ratings: int) -> pd.Series:
@@ -435,9 +431,7 @@ def rated_rows(
         return partial(rows.ask, n=n), []
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
-        if name not in rows.columns:
-            step = nearest(str(name), map(str, rows.columns))
-            raise InputError("quantiles_within", repr(name), "a column of the trials", step)
+        refuse_absent("quantiles_within", name, rows.columns)
     bins = bins_of(rows, scale, within, quantiles, n)
     # One value of each bin: a code where it would be in the bin.
     codes = pd.Series(USUAL_CODES, bin_of(in_order(USUAL_CODES.view(np.int64))))
@@ -468,8 +462,8 @@ def ask_rated(
     if known.any():
         own = order[known], group[known], number[known]
         rating[known] = quantile_ratings(*own, bins.ratings)
-    rating = rating.astype(np.int64) if known.all() else rating
-    chosen = groups.assign(**{confidence: rating})[list(first.columns)]
+    whole = rating.astype(np.int64) if known.all() else rating
+    chosen = groups.assign(**{confidence: whole})[list(first.columns)]
     return [regrouped(chosen, number), *found]
 
 
@@ -493,7 +487,7 @@ def bins_of(rows: Rows, scale: Scale, within: list[str], quantiles: int, n: str 
     binned = rows.changed(partial(with_bin, scale), [scale.confidence], [BIN])
     # Text stays as it is, for the groups of the second pass.
     ((found, number),) = replace(binned, finish=None).ask([Distinct((*within, BIN))], n)
-    group, own = group_numbers(found, within), found[BIN].to_numpy()
+    group, own = group_numbers(found[within]), found[BIN].to_numpy()
     groups = found[within].loc[~pd.Series(group).duplicated().to_numpy()].reset_index(drop=True)
     known = own != MISSING
     ranks, _ = ranks_of(own[known], group[known], number[known])
@@ -517,7 +511,7 @@ def with_bin(scale: Scale, piece: Piece) -> Piece:
 def with_order(scale: Scale, within: list[str], bins: Bins, piece: Piece) -> Piece:
     """Piece with the number of the group, and the order of the value or of its rating."""
     order, frame = orders_of(piece, scale), plain_frame(piece, within)
-    group = group_numbers(frame, within)
+    group = group_numbers(frame)
     if within:
         first = frame.loc[~pd.Series(group).duplicated().to_numpy(), within].astype(object)
         numbered = bins.groups.astype(object).assign(**{GROUP: np.arange(len(bins.groups))})
@@ -529,14 +523,6 @@ def with_order(scale: Scale, within: list[str], bins: Bins, piece: Piece) -> Pie
     known = (order != MISSING) & (place < len(bins.key))
     of_bin = np.where(known, np.append(bins.order, MISSING)[place], MISSING)
     return with_columns(piece, {GROUP: group, ORDER: np.where(of_bin == IS_EXACT, order, of_bin)})
-
-
-def group_numbers(frame: pd.DataFrame, within: list[str]) -> Ints:
-    """Number of each row's group, in the order in which groups come."""
-    if not within:
-        return np.zeros(len(frame), dtype=np.int64)
-    groups = frame.groupby(within, dropna=False, observed=True, sort=False)
-    return groups.ngroup().to_numpy().astype(np.int64)
 
 
 def bin_of(order: Ints) -> Ints:

@@ -9,9 +9,8 @@ Davison & Hinkley (1997), section 3.8, for units.
 import math
 import secrets
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
 from hmetad.counts.checks import TYPE2_DIMS, refuse_impossible_counts, table_dims, whole_number
+from hmetad.counts.columns import group_numbers
 from hmetad.counts.tables import cell_labels, count_notices
 from hmetad.coverage import coverage_attrs, coverage_notices, item_coverage
 from hmetad.errors import InputError, nearest
@@ -60,14 +60,7 @@ AT_ONCE = 50_000
 ROUNDING = 1e-9
 
 
-def function_of_a_table(argument: str, value: object) -> None:
-    """Refuse what is no function, such as the result of one."""
-    if not callable(value):
-        step = "Give the function itself: resample(counts, fit_mle)."
-        raise InputError(argument, type(value).__name__, "a function of a table", step)
-
-
-@check_inputs(skip=("counts",), statistic=function_of_a_table, n=whole(1), seed=seed_or_none)
+@check_inputs(skip=("counts",), n=whole(1), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,
@@ -138,7 +131,7 @@ def resample(
     0.2
     """
     dims = table_dims(counts, "resample")
-    further = set(counts.dims) - {"cell", *dims}
+    further = {*counts.dims} - {"cell", *dims}
     if further:
         got = f"further dims {sorted(map(str, further))}"
         raise InputError("counts", got, f"dims (cell, {', '.join(dims)})")
@@ -167,6 +160,33 @@ def resample(
     return result.isel(cell=0) if alone else result
 
 
+def refuse_undrawable(table: xr.DataArray, kind: Kind) -> None:
+    """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
+    if table.sizes["cell"] == 0:
+        raise InputError("counts", "a table without cells", "at least one cell")
+    is_whole = table.dtype.kind in "iu"
+    # A lazy table of whole numbers is not read before its draws are.
+    if table.chunks is not None and is_whole:
+        return
+    refuse_impossible_counts(table)
+    if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
+        step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+
+
+def seed_entropy(seed: int | None) -> int:
+    """Seed as given, or one made up."""
+    return secrets.randbits(128) if seed is None else whole_number("seed", seed, 0)
+
+
+def cell_generator(seed: int, position: int) -> np.random.Generator:
+    """Random numbers of one cell; they do not depend on the draws of other cells."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,)))
+
+
+# Tables drawn of one cell
+
+
 def draw_tables(
     values: NDArray[Any],
     n: int,
@@ -175,19 +195,19 @@ def draw_tables(
     kind: Kind = "bootstrap",
     hold: Hold = "none",
 ) -> NDArray[Any]:
-    """Tables (n, ...) drawn from the counts of one cell, (2, 2, K) or (2, K)."""
+    """Tables (n, ...) drawn from the counts of one cell, (stimuli, responses, K) or (2, K)."""
     if kind == "permutation":
-        # (stimulus, response, rating) by response; a type-2 table is one of them.
+        # Of each response by itself; a type-2 table is one of them.
         sides = values[:, None] if values.ndim == 2 else values
         drawn = [permute_rows(sides[:, r], n, generator) for r in range(sides.shape[1])]
         return np.stack(drawn, axis=2).reshape(n, *values.shape)
-    rows = values.reshape(2 if hold == "stimulus" else 1, -1)
+    rows = values.reshape(len(values) if hold == "stimulus" else 1, -1)
     draw = multinomial if kind == "bootstrap" else dirichlet
     return np.stack([draw(row, n, generator) for row in rows], axis=1).reshape(n, *values.shape)
 
 
 def permute_rows(table: NDArray[Any], n: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Ratings (2, K) permuted between the two rows, each with as many trials as before."""
+    """Ratings (2, K) permuted between the rows, each with as many trials as before."""
     colors = table.sum(axis=0)
     first = generator.multivariate_hypergeometric(colors, int(table[0].sum()), size=n)
     return np.stack([first, colors - first], axis=1)
@@ -208,28 +228,19 @@ def dirichlet(row: NDArray[Any], n: int, generator: np.random.Generator) -> NDAr
     return row.sum() * gammas / np.where(sums == 0, 1.0, sums)
 
 
-def cell_generator(seed: int, position: int) -> np.random.Generator:
-    """Random numbers of one cell; they do not depend on the draws of other cells."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,)))
+# A statistic over draws of trials, or of units
 
 
-def seed_entropy(seed: int | None) -> int:
-    """Seed as given, or one made up."""
-    return secrets.randbits(128) if seed is None else whole_number("seed", seed, 0)
-
-
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """All that the draws of some cells need beside their counts and positions.
 
-    `form` is what the statistic gives for one table; `cells` and `inner` are coordinates of the
-    cells, and of the dims of a table.
+    `form` is what the statistic gives for one table, `coords` those of all cells, and of the dims
+    of a table.
     """
 
     statistic: Statistic
     form: xr.Dataset
-    cells: xr.Dataset
-    inner: xr.Dataset
+    coords: xr.Dataset
     dims: tuple[str, ...]
     n: int
     draw: Draw
@@ -241,11 +252,8 @@ def by_trials(
 ) -> xr.Dataset:
     """Statistic over draws of trials, cell by cell; lazily where the table is."""
     dims = tuple(map(str, table.dims[1:]))
-    first = table.isel(cell=[0]).compute()
-    form = form_of(statistic, first)
-    cells = table["cell"].coords.to_dataset().compute()
-    inner = first.isel(cell=0, drop=True).coords.to_dataset()
-    job = Job(statistic, form, cells, inner, dims, n, draw, entropy)
+    form, coords = form_of(statistic, table), table.coords.to_dataset().compute()
+    job = Job(statistic, form, coords, dims, n, draw, entropy)
     positions = xr.DataArray(np.arange(table.sizes["cell"]), dims="cell")
     if table.chunks is not None:
         table = table.chunk(dict.fromkeys(dims, -1))
@@ -264,7 +272,7 @@ def by_trials(
         keep_attrs=False,
     )
     arrays = arrays if isinstance(arrays, tuple) else (arrays,)
-    return assemble_draws(arrays, form, table.assign_coords(cells.coords), n)
+    return assemble_draws(arrays, form, table.assign_coords(coords.coords), n)
 
 
 def draws_of_cells(
@@ -279,7 +287,7 @@ def draws_of_cells(
             job.draw(row, generator=cell_generator(job.entropy, int(i)))
             for row, i in zip(values[part], positions[part], strict=True)
         ]
-        coords = {**job.cells.isel(cell=positions[part]).coords, **job.inner.coords}
+        coords = job.coords.isel(cell=positions[part]).coords
         tables = xr.DataArray(np.stack(drawn), coords, ("cell", "draw", *job.dims), name="counts")
         # Of a single cell there may be more draws than a statistic is given at once.
         most = max(1, AT_ONCE // len(drawn))
@@ -294,7 +302,7 @@ def by_clusters(
     clusters: "Clusters", statistic: Statistic, n: int, kind: Kind, entropy: int
 ) -> xr.Dataset:
     """Statistic over draws of whole units."""
-    form = form_of(statistic, clusters.pooled.isel(cell=[0]))
+    form = form_of(statistic, clusters.pooled)
     generators = [cell_generator(entropy, i) for i in range(len(clusters.parts))]
     step = max(1, AT_ONCE // clusters.pooled.sizes["cell"])
     found = []
@@ -313,11 +321,12 @@ def together(parts: Sequence[Sequence[NDArray[Any]]], *, axis: int) -> list[NDAr
     return [np.concatenate(arrays, axis=axis) for arrays in zip(*parts, strict=True)]
 
 
-def form_of(statistic: Statistic, first: xr.DataArray) -> xr.Dataset:
-    """What the statistic gives for one table: names, dims, types, attrs."""
+def form_of(statistic: Statistic, table: xr.DataArray) -> xr.Dataset:
+    """What the statistic gives for the table of one cell: names, dims, types, attrs."""
+    first = table.isel(cell=[0]).compute()
     form = as_dataset(statistic(first.expand_dims("draw", axis=1)))
     for name, variable in form.data_vars.items():
-        if not {"cell", "draw"} <= set(variable.dims):
+        if not {"cell", "draw"} <= {*variable.dims}:
             got = f"{name!r} with dims ({', '.join(map(str, variable.dims))})"
             step = "Average over cells afterwards, over the draws that come back."
             raise InputError("statistic", got, "variables that keep dims cell and draw", step)
@@ -352,13 +361,12 @@ def assemble_draws(
     arrays: Sequence[xr.DataArray], form: xr.Dataset, table: xr.DataArray, n: int
 ) -> xr.Dataset:
     """Dataset of the draws, with the cells' coordinates and the statistic's own."""
-    own = [name for name, values in form.coords.items() if not {"cell", "draw"} & set(values.dims)]
-    kept = {name: form.coords[name] for name in own}
+    kept = {name: x for name, x in form.coords.items() if not {"cell", "draw"} & {*x.dims}}
     result = xr.Dataset(coords={**table["cell"].coords, **kept, "draw": np.arange(n)})
     for name, values in zip(form.data_vars, arrays, strict=True):
         result[name] = values.assign_attrs(form[name].attrs | INDEPENDENT)
     result.attrs = {name: value for name, value in form.attrs.items() if name != "notices"}
-    result.attrs |= {name: table.attrs[name] for name in ("coverage",) if name in table.attrs}
+    result.attrs |= {"coverage": table.attrs["coverage"]} if "coverage" in table.attrs else {}
     result = with_notices(result, notices(table))
     return result if table.chunks is not None else with_notices(result, undefined_draws(result))
 
@@ -404,30 +412,17 @@ def spreadless(draws: xr.Dataset) -> xr.Dataset:
     return draws
 
 
-def refuse_undrawable(table: xr.DataArray, kind: str) -> None:
-    """Refuse counts that cannot be resampled; trials are drawn from whole numbers only."""
-    if table.sizes["cell"] == 0:
-        raise InputError("counts", "a table without cells", "at least one cell")
-    is_whole = table.dtype.kind in "iu"
-    # A lazy table of whole numbers is not read before its draws are.
-    if table.chunks is not None and is_whole:
-        return
-    refuse_impossible_counts(table)
-    if kind != "dirichlet" and not is_whole and bool((table != table.round()).any()):
-        step = "Corrections belong in the statistic: lambda t: fit_mle(t, correction='cell')."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+# Units that are drawn whole
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Units that are drawn together: positions of pooled cells, and counts (units, cells, ...)."""
 
     cells: Ints
     counts: NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Clusters:
+class Clusters(NamedTuple):
     """A table summed over units, and the parts that its draws are made of."""
 
     pooled: xr.DataArray
@@ -470,9 +465,12 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
     unit, levels = pd.factorize(table[cluster].to_numpy())
     if len(levels) < 2:
         raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
-    pooled, index = pooled_table(table, [name for name in own if name != cluster])
+    pooled, index = counts_together(table, [name for name in own if name != cluster])
+    # Units and pooled cells that trials connect are in one part.
+    nodes = len(levels) + index.max() + 1
+    joined = coo_array((np.ones(len(unit)), (unit, index + len(levels))), shape=(nodes, nodes))
+    connected = connected_components(joined, directed=False)[1][unit]
     parts = []
-    connected = parts_of(unit, index)
     for number in range(connected.max() + 1):
         rows = connected == number
         units, row = np.unique(unit[rows], return_inverse=True)
@@ -480,7 +478,14 @@ def clusters_of(counts: xr.DataArray, cluster: str) -> Clusters:
         dense = np.zeros((len(units), len(cells), *table.shape[1:]))
         np.add.at(dense, (row, column), table.to_numpy()[rows])
         parts.append(Part(cells, dense))
-    return Clusters(with_coverage(pooled, index, unit, cluster), tuple(parts))
+    names = cell_columns(pooled)
+    if names and not is_people_name(cluster):
+        columns = pd.DataFrame({name: pooled[name].values for name in names})
+        labels = pooled["cell"].values.tolist()
+        coverage = item_coverage(columns, labels, index, unit)
+        pooled = with_notices(pooled, coverage_notices(coverage, columns, labels, None))
+        pooled = pooled.assign_attrs(coverage_attrs(coverage))
+    return Clusters(pooled, tuple(parts))
 
 
 def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, Ints]:
@@ -490,54 +495,25 @@ def counts_together(counts: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArr
         if name not in own:
             allowed = ", ".join(own) or "cells with coordinates"
             raise InputError("by", repr(name), allowed, nearest(str(name), own))
-    return pooled_table(counts, by)
+    columns = pd.DataFrame({name: counts[name].to_numpy() for name in by}, range(len(counts)))
+    index = group_numbers(columns)
+    _, first = np.unique(index, return_index=True)
+    values = np.zeros((len(first), *counts.shape[1:]), dtype=counts.dtype)
+    np.add.at(values, index, counts.to_numpy())
+    labels = cell_labels(columns.iloc[first].reset_index(drop=True))
+    pooled = counts.isel(cell=first).copy(data=values).assign_coords(cell=labels)
+    pooled = pooled.drop_vars([name for name in own if name not in by])
+    # Notices of single units do not apply to their sum.
+    pooled.attrs.pop("notices", None)
+    kept = [notice for notice in notices(counts) if not notice.cells]
+    has_few = xr.DataArray(np.bincount(index) < limit("few-units"), {"cell": labels}, "cell")
+    of_sum = [*count_notices(pooled), *notice_where(has_few, "few-units")]
+    return with_notices(pooled, [*kept, *of_sum]), index
 
 
 def cell_columns(counts: xr.DataArray) -> list[str]:
     """Coordinates of the cells, apart from their labels."""
     return [str(name) for name in counts["cell"].coords if name != "cell"]
-
-
-def pooled_table(table: xr.DataArray, by: Sequence[str]) -> tuple[xr.DataArray, Ints]:
-    """Counts summed over the cells that agree in some columns, and the sum each cell is in."""
-    columns = pd.DataFrame({name: table[name].to_numpy() for name in by}, range(len(table["cell"])))
-    index = np.zeros(len(columns), dtype=np.int64)
-    if len(by):
-        index = columns.groupby(list(by), sort=False).ngroup().to_numpy().astype(np.int64)
-    _, first = np.unique(index, return_index=True)
-    values = np.zeros((len(first), *table.shape[1:]), dtype=table.dtype)
-    np.add.at(values, index, table.to_numpy())
-    pooled = table.isel(cell=first).copy(data=values)
-    dropped = [name for name in cell_columns(pooled) if name not in by]
-    labels = cell_labels(columns.iloc[first].reset_index(drop=True))
-    pooled = pooled.drop_vars(dropped).assign_coords(cell=labels)
-    # Notices of single units do not apply to their sum.
-    pooled.attrs.pop("notices", None)
-    kept = [notice for notice in notices(table) if not notice.cells]
-    own = count_notices(pooled)
-    has_few = xr.DataArray(np.bincount(index) < limit("few-units"), {"cell": labels}, "cell")
-    return with_notices(pooled, [*kept, *own, *notice_where(has_few, "few-units")]), index
-
-
-def with_coverage(pooled: xr.DataArray, cell: Ints, unit: Ints, cluster: str) -> xr.DataArray:
-    """Pooled table that says how many of the units each cell has, unless these are people."""
-    names = cell_columns(pooled)
-    if is_people_name(cluster) or not names:
-        return pooled
-    cells = pd.DataFrame({name: pooled[name].values for name in names})
-    labels = pooled["cell"].values.tolist()
-    coverage = item_coverage(cells, labels, cell, unit)
-    told = with_notices(pooled, coverage_notices(coverage, cells, labels, None))
-    return told.assign_attrs(coverage_attrs(coverage))
-
-
-def parts_of(unit: Ints, index: Ints) -> Ints:
-    """Part of each cell: units and pooled cells that trials connect are in one."""
-    units = unit.max() + 1
-    nodes = units + index.max() + 1
-    joined = coo_array((np.ones(len(unit)), (unit, index + units)), shape=(nodes, nodes))
-    _, part = connected_components(joined, directed=False)
-    return part[unit].astype(np.int64)
 
 
 def weighted_tables(

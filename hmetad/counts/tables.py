@@ -26,7 +26,7 @@ from hmetad.counts.checks import (
     dims_text,
     refuse_no_counts,
 )
-from hmetad.counts.columns import as_correct, as_text, plain_array
+from hmetad.counts.columns import as_correct, as_text, group_numbers, plain_array
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notice_of, notice_where, notices, notices_where, with_notices
 from hmetad.notice_registry import limit
@@ -58,10 +58,8 @@ def cells_of(
     groups: pd.DataFrame, by: Sequence[str], covariates: Sequence[str]
 ) -> tuple[NDArray[np.int64], pd.DataFrame]:
     """Cell number of each row, and one row of grouping columns and covariates per cell."""
-    index = np.zeros(len(groups), dtype=np.int64)
-    if by:
-        ordered = groups[[*by]].apply(naturally_ordered)
-        index = ordered.groupby([*by], observed=True, sort=True).ngroup().to_numpy(dtype=np.int64)
+    ordered = {name: naturally_ordered(groups[name]) for name in by}
+    index = group_numbers(pd.DataFrame(ordered, groups.index), sort=True)
     _, first = np.unique(index, return_index=True)
     cells = groups.loc[first, [*by, *covariates]].reset_index(drop=True)
     for name in covariates:
@@ -218,10 +216,8 @@ def items_together(counts: xr.DataArray) -> xr.DataArray:
     others = [name for name in by if not is_item_name(name)]
     if len(others) == len(by) or "cell" not in counts.dims or not {*by} <= {*counts.coords}:
         return counts
-    index = np.zeros(counts.sizes["cell"], dtype=np.int64)
-    if others:
-        columns = pd.DataFrame({name: counts[name].to_numpy() for name in others})
-        index = columns.groupby(others).ngroup().to_numpy(dtype=np.int64)
+    columns = {name: counts[name].to_numpy() for name in others}
+    index = group_numbers(pd.DataFrame(columns, range(counts.sizes["cell"])))
     table = counts.transpose("cell", ...)
     sums = np.zeros((index.max(initial=0) + 1, *table.shape[1:]), dtype=table.dtype)
     np.add.at(sums, index, table.to_numpy())
@@ -273,7 +269,8 @@ def count_notices(counts: xr.DataArray) -> list[Notice]:
 
 def right_ratings(counts: xr.DataArray) -> xr.DataArray:
     """Trials of each rating in which the response was the stimulus."""
-    return sum(counts.sel(stimulus=s, response=s, drop=True) for s in counts["stimulus"].values)
+    labels = counts["stimulus"].values
+    return sum((counts.sel(stimulus=s, response=s, drop=True) for s in labels), xr.DataArray(0))
 
 
 def new_notices(counts: xr.DataArray, said: Sequence[Notice]) -> list[Notice]:

@@ -19,7 +19,7 @@ from hmetad import (
     sdt,
     simulate_counts,
 )
-from hmetad.counts.intervals import bca_levels, jackknife
+from hmetad.counts.intervals import Source, bca_levels, jackknife
 from hmetad.counts.tables import type2_counts
 from hmetad.information import meta_information
 
@@ -75,7 +75,7 @@ def test_acceleration_is_that_of_leaving_out_every_trial():
     left = np.array([(y := np.delete(x, i).mean()) / (1 - y) for i in range(len(x))]) ** 3
     u = left.mean() - left
     expected = (u**3).sum() / (6 * (u**2).sum() ** 1.5)
-    found = jackknife(table, None, odds, "none")["odds"].item()
+    found = jackknife(Source(table, odds, None, "none"))["odds"].item()
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_acceleration_of_held_stimuli_sums_over_both():
         n = len(left)
         influence = (n - 1) * (np.mean(left) - left)
         cubes, squares = cubes + (influence**3).sum() / n**3, squares + (influence**2).sum() / n**2
-    found = jackknife(table, None, sdt, "stimulus")["dprime"].item()
+    found = jackknife(Source(table, sdt, None, "stimulus"))["dprime"].item()
     assert found == pytest.approx(cubes / (6 * squares**1.5), rel=1e-9)
 
 
