@@ -52,7 +52,8 @@ type Check = Callable[[str, Any], object]
 
 MOST_WHOLE = 2**63
 LONGEST_NAME = 255
-NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset, type)
+NO_ARRAYS = (bytes, bytearray, memoryview, Mapping, set, frozenset, type)
+NO_LISTS = (str, *NO_ARRAYS)
 SHORT = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
 
@@ -364,8 +365,7 @@ def array_kind(value: Any) -> str:
     """NumPy's letter for the numbers or texts in an array; "V" for what is none."""
     array = value
     if not isinstance(getattr(value, "dtype", None), np.dtype) or isinstance(value, type):
-        no_array = NO_LISTS[1:]  # Text is one.
-        if value is None or callable(value) or isinstance(value, no_array):
+        if value is None or callable(value) or isinstance(value, NO_ARRAYS):
             return "V"
         try:
             array = np.asarray(value)

@@ -403,9 +403,8 @@ def run_record(path: Path) -> tuple[dict[str, str], int, bool]:
 def drawn_tree(folder: Path, program: Program, attrs: Mapping[str, str]) -> xr.DataTree:
     """Posterior, statistics and counts of a run, as far as all chains have come."""
     try:
-        stored = xr.open_datatree(
-            folder / DRAWS, engine="zarr", consolidated=False, zarr_format=3, chunks=None
-        )
+        place = folder / DRAWS
+        stored = xr.open_datatree(place, engine="zarr", consolidated=False, zarr_format=3)
     except (FileNotFoundError, KeyError, ValueError) as error:
         raise InputError(str(folder), "no draws yet", "a store with draws in it") from error
     with stored:

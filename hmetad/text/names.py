@@ -60,12 +60,8 @@ def column_name(quantity: str, section: str = "") -> str:
     """
     found = find_result(quantity, section)
     own = found and (found.column or found.symbol)
-    return own or lower_first(heading(quantity, section))
-
-
-def lower_first(text: str) -> str:
-    """Text that begins with a small letter."""
-    return text[:1].lower() + text[1:]
+    words = heading(quantity, section)
+    return own or words[:1].lower() + words[1:]
 
 
 def judged_name(quantity: str, *, is_contrast: bool) -> str:

@@ -15,6 +15,7 @@ from hmetad.bayes.store import load_fit, save_fit
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
+from hmetad.specs.designs import designs_of
 from hmetad.specs.loading import load_model
 
 pytestmark = pytest.mark.integration
@@ -131,6 +132,20 @@ def test_a_small_file_may_not_grow_beyond_the_limit(tmp_path):
         size = sum(group.nbytes for group in kept.children.values())
     with pytest.raises(InputError, match="Raise max_bytes"):
         load_fit(path, max_bytes=size + 1000)
+
+
+def test_formulas_are_evaluated_once(tmp_path, monkeypatch):
+    asked = []
+    for module in ("fitted", "finish", "program"):
+        name = f"hmetad.bayes.{module}.designs_of"
+        monkeypatch.setattr(name, lambda *given: asked.append(given) or designs_of(*given))
+    draws = fit(COUNTS, formula=FORMULA, store=tmp_path / "run", draws=20, chains=1, **QUIET)
+    assert len(asked) == 1
+    path = save_fit(draws, tmp_path / "fit.nc", whole=False)
+    for place in (path, tmp_path / "run"):
+        asked.clear()
+        load_fit(place)
+        assert len(asked) == 1
 
 
 def test_a_killed_run_leaves_what_it_had_drawn_and_says_so(tmp_path):
