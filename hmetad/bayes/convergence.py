@@ -216,7 +216,9 @@ def variable_notices(fitted: Fitted, flags: Flags | None = None) -> dict[str, li
         if "cell" in values.dims:
             own = sources(fitted.record, name, flags)
         else:
-            own = {name, *shared_terms(parameter_of(fitted.record, name), flags)}
+            known = [p.variable for p in fitted.record.parameters]
+            of = max((one for one in known if name.startswith(f"{one}_")), key=len, default="")
+            own = {name, *shared_terms(of, flags)}
         # An effect is that of a person, a coefficient is all people's.
         is_own = any(dim == "cell" or str(dim).endswith(FACTOR_DIM) for dim in values.dims)
         said = others if is_own else [of_all_people(one) for one in others]
@@ -314,12 +316,6 @@ def shared_terms(parameter: str, flags: Flags) -> set[str]:
     checked = {name for by_name in flags.values() for name in by_name}
     own = {name for name in checked if name.startswith(f"{parameter}_")}
     return {name for name in own if name == f"{parameter}_Intercept" or name.endswith("_sigma")}
-
-
-def parameter_of(record: Family, name: str) -> str:
-    """Parameter that a coefficient is of; empty for what is of none."""
-    known = [p.variable for p in record.parameters if name.startswith(f"{p.variable}_")]
-    return max(known, key=len, default="")
 
 
 def parameters_needed(record: Family) -> dict[str, set[str]]:

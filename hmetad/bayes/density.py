@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, types
+from numba import carray, cfunc, njit, types
 from numpy.typing import NDArray
 
 from hmetad.likelihood.tails import compiled
@@ -51,10 +51,13 @@ BLOCK_FIELDS = 4
 # Codes of priors are their places in `hmetad.likelihood.priors.DISTRIBUTIONS`; LKJ's are the beta
 # distributions of partial correlations.
 NORMAL, STUDENT_T, HALF_NORMAL, EXPONENTIAL, GAMMA, LOG_NORMAL, UNIFORM_TIMES, _ = range(8)
-# Rows of what is kept of each deviation for its slopes: score, m - μ, and 1/root.
-SCORE, REST, INVERSE, WORK = range(4)
+# Rows of what is kept of each deviation for its slopes: score, m - μ, 1/root, and the slope of the
+# score in the effects of the group that come later.
+SCORE, REST, INVERSE, LATER, WORK = range(5)
 # A product of numbers below 1 is this small at most before its logarithm is taken.
 SMALLEST_PRODUCT = 1e-200
+# So that blocks of single effects have no loops over correlated ones.
+inlined = njit(inline="always")
 EULER = 0.5772156649015329
 LENTZ_STEPS = 200
 SERIES_BELOW = 1.5
@@ -299,44 +302,17 @@ def add_priors_around(values: Floats, packed: Integers, by_cell: Floats, slopes:
 
 @compiled
 def fill_deviations(values: Floats, packed: Integers, work: Floats) -> float:
-    """Fill in deviations, and `work` (`WORK`, deviations); log density of their offsets.
-
-    Effects of a block that are not correlated are blocks of one effect.
-    """
-    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
-    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
-    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
-    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    """Fill in deviations, and `work` (`WORK`, deviations); log density of their offsets."""
     blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
-    density = 0.0
+    total, alone = 0.0, np.ones((1, 1))
     for b in range(len(blocks)):
         start, stop, size, partial = blocks[b]
-        lower = correlation_factor(partial, size, values)
-        total, product = 0.0, 1.0
-        for group in range(start, stop, size):
-            for k in range(size):
-                i = group + k
-                before = 0.0
-                for j in range(k):
-                    before += lower[k, j] * work[SCORE, group + j]
-                sd = values[sd_places[i]]
-                own = sd * lower[k, k]
-                rest = estimates[i] - sd * before
-                for j in range(first[i], first[i + 1]):
-                    rest -= weight[j] * values[column[j]]
-                pull = information[i] * own
-                share = 1 / (1 + pull * own)
-                inverse = math.sqrt(share)
-                score = (values[offset_places[i]] + pull * rest * inverse) * inverse
-                work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
-                values[n + i] = sd * before + own * score
-                total -= score * score
-                product *= share
-                if product < SMALLEST_PRODUCT:
-                    total += math.log(product)
-                    product = 1.0
-        density += (total + math.log(product)) / 2
-    return density
+        if size == 1:
+            total += fill_block(start, stop, 1, alone, values, packed, work)
+        else:
+            lower = correlation_factor(partial, size, values)
+            total += fill_block(start, stop, size, lower, values, packed, work)
+    return total
 
 
 @compiled
@@ -346,39 +322,97 @@ def add_deviation_slopes(values: Floats, packed: Integers, work: Floats, slopes:
     `slopes` has those of the deviations. Later blocks have deviations of earlier ones in their
     means, so the last comes first.
     """
+    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
+    alone = np.ones((1, 1))
+    for b in range(len(blocks) - 1, -1, -1):
+        start, stop, size, partial = blocks[b]
+        if size == 1:
+            add_block_slopes(start, stop, 1, alone, alone, values, packed, work, slopes)
+        else:
+            lower, by_lower = correlation_factor(partial, size, values), np.zeros((size, size))
+            add_block_slopes(start, stop, size, lower, by_lower, values, packed, work, slopes)
+            add_factor_slopes(partial, values, lower, by_lower, slopes)
+
+
+@inlined
+def fill_block(
+    start: int, stop: int, size: int, lower: Floats, values: Floats, packed: Integers, work: Floats
+) -> float:
+    """`fill_deviations` of a block, of which so many effects of a group are correlated."""
+    n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
+    sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
+    estimates, weight = real(packed, ESTIMATES), real(packed, MEAN_WEIGHT)
+    first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
+    total, product = 0.0, 1.0
+    for group in range(start, stop, size):
+        for k in range(size):
+            i = group + k
+            before = 0.0
+            for j in range(k):
+                before += lower[k, j] * work[SCORE, group + j]
+            sd = values[sd_places[i]]
+            own = sd * lower[k, k]
+            rest = estimates[i] - sd * before
+            for j in range(first[i], first[i + 1]):
+                rest -= weight[j] * values[column[j]]
+            pull = information[i] * own
+            share = 1 / (1 + pull * own)
+            inverse = math.sqrt(share)
+            score = (values[offset_places[i]] + pull * rest * inverse) * inverse
+            work[SCORE, i], work[REST, i], work[INVERSE, i] = score, rest, inverse
+            if size > 1:
+                work[LATER, i] = 0.0
+            values[n + i] = sd * before + own * score
+            total -= score * score
+            product *= share
+            if product < SMALLEST_PRODUCT:
+                total += math.log(product)
+                product = 1.0
+    return (total + math.log(product)) / 2
+
+
+@inlined
+def add_block_slopes(
+    start: int,
+    stop: int,
+    size: int,
+    lower: Floats,
+    by_lower: Floats,
+    values: Floats,
+    packed: Integers,
+    work: Floats,
+    slopes: Floats,
+) -> None:
+    """`add_deviation_slopes` of a block, as `fill_block`; slopes by `lower` are added too."""
     n, offset_places = len(whole(packed, LINKS)), whole(packed, OFFSET_PLACES)
     sd_places, information = whole(packed, SD_PLACES), real(packed, INFORMATION)
     first, column = whole(packed, MEAN_FIRST), whole(packed, MEAN_COLUMN)
     weight = real(packed, MEAN_WEIGHT)
-    blocks = whole(packed, BLOCKS).reshape(-1, BLOCK_FIELDS)
-    for b in range(len(blocks) - 1, -1, -1):
-        start, stop, size, partial = blocks[b]
-        lower, by_lower = correlation_factor(partial, size, values), np.zeros((size, size))
-        by_score = np.zeros(size)
-        for group in range(start, stop, size):
-            by_score[:] = 0
-            for k in range(size - 1, -1, -1):
-                i = group + k
-                before = 0.0
-                for j in range(k):
-                    before += lower[k, j] * work[SCORE, group + j]
-                score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
-                sd, known = values[sd_places[i]], information[i]
-                own = sd * lower[k, k]
-                share, pull = inverse * inverse, known * own
-                by_score[k] += own * slope - score
-                by_own = by_score[k] * (known * work[REST, i] * share - score * pull) - pull
-                by_own = score * slope + by_own * share
-                slopes[offset_places[i]] += by_score[k] * inverse
-                by_rest = by_score[k] * pull * share
-                for j in range(first[i], first[i + 1]):
-                    slopes[column[j]] -= weight[j] * by_rest
-                slopes[sd_places[i]] += before * (slope - by_rest) + lower[k, k] * by_own
+    for group in range(start, stop, size):
+        for k in range(size - 1, -1, -1):
+            i = group + k
+            before = 0.0
+            for j in range(k):
+                before += lower[k, j] * work[SCORE, group + j]
+            score, inverse, slope = work[SCORE, i], work[INVERSE, i], slopes[n + i]
+            sd, known = values[sd_places[i]], information[i]
+            own = sd * lower[k, k]
+            share, pull = inverse * inverse, known * own
+            of_score = own * slope - score
+            if size > 1:
+                of_score += work[LATER, i]
+            by_own = of_score * (known * work[REST, i] * share - score * pull) - pull
+            by_own = score * slope + by_own * share
+            slopes[offset_places[i]] += of_score * inverse
+            by_rest = of_score * pull * share
+            for j in range(first[i], first[i + 1]):
+                slopes[column[j]] -= weight[j] * by_rest
+            slopes[sd_places[i]] += before * (slope - by_rest) + lower[k, k] * by_own
+            if size > 1:
                 by_lower[k, k] += sd * by_own
                 for j in range(k):
                     by_lower[k, j] += work[SCORE, group + j] * sd * (slope - by_rest)
-                    by_score[j] += lower[k, j] * sd * (slope - by_rest)
-        add_factor_slopes(partial, values, lower, by_lower, slopes)
+                    work[LATER, group + j] += lower[k, j] * sd * (slope - by_rest)
 
 
 @compiled

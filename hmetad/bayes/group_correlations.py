@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from hmetad.arguments import check_inputs, describe_value, is_number, whole, with_posterior
+from hmetad.arguments import check_inputs, check_that, is_number, whole, with_posterior
 from hmetad.bayes.convergence import variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.group_likelihood import Integral, each_group
@@ -41,13 +41,11 @@ ANCHORS, POINTS = (-0.8, 0.0, 0.8), 40
 LEAST_LEFT = 1e-6
 
 
-def positive(argument: str, value: object) -> None:
-    """Refuse what is no finite number above 0."""
-    if not is_number(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
-        raise InputError(argument, describe_value(value), "a finite number above 0")
-
-
-@check_inputs(fit=with_posterior, eta=positive, seed=whole(0))
+@check_inputs(
+    fit=with_posterior,
+    eta=check_that(lambda x: is_number(x) and 0 < x < np.inf, "a finite number above 0"),
+    seed=whole(0),
+)
 def group_correlation(
     fit: xr.DataTree,
     first: str = "log_m",

@@ -12,12 +12,18 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
+from hmetad.arguments import (
+    check_inputs,
+    refuse_same_names,
+    seed_or_none,
+    whole,
+    with_posterior,
+)
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import OUTCOME, outcome_draws
 from hmetad.bayes.model import drawn_counts, pymc_model
 from hmetad.bayes.program import build_program
-from hmetad.counts.checks import open_probability, whole_number
+from hmetad.counts.checks import open_probability
 from hmetad.counts.columns import column_names
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import type2_counts
@@ -46,7 +52,7 @@ SUMMARIES = ("mean", "lower", "upper")
 BESIDE = tuple(f"{curve}_{name}" for curve in CURVES for name in SUMMARIES)
 
 
-@check_inputs(fit=with_posterior, seed=seed_or_none)
+@check_inputs(fit=with_posterior, ci_prob=open_probability, draws=whole(2), seed=seed_or_none)
 def predicted_counts(
     fit: xr.DataTree,
     *,
@@ -101,14 +107,12 @@ def predicted_counts(
     >>> bool(predicted_counts(drawn)["outside"].item() < 0.2)
     True
     """
-    number = whole_number("draws", draws, 2)
-    open_probability("ci_prob", ci_prob)
     fitted = Fitted.of(fit)
     cells = fitted.counts.transpose(*OUTCOME)
     refuse_same_names(cells.coords, [*SUMMARIES, "outside", *CURVES, *BESIDE])
     names = column_names("by", by)
     observed, index = counts_together(cells, names) if names else (cells, None)
-    replicated = replicate(fitted, cells, index, number, np.random.default_rng(seed))
+    replicated = replicate(fitted, cells, index, draws, np.random.default_rng(seed))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     lower, upper = np.quantile(replicated, levels, axis=0)
     summary = {"mean": replicated.mean(axis=0), "lower": lower, "upper": upper}
@@ -117,7 +121,7 @@ def predicted_counts(
     shown = observed.sum(["response", "rating"]) > 0
     result["outside"] = misses.where(shown).mean(OUTCOME[1:])
     result = result.assign(predicted_curve(observed, replicated, levels))
-    result.attrs = {"ci_prob": ci_prob, "draws": number, "seed": seed}
+    result.attrs = {"ci_prob": ci_prob, "draws": int(draws), "seed": seed}
     poor = notice_where(result["outside"] > MANY_OUTSIDE, "poor-fit")
     return with_notices(result, [*notices(fit), *poor])
 
@@ -253,7 +257,7 @@ def predicted_curve(
     return {name: values.drop_attrs() for name, values in found.items()}
 
 
-@check_inputs(skip=("design",), seed=seed_or_none)
+@check_inputs(skip=("design",), draws=whole(1), seed=seed_or_none)
 def draw_prior(
     design: xr.DataArray,
     model: str | ModelSpec = "individual",
@@ -299,7 +303,6 @@ def draw_prior(
     >>> expected["prior_predictive"]["counts"].sum(["response", "rating"])[0, 0].values.tolist()
     [[50, 50]]
     """
-    number = whole_number("draws", draws, 1)
     spec = as_model(model)
     if spec.record.from_counts:
         step = "Set type1='joint'."
@@ -308,7 +311,7 @@ def draw_prior(
     refuse_same_names(design.coords, built.named_vars)
     rng = np.random.default_rng(seed)
     per_cell = {str(name): v for name, v in design.coords.items() if v.dims == ("cell",)}
-    prior = prior_draws(built, number, rng).assign_coords(per_cell)
+    prior = prior_draws(built, draws, rng).assign_coords(per_cell)
     log_p = outcome_draws(prior, spec.record)
     totals = design.sum(["response", "rating"]).transpose("cell", "stimulus").to_numpy()
     drawn = drawn_counts(rng, totals, log_p.to_numpy())

@@ -82,6 +82,13 @@ def test_a_measure_has_no_coordinate_of_its_name(measure):
         getattr(hmetad.measures, measure)(named(measure))
 
 
+@pytest.mark.parametrize("name", ["pareto_k", "divergences"])
+def test_columns_of_a_group_may_be_called_like_statistics_of_cells_alone(name):
+    fit = hmetad.fit(named(name), "group", **SHORT)
+    np.testing.assert_array_equal(fit["posterior"][name], [31.0, 24.0, 58.0, 40.0])
+    assert "one-chain" in {one.code for one in hmetad.notices(fit)}
+
+
 def test_names_that_nothing_else_has_are_kept(tmp_path):
     counts = named("age")
     fits = [hmetad.fit(counts, "group", **SHORT)]
