@@ -249,11 +249,11 @@ def finish_estimates(
         **(INDEPENDENT if are_even else {}),
     }
     fitted = Fitted(tree, spec, program.designs)
-    flags = sampling_flags(fitted)
+    flags = sampling_flags(fitted) if said["method"] == "nuts" else {}
+    of_chains = convergence_notices(fitted, flags) if said["method"] == "nuts" else []
     is_worse = p_fit < limit("estimates-misfit")
     misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
-    told = [*data.found, *convergence_notices(fitted, flags), *misfit]
-    return with_variable_notices(fitted.saying(told), flags)
+    return with_variable_notices(fitted.saying([*data.found, *of_chains, *misfit]), flags)
 
 
 def sides_of(formula: str) -> tuple[str, str]:

@@ -82,7 +82,8 @@ def sample_by_integration(
     values[:, model.coefficient_places] = coefficients
     values[:, model.places] = np.where(model.codes == BETA, expit(points), points)
     values = np.hstack([values, *(own.reshape(draws, -1) for own in effects)])
-    posterior = labelled_posterior(program, list(values.reshape(*shape, -1)))
+    posterior = labelled_posterior(program, values.reshape(*shape, -1), keep_cells=True)
+    posterior = posterior.assign_coords(chain=np.arange(shape[0]))
     cells = len(model.estimates)
     weights = {"pareto_k": k, "effective_draws": effective, "by_chains": False}
     statistics = statistics_of(
