@@ -10,7 +10,7 @@ Source: Betancourt (2017).
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
@@ -40,6 +40,7 @@ __all__ = [
     "OPTIONS",
     "Request",
     "chains_of_cell",
+    "correlation_factors",
     "labelled_posterior",
     "nutpie_model",
     "posterior_of",
@@ -385,33 +386,27 @@ def posterior_of(program: Program, draws: Floats, *, keep_cells: bool = True) ->
     The deviations that were made of them may follow, for draws that were kept on disk: the
     estimates that offsets are relative to could be others by now.
     """
-    size = program.arrays.size
-
-    def values_of_chain(drawn: Floats) -> Floats:
-        values = expand(unfold(program.arrays, drawn[:, :size]), program.packed)
-        values[:, values.shape[1] - drawn.shape[1] + size :] = drawn[:, size:]
-        return values
-
-    values = in_threads(values_of_chain, list(draws))
-    return labelled_posterior(program, values, keep_cells=keep_cells)
-
-
-def labelled_posterior(
-    program: Program, values: Sequence[Floats], *, keep_cells: bool = True
-) -> xr.Dataset:
-    """Variables of the posterior from values and deviations (draws, values) of each chain."""
-    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), values)
+    chains = in_threads(lambda chain: chain_of(program, chain, keep_cells), list(draws))
     found = xr.concat(chains, "chain", combine_attrs="drop", data_vars="all", coords="minimal")
     return found.assign_coords(chain=np.arange(len(chains)))
 
 
-def chain_of(program: Program, values: Floats, keep_cells: bool) -> xr.Dataset:
+def chain_of(program: Program, draws: Floats, keep_cells: bool) -> xr.Dataset:
     """Variables of the posterior of one chain."""
+    size = program.arrays.size
+    values = expand(unfold(program.arrays, draws[:, :size]), program.packed)
+    values[:, values.shape[1] - draws.shape[1] + size :] = draws[:, size:]
+    return labelled_posterior(program, values[None], keep_cells)
+
+
+def labelled_posterior(program: Program, values: Floats, keep_cells: bool) -> xr.Dataset:
+    """Variables of the posterior from values and deviations, (chains, draws, values)."""
+    chains, draws, number = values.shape
     found = {
-        name: (("chain", "draw", *dims), own[None])
-        for name, dims, own in variables(program, values)
+        name: (("chain", "draw", *dims), own.reshape(chains, draws, *own.shape[1:]))
+        for name, dims, own in variables(program, values.reshape(-1, number))
     }
-    whole = sampled = xr.Dataset(found, {"draw": np.arange(len(values))})
+    whole = sampled = xr.Dataset(found, {"draw": np.arange(draws)})
     if keep_cells:
         whole = whole.assign(cell_results(sampled, program.spec, program.designs, program.given))
     coords = {d: np.asarray(own) for d, own in program.layout.coords.items() if d in whole.dims}

@@ -6,7 +6,7 @@ DataTree as it was read → its model, or InputError.
 import numpy as np
 import xarray as xr
 
-from hmetad.bayes.check_fit import check_attrs
+from hmetad.bayes.check_fit import check_attrs, check_stats
 from hmetad.bayes.fit_files import ALLOWED
 from hmetad.errors import InputError
 from hmetad.specs.designs import designs_of
@@ -46,6 +46,10 @@ def check_estimates(fit: xr.DataTree, source: str) -> ModelSpec:
     [right] = spec.formula.values()
     if fit.attrs.get("formula") != f"{spec.record.plotted} ~ {right}":
         raise InputError(f"{source}, attrs['formula']", "no text of its model", ALLOWED)
+    stats, is_weighed = fit["sample_stats"].to_dataset(), fit.attrs.get("method") == "importance"
+    check_stats(stats, posterior)
+    if "p_fit" not in stats or ("pareto_k" in stats) != is_weighed:
+        raise InputError(f"{source}, sample_stats", "statistics of another fit", ALLOWED)
     for name in ("estimate", "se"):
         if name not in observed or observed[name].dims != ("cell",):
             raise InputError(source, f"no {name} of every cell", ALLOWED)

@@ -18,7 +18,7 @@ from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr
 
-__all__ = ["check_attrs", "check_fit", "counts_of"]
+__all__ = ["check_attrs", "check_fit", "check_stats", "counts_of"]
 
 GROUPS = ("posterior", "sample_stats", "observed_data")
 TEXTS = ("model", "spec", "seed", "sampler", "versions")

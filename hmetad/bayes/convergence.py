@@ -117,19 +117,13 @@ def convergence_notices(fitted: Fitted, flags: Flags | None = None) -> list[Noti
     """
     flags = flags if flags is not None else sampling_flags(fitted)
     found = [*divergence_notices(fitted)]
-    if has_chains(fitted) and fitted.posterior.sizes["chain"] == 1:
+    if fitted.posterior.sizes["chain"] == 1:
         found.append(notice_of("one-chain"))
     found += weight_notices(fitted)
     if not sampled_variables(fitted):
         names = first_few((p.variable for p in fitted.record.parameters), ", ")
         return [*found, notice_of("rhat", names=names)]
     return [*found, *(one for name, own in flags.items() for one in flag_notices(own, name))]
-
-
-def has_chains(fitted: Fitted) -> bool:
-    """Whether any draws are of chains: not where all are independent, and judged by weights."""
-    stats = fitted.tree["sample_stats"]
-    return "by_chains" not in stats or bool(stats["by_chains"].any())
 
 
 def divergence_notices(fitted: Fitted) -> list[Notice]:
@@ -253,8 +247,8 @@ def prediction_notices(
 
 def general_and_chains(fitted: Fitted) -> tuple[list[Notice], list[Notice]]:
     """Notices of a fit: those that concern all that it has, and those of single variables."""
-    given = notices(fitted.tree)
-    if not has_chains(fitted):
+    given, stats = notices(fitted.tree), fitted.tree["sample_stats"]
+    if "by_chains" in stats and not stats["by_chains"].any():
         return given, []
     of_weights, is_counted = weight_notices(fitted), fitted.record.has_ratings
     # Estimates bring those of the draws that they are of, by cell.

@@ -154,7 +154,9 @@ def fit_estimates(
         of_chains = int(np.random.default_rng(entropy).integers(2**31))
         own = {"cores": min(chains, usable_cpus()), "random_seed": of_chains}
         request = replace(request, options={**request.options, **OF_CHAINS, **own})
-        tree, method = sample_together(program, request), "nuts"
+        [of_formula] = program.layout.formulas.values()
+        start = mixed_start(of_formula, data.values, data.covariance.diagonal(), None)
+        tree, method = sample_together(replace(program, known_start=start), request), "nuts"
     said = {"formula": f"{name} ~ {right}", "seed": str(entropy), "method": method}
     return finish_estimates(tree, data, program, said)
 
@@ -184,8 +186,9 @@ def estimates_program(
     layout = layout_of(outcomes, bare, designs)
     spec = replace(bare, priors=estimates_priors(data, layout.formulas[parameter], layout, given))
     layout = layout_of(outcomes, spec, designs)
-    start = mixed_start(layout.formulas[parameter], data.values, scale**2, None)
-    return Program(outcomes, spec, designs, {}, layout, start)
+    made = [*layout.coords, *(one.name for one in layout.variables), *spec.record.results]
+    refuse_same_names(columns, made)
+    return Program(outcomes, spec, designs, {}, layout)
 
 
 def estimates_priors(
@@ -249,11 +252,11 @@ def finish_estimates(
         **(INDEPENDENT if are_even else {}),
     }
     fitted = Fitted(tree, spec, program.designs)
-    flags = sampling_flags(fitted)
+    flags = sampling_flags(fitted) if said["method"] == "nuts" else {}
+    of_chains = convergence_notices(fitted, flags) if said["method"] == "nuts" else []
     is_worse = p_fit < limit("estimates-misfit")
     misfit = [notice_of("estimates-misfit", p=f"{p_fit:.2g}")] if is_worse else []
-    told = [*data.found, *convergence_notices(fitted, flags), *misfit]
-    return with_variable_notices(fitted.saying(told), flags)
+    return with_variable_notices(fitted.saying([*data.found, *of_chains, *misfit]), flags)
 
 
 def sides_of(formula: str) -> tuple[str, str]:

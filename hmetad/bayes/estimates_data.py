@@ -4,7 +4,7 @@ DataFrame, Dataset, DataArray or DataTree → Estimates: values, their covarianc
 Source: Hartlap et al. (2007) for a covariance from few draws.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Estimates(NamedTuple):
     trials : array, shape (cells,), or None
     source : str
         "errors" or "draws".
-    found : tuple of Notice
+    found : list of Notice
     """
 
     values: Floats
@@ -52,7 +52,7 @@ class Estimates(NamedTuple):
     cells: pd.DataFrame
     trials: Floats | None
     source: str
-    found: tuple[Notice, ...]
+    found: list[Notice]
 
 
 def read_estimates(
@@ -114,11 +114,9 @@ def of_errors(
         values, at_edge = moved[:, 0], is_moved[:, 0].astype(float)
     inside = (values > scale.least) & (values < scale.most)
     good = np.isfinite(values) & np.isfinite(errors) & (errors > 0) & inside
-    kept = kept_cells(cells, good)
-    errors = errors[good] * scale.slope(values[good])
+    kept, told = kept_cells(cells, good, at_edge, found)
+    covariance = np.diag((errors[good] * scale.slope(values[good])) ** 2)
     counted = None if trials is None else trials[good]
-    told = (*about_kept(found, cells, good), *changed(cells, good, at_edge))
-    covariance = np.diag(errors**2)
     return Estimates(scale.function(values[good]), covariance, kept, counted, "errors", told)
 
 
@@ -132,7 +130,8 @@ def of_draws(
     share = (~inside).mean(axis=1)
     ends = np.where(inside, rows, np.inf).min(axis=1), np.where(inside, rows, -np.inf).max(axis=1)
     good = ~too_undefined(share) & (ends[0] < ends[1])
-    kept, number = kept_cells(cells, good), rows.shape[1]
+    kept, told = kept_cells(cells, good, at_edge.mean(axis=1), found)
+    number = rows.shape[1]
     if number < DRAWS_A_CELL * len(kept):
         step = "Their covariance is not known well enough: draw more, or give standard errors."
         allowed = f"at least {DRAWS_A_CELL * len(kept)}"
@@ -146,12 +145,11 @@ def of_draws(
     # The inverse of a covariance from draws is too large by this factor on average.
     covariance *= (number - 1) / (number - len(kept) - 2)
     counted = None if trials is None else trials[good]
-    told = [*about_kept(found, cells, good), *changed(cells, good, at_edge.mean(axis=1))]
     partly = good & (share > 0)
     if partly.any():
         worst = share[partly].max()
         told.append(notice_of("undefined-draws.estimates", cells.index[partly], share=worst))
-    return Estimates(means, covariance, kept, counted, "draws", tuple(told))
+    return Estimates(means, covariance, kept, counted, "draws", told)
 
 
 def moved_in(rows: Floats, trials: Floats | None, scale: Link) -> tuple[Floats, NDArray[np.bool_]]:
@@ -175,36 +173,27 @@ def moved_in(rows: Floats, trials: Floats | None, scale: Link) -> tuple[Floats, 
     return np.where(at_edge.any(axis=1, keepdims=True), inner, rows), at_edge
 
 
-def kept_cells(cells: pd.DataFrame, good: NDArray[np.bool_]) -> pd.DataFrame:
-    """Cells with an estimate."""
-    if good.sum() > MOST_CELLS:
-        got = f"{int(good.sum())} estimates"
-        raise InputError("estimates", got, f"at most {MOST_CELLS}", "Pool some of them before.")
-    if good.sum() < FEWEST_CELLS:
-        got = f"{int(good.sum())} that are defined, of {len(good)}"
+def kept_cells(
+    cells: pd.DataFrame, good: NDArray[np.bool_], at_edge: Floats, found: list[Notice]
+) -> tuple[pd.DataFrame, list[Notice]]:
+    """Cells with an estimate, and notices of them, of the others, and of values at an edge."""
+    number = int(good.sum())
+    if number > MOST_CELLS:
+        allowed = f"at most {MOST_CELLS}"
+        raise InputError("estimates", f"{number} estimates", allowed, "Pool some of them before.")
+    if number < FEWEST_CELLS:
+        got = f"{number} that are defined, of {len(good)}"
         raise InputError("estimates", got, "two or more, inside the range of the link")
-    return cells[good]
-
-
-def changed(cells: pd.DataFrame, good: NDArray[np.bool_], at_edge: Floats) -> Iterator[Notice]:
-    """Notices of cells without an estimate, and of those with a share of values at an edge."""
+    kept = {*map(str, cells.index[good])}
+    own = [replace(one, cells=tuple(x for x in one.cells if x in kept)) for one in found]
+    told = [new for old, new in zip(found, own, strict=True) if new.cells or not old.cells]
     if not good.all():
-        yield notice_of("estimates-left-out", cells.index[~good])
+        told.append(notice_of("estimates-left-out", cells.index[~good]))
     moved = good & (at_edge > 0)
     if moved.any():
         share = float(at_edge[moved].max())
-        yield notice_of("estimates-at-edge", cells.index[moved], share=share)
-
-
-def about_kept(
-    found: list[Notice], cells: pd.DataFrame, good: NDArray[np.bool_]
-) -> Iterator[Notice]:
-    """Notices of the cells that are kept, and of all."""
-    kept = {str(label) for label in cells.index[good]}
-    for notice in found:
-        own = tuple(cell for cell in notice.cells if cell in kept)
-        if own or not notice.cells:
-            yield replace(notice, cells=own)
+        told.append(notice_of("estimates-at-edge", cells.index[moved], share=share))
+    return cells[good], told
 
 
 def of_table(

@@ -11,7 +11,7 @@ et al. (2024) for their weights; Hoffman & Ribak (1991) for draws given data; Pe
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, gammaln
+from scipy.special import exp1, expit, gammaln, log_expit
 
 from hmetad.bayes.chains import (
     Request,
@@ -29,12 +29,10 @@ from hmetad.bayes.chains import (
     statistics_of,
     tree_of,
 )
-from hmetad.bayes.density import log_prior
-from hmetad.bayes.program import Program, code_of
+from hmetad.bayes.program import Program
 from hmetad.bayes.weights import places_by_weight, smooth_weights
-from hmetad.likelihood.tails import compiled
 from hmetad.notice_registry import limit
-from hmetad.specs.layout import BlockLayout
+from hmetad.specs.layout import BlockLayout, Variable
 
 __all__ = ["sample_by_integration"]
 
@@ -55,9 +53,18 @@ HOPELESS = 50
 MOST = 1e4
 # Logit of a partial correlation that is 1 within rounding.
 EDGE = 30.0
-CORRELATION = code_of("LKJ")
 # Numbers of covariances that are held at once.
 AT_ONCE = 2**20
+# Log densities of standard deviations but for constants. Those that are compiled are the same, and
+# take longer to load than estimates to be fitted.
+LOG_PRIORS: Mapping[str, Callable[..., Floats]] = {
+    "HalfNormal": lambda x, sigma: -((x / sigma) ** 2) / 2,
+    "StudentT": lambda x, mu, sigma, nu: -(nu + 1) / 2 * np.log1p(((x - mu) / sigma) ** 2 / nu),
+    "Exponential": lambda x, lam: -lam * x,
+    "Gamma": lambda x, alpha, beta: (alpha - 1) * np.log(x) - beta * x,
+    "LogNormal": lambda x, mu, sigma: -np.log(x) - ((np.log(x) - mu) / sigma) ** 2 / 2,
+    "UniformTimesHalfNormal": lambda x, sigma: np.log(exp1((x / sigma) ** 2 / 2)),
+}
 
 
 def sample_by_integration(
@@ -78,9 +85,10 @@ def sample_by_integration(
     coefficients, effects = given_points(model, points, rng)
     values = np.zeros((draws, program.layout.size))
     values[:, model.coefficient_places] = coefficients
-    values[:, model.places] = np.where(model.codes == CORRELATION, expit(points), points)
+    values[:, model.places] = np.where(model.are_logits, expit(points), points)
     values = np.hstack([values, *(own.reshape(draws, -1) for own in effects)])
-    posterior = labelled_posterior(program, list(values.reshape(*shape, -1)))
+    posterior = labelled_posterior(program, values.reshape(*shape, -1), keep_cells=True)
+    posterior = posterior.assign_coords(chain=np.arange(shape[0]))
     cells = len(model.estimates)
     weights = {"pareto_k": k, "effective_draws": effective, "by_chains": False}
     statistics = statistics_of(
@@ -106,8 +114,8 @@ class IntegratedModel:
     coefficient_places, places : array of int
         Of the coefficients, and of the numbers of a point, among the free values of the program.
         A point has, block by block, standard deviations and logits of (partial correlation + 1)/2.
-    codes, priors : array, shape (numbers,) and (numbers, 3)
-        Priors of the numbers of a point.
+    are_logits : array of bool, shape (numbers,)
+        Which numbers of a point are these logits.
     members : tuple of array of int
         Cells that errors or effects of groups tie together, for each size of a block.
     """
@@ -120,8 +128,7 @@ class IntegratedModel:
     blocks: tuple[BlockLayout, ...]
     coefficient_places: Integers
     places: Integers
-    codes: Integers
-    priors: Floats
+    are_logits: NDArray[np.bool_]
     members: tuple[Members, ...]
 
     @property
@@ -169,31 +176,28 @@ class IntegratedModel:
 def integrated_model(program: Program, covariance: Floats) -> IntegratedModel:
     """Model of the estimates of a program, which have this covariance."""
     [formula] = program.layout.formulas.values()
-    arrays, design = program.arrays, formula.design
-    codes = np.zeros(arrays.size, np.int64)
-    priors = np.zeros((arrays.size, 3))
-    codes[arrays.prior_places] = arrays.prior_codes
-    priors[arrays.prior_places] = arrays.prior_parameters
-    nothing = np.zeros(0, np.int64)
-    own = [one.elements.ravel() for one in formula.coefficients]
-    shared = [
-        variable.elements.ravel()
-        for block in formula.blocks
-        for variable in (*block.sds, block.partial)
-        if variable is not None
-    ]
-    coefficients, places = np.concatenate([nothing, *own]), np.concatenate([nothing, *shared])
+    free, priors = program.layout.free, program.spec.priors
+    coefficients = [variable for variable in free if variable.role == "coefficient"]
+    of_points = [variable for variable in free if variable.role in ("sd", "partial")]
+
+    def of_prior(parameter: str) -> Floats:
+        own = [np.full(v.size, priors[v.name].parameters[parameter]) for v in coefficients]
+        return np.concatenate([np.zeros(0), *own])
+
+    def places_of(variables: list[Variable]) -> Integers:
+        return np.concatenate([np.zeros(0, np.int64), *(v.elements.ravel() for v in variables)])
+
+    are_logits = np.repeat([v.role == "partial" for v in of_points], [v.size for v in of_points])
     return IntegratedModel(
         estimates=program.counts.values[:, 0],
         covariance=covariance,
-        columns=design.columns,
-        mean=priors[coefficients, 0],
-        sd=priors[coefficients, 1],
+        columns=formula.design.columns,
+        mean=of_prior("mu"),
+        sd=of_prior("sigma"),
         blocks=formula.blocks,
-        coefficient_places=coefficients,
-        places=places,
-        codes=codes[places],
-        priors=priors[places],
+        coefficient_places=places_of(coefficients),
+        places=places_of(of_points),
+        are_logits=are_logits.astype(bool),
         members=members_of(covariance, formula.blocks),
     )
 
@@ -243,9 +247,8 @@ def sampled_points(
 def learnt_proposal(model: IntegratedModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Centre and scale of a t distribution that is close to the posterior."""
     # A third of the estimates' standard deviation, no correlation, and how wide.
-    is_sd = model.codes != CORRELATION
-    mean = np.where(is_sd, model.scale / 3, 0.0)
-    spread = np.where(is_sd, model.scale / 2, 1.0)
+    mean = np.where(model.are_logits, 0.0, model.scale / 3)
+    spread = np.where(model.are_logits, 1.0, model.scale / 2)
     factor, number = np.diag(spread), POINTS * (1 + len(mean) // 2)
     for _ in range(ROUNDS):
         points, ratios = weighted_points(model, mean, factor, number, rng)
@@ -284,30 +287,35 @@ def log_posterior(model: IntegratedModel, points: Floats) -> Floats:
     With :math:`V = \Sigma + X B X^T + \sum_b Z_b \Omega_b Z_b^T` it is
     :math:`-\tfrac12 \log|V| - \tfrac12 (y - X b)^T V^{-1} (y - X b) + \log p(\Omega)`.
     """
-    result = log_priors(points, model.codes, model.priors, MOST * model.scale)
+    result = log_priors(model, points)
     for piece in model.pieces(np.flatnonzero(np.isfinite(result))):
         log_size, form = determinant_and_form(model, points[piece])
         result[piece] -= (log_size + form) / 2
     return result
 
 
-@compiled
-def log_priors(points: Floats, codes: Integers, priors: Floats, most: float) -> Floats:
+def log_priors(model: IntegratedModel, points: Floats) -> Floats:
     """Log prior of points, with the Jacobian of logits; -inf beyond their range."""
-    found = np.zeros(len(points))
-    for i in range(len(points)):
-        for j in range(len(codes)):
-            value, own = points[i, j], priors[j]
-            if codes[j] == CORRELATION:
-                if abs(value) < EDGE:
-                    found[i] -= own[0] * (abs(value) + 2 * math.log1p(math.exp(-abs(value))))
-                else:
-                    found[i] = -np.inf
-            elif 0 < value < most:
-                found[i] += log_prior(codes[j], value, own[0], own[1], own[2])[0]
-            else:
-                found[i] = -np.inf
-    return found
+    total, start = np.zeros(len(points)), 0
+    for block in model.blocks:
+        for variable in block.sds:
+            assert variable.prior is not None
+            own = points[:, start : start + variable.size]
+            start += variable.size
+            is_inside = ((own > 0) & (own < MOST * model.scale)).all(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = LOG_PRIORS[variable.prior.dist](own, **variable.prior.parameters)
+            total += np.where(is_inside, values.sum(axis=1), -np.inf)
+        if block.partial is not None and block.correlation is not None:
+            assert block.correlation.prior is not None
+            logits = points[:, start : start + block.partial.size]
+            start += block.partial.size
+            # Beta distributions of (partial correlation + 1)/2, by the place of the first effect.
+            effects, eta = block.correlation.shape[0], block.correlation.prior.parameters["eta"]
+            shape = eta + (effects - 2 - np.tril_indices(effects, -1)[1]) / 2
+            values = (shape * (log_expit(logits) + log_expit(-logits))).sum(axis=1)
+            total += np.where((abs(logits) < EDGE).all(axis=1), values, -np.inf)
+    return np.where(np.isnan(total), -np.inf, total)
 
 
 def determinant_and_form(model: IntegratedModel, points: Floats) -> tuple[Floats, Floats]:

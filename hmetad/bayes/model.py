@@ -21,6 +21,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
+from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.program import Program, build_program
 from hmetad.bayes.start import BlockParametrisation, Parametrisation
 from hmetad.likelihood.arrays import NUMPY, Arrays
@@ -31,7 +32,7 @@ from hmetad.likelihood.tensors import log_likelihood, tensor_arrays
 from hmetad.specs.design import Block, Term, places_of
 from hmetad.specs.layout import BlockLayout, FormulaLayout, Variable
 from hmetad.specs.loading import as_model
-from hmetad.specs.spec import ModelSpec, spec_of, with_changes
+from hmetad.specs.spec import ModelSpec, with_changes
 
 __all__ = [
     "build_model",
@@ -120,8 +121,8 @@ def rebuild_model(fit: xr.DataTree) -> pm.Model:
     >>> sorted(prior.data_vars)
     ['c', 'dprime', 'log_gap', 'log_m']
     """
-    observed = fit["observed_data"].to_dataset()["counts"]
-    return pymc_model(build_program(observed, spec_of(fit)), by_offsets=False)
+    fitted = Fitted.of(fit)
+    return pymc_model(build_program(fitted.counts, fitted.spec), by_offsets=False)
 
 
 def sample_pymc(program: Program, options: Mapping[str, Any]) -> xr.DataTree:

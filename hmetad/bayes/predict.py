@@ -24,13 +24,12 @@ from hmetad.specs.design import parse_design
 
 __all__ = [
     "cell_coords",
-    "joined_labels",
     "level_draws",
-    "new_cells",
     "predict",
     "predict_levels",
     "predict_measures",
     "predicted_cells",
+    "wanted_cells",
     "with_concerning",
 ]
 

@@ -4,7 +4,6 @@ Fit of estimates (DataTree) and cells → Dataset (chain, draw, cell).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,10 @@ from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with
 from hmetad.bayes.check_estimates import check_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor
-from hmetad.bayes.predict import cell_coords, joined_labels, new_cells, with_concerning
+from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import Block, parse_design
-from hmetad.specs.formula import formula_columns
 from hmetad.specs.layout import FACTOR_DIM
 
 __all__ = ["predict_estimates"]
@@ -87,122 +85,76 @@ def predict_estimates(
     >>> bool(one.std() > mean.std())
     True
     """
-    spec = check_estimates(fit, "fit")
-    fitted = Fitted(fit, spec)
-    [(parameter, right)] = spec.formula.items()
-    posterior, own = fitted.posterior, fitted.cells
+    fitted = Fitted(fit, check_estimates(fit, "fit"))
+    spec, own, [(parameter, right)] = fitted.spec, fitted.cells, fitted.spec.formula.items()
     fresh = [new] if isinstance(new, str) else list(dict.fromkeys(new))
-    table = asked_cells(cells, own, right, fresh)
-    labels = joined_labels(table) if len(table.columns) else ["population"]
     for column in fresh:
-        table = table.assign(**{column: NEW})
-    design = parse_design(parameter, right, own, table)
-    total = linear_predictor(posterior, spec, design, group_terms=False)
+        if column not in own.columns:
+            raise InputError("new", repr(column), "a column", nearest(column, own.columns))
+        if column in fitted.predictors:
+            got = f"{column!r}, which has coefficients"
+            raise InputError("new", got, "a column that is a factor of groups alone")
+    table, labels = wanted_cells(cells, fitted)
+    if not len(table) or {*fresh} & {*table.columns}:
+        without = f", and no column {' or '.join(fresh)}" if fresh else ""
+        got = ", ".join(map(str, table.columns)) or "no columns"
+        raise InputError("cells", got, f"a row for each cell{without}")
+    asked = table.assign(**dict.fromkeys(fresh, NEW))
+    design = parse_design(parameter, right, own, asked)
+    total = linear_predictor(fitted.posterior, spec, design, group_terms=False)
     used = str(fit.attrs["seed"])
     after = int(used) + 1 if used.isdigit() else None
     rng = np.random.default_rng(seed_entropy(after if seed is None else seed))
     for block in design.blocks:
-        if set(block.factor.split(":")) <= set(table.columns):
-            total = total + block_part(posterior, parameter, block, table, own, rng)
-    found = derived_results({parameter: total}, spec.record, [*spec.record.results])
-    plain = table.drop(columns=fresh)
-    refuse_same_names(plain.columns, found)
-    result = xr.Dataset(found).assign_coords(cell_coords(plain, labels))
-    return with_concerning(fitted, result)
+        if {*block.factor.split(":")} <= {*asked.columns}:
+            refuse_unknown_levels(asked, own, block)
+            total = total + block_part(fitted.posterior, parameter, block, asked, rng)
+    found = derived_results({parameter: total}, spec.record, spec.record.results)
+    refuse_same_names(table.columns, found)
+    return with_concerning(fitted, xr.Dataset(found).assign_coords(cell_coords(table, labels)))
 
 
-def asked_cells(cells: Any, own: pd.DataFrame, formula: str, fresh: Sequence[str]) -> pd.DataFrame:
-    """Cells asked for, as a table, without columns of new levels."""
-    common = sorted(formula_columns([formula]))
-    for column in fresh:
-        if column not in own.columns:
-            raise InputError("new", repr(column), "a column", nearest(column, own.columns))
-        if column in common:
-            got = f"{column!r}, which has coefficients"
-            raise InputError("new", got, "a column that is a factor of groups alone")
-    if cells is None:
-        names = [column for column in own.columns if column in common]
-        if not names:
-            return pd.DataFrame(index=pd.RangeIndex(1))
-        return own[names].drop_duplicates().reset_index(drop=True)
-    if not isinstance(cells, pd.DataFrame | Mapping) or (
-        hasattr(cells, "attrs") and not isinstance(cells, pd.DataFrame)
-    ):
-        raise InputError("cells", type(cells).__name__, "a DataFrame, or a mapping of columns")
-    table = new_cells(cells)
-    missing = sorted(set(common) - set(map(str, table.columns)))
-    twice = [column for column in fresh if column in table.columns]
-    if missing or twice or not len(table):
-        got = ", ".join(map(str, table.columns)) or "no columns"
-        needed = ", ".join(missing or common) or "the formula"
-        without = f", and none of {', '.join(fresh)}" if fresh else ""
-        raise InputError("cells", got, f"rows, a column for each of {needed}{without}")
-    return table
+def refuse_unknown_levels(asked: pd.DataFrame, own: pd.DataFrame, block: Block) -> None:
+    """Raise where a level is not that of a cell of the fit, and not said to be new."""
+    for column in block.factor.split(":"):
+        levels = {str(x) for x in own[column]} | {NEW}
+        unknown = [str(x) for x in asked[column] if str(x) not in levels]
+        if unknown:
+            step = f"Of a level that nothing is known of, leave the column out: new={column!r}."
+            raise InputError("cells", f"{column} {unknown[0]!r}", "levels of the fit", step)
 
 
 def block_part(
     posterior: xr.Dataset,
     parameter: str,
     block: Block,
-    table: pd.DataFrame,
-    own: pd.DataFrame,
+    asked: pd.DataFrame,
     rng: np.random.Generator,
 ) -> xr.DataArray:
     """What a block adds to cells: effects of known groups, and drawn ones of the others."""
-    parts = block.factor.split(":")
-    labels = [":".join(map(str, row)) for row in table[parts].itertuples(index=False)]
-    refuse_unknown_levels(table, own, parts)
-    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
-    known = known_effects(posterior, parameter, block, sizes)
-    fresh = [x for x, place in zip(labels, block.index, strict=True) if place < 0]
-    groups = list(dict.fromkeys(fresh))
-    if groups:
-        factor = np.linalg.cholesky(effect_covariance(posterior, parameter, block, sizes))
-        scores = rng.normal(size=(*sizes, len(groups), factor.shape[-1]))
-        known = np.concatenate([known, scores @ np.swapaxes(factor, -1, -2)], axis=2)
-    places = [
-        len(block.groups) + groups.index(x) if place < 0 else place
-        for x, place in zip(labels, block.index, strict=True)
-    ]
-    added = (known[:, :, places] * block.columns).sum(axis=-1)
+
+    def by_column(end: str) -> Floats:
+        """Draws of all terms side by side, (chain, draw, effects) or (chain, draw, groups, …)."""
+        parts = []
+        for term in block.terms:
+            own = posterior[f"{parameter}_{term.name}|{block.factor}{end}"]
+            groups = [dim for dim in own.dims if str(dim).endswith(FACTOR_DIM)]
+            values = own.transpose("chain", "draw", *groups, ...).values
+            parts.append(values.reshape(*values.shape[: 2 + len(groups)], -1))
+        return np.concatenate(parts, axis=-1)
+
+    labels = asked[block.factor.split(":")].astype(str).agg(":".join, axis=1)
+    places = np.where(block.index < 0, len(block.groups), block.index)
+    fresh, number = np.unique(labels[block.index < 0], return_inverse=True)
+    places[block.index < 0] += number
+    effects, sigma = by_column(""), by_column("_sigma")
+    if len(fresh):
+        unit = np.eye(sigma.shape[-1])
+        if block.is_correlated:
+            correlation = posterior[f"{parameter}_{block.name}_corr"]
+            unit = np.linalg.cholesky(correlation.transpose("chain", "draw", ...).values)
+        scores = rng.normal(size=(*effects.shape[:2], len(fresh), sigma.shape[-1]))
+        drawn = scores @ np.swapaxes(sigma[..., None] * unit, -1, -2)
+        effects = np.concatenate([effects, drawn], axis=2)
+    added = (effects[:, :, places] * block.columns).sum(axis=-1)
     return xr.DataArray(added, dims=("chain", "draw", "cell"))
-
-
-def refuse_unknown_levels(table: pd.DataFrame, own: pd.DataFrame, parts: Sequence[str]) -> None:
-    """Raise where a level is not that of a cell of the fit, and not said to be new."""
-    for column in parts:
-        levels = {str(x) for x in own[column]} | {NEW}
-        unknown = [str(x) for x in table[column] if str(x) not in levels]
-        if unknown:
-            step = f"Of a level that nothing is known of, leave the column out: new={column!r}."
-            raise InputError("cells", f"{column} {unknown[0]!r}", "levels of the fit", step)
-
-
-def known_effects(
-    posterior: xr.Dataset, parameter: str, block: Block, sizes: tuple[int, int]
-) -> Floats:
-    """Effects of the groups of the fit, (chain, draw, groups, effects)."""
-    found = []
-    for term in block.terms:
-        effects = posterior[f"{parameter}_{term.name}|{block.factor}"]
-        dim = next(d for d in map(str, effects.dims) if d.endswith(FACTOR_DIM))
-        ordered = effects.transpose("chain", "draw", dim, ...).values
-        found.append(ordered.reshape(*sizes, len(block.groups), -1))
-    return np.concatenate(found, axis=-1)
-
-
-def effect_covariance(
-    posterior: xr.Dataset, parameter: str, block: Block, sizes: tuple[int, int]
-) -> Floats:
-    """Covariance of the effects of a group, (chain, draw, effects, effects)."""
-    sigmas = []
-    for term in block.terms:
-        own = posterior[f"{parameter}_{term.name}|{block.factor}_sigma"]
-        sigmas.append(own.transpose("chain", "draw", ...).values.reshape(*sizes, -1))
-    sigma = np.concatenate(sigmas, axis=-1)
-    effects = sigma.shape[-1]
-    correlation: Floats = np.broadcast_to(np.eye(effects), (*sizes, effects, effects))
-    if block.is_correlated:
-        found = posterior[f"{parameter}_{block.name}_corr"]
-        correlation = found.transpose("chain", "draw", ...).values
-    return np.asarray(sigma[..., None] * correlation * sigma[..., None, :])

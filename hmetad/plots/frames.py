@@ -10,10 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict, predict_levels
-from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.errors import InputError, nearest
 
@@ -37,8 +35,6 @@ def draws_of_cells(fit: xr.DataTree, argument: str) -> xr.Dataset:
 
 def draws_of_population(fit: xr.DataTree) -> xr.Dataset:
     """What a fit predicts without what is particular to a group."""
-    if has_estimates(fit):
-        return predict_estimates(fit)
     return predict(fit) if "spec" in fit.attrs else xr.Dataset()
 
 

@@ -49,8 +49,8 @@ def parameter_name(quantity: str, link: str) -> str:
 
 def without_ratings(*_: Array, **_named: Arrays) -> NoReturn:
     """Estimates have no ratings."""
-    step = "Fit the counts themselves: hmetad.fit."
-    raise InputError("fit", "a fit of estimates", "a fit of counts", step)
+    step = "bayes.fit_estimates fits it."
+    raise InputError("likelihood", "'normal', of estimates", "a likelihood of counts", step)
 
 
 def normal(quantity: str, link: str) -> Family:

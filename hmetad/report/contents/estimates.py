@@ -8,7 +8,6 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, probability, refuse_same_names, with_posterior
-from hmetad.bayes.check_estimates import has_estimates
 from hmetad.bayes.convergence import check_variable, sampled_variables
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predict import predict_levels
@@ -73,8 +72,6 @@ def estimate_table(
 
 def posterior_table(fit: xr.DataTree, ci_prob: float) -> pd.DataFrame:
     """Posterior means and intervals of a fit, one row per cell or level."""
-    if has_estimates(fit):
-        return summary_table(fit["posterior"].to_dataset()[[fit.attrs["quantity"]]], ci_prob)
     sampled = shown_draws(fit)
     record = spec_of(fit).record
     wanted = dict.fromkeys((*record.tabulated, record.plotted, record.compared))
@@ -178,7 +175,7 @@ def convergence_by_variable(fit: xr.DataTree) -> pd.DataFrame:
         if not chains.all():
             worth = float(stats["effective_draws"].values[~chains].min())
             rows["weights"] = (np.nan, worth, worth)
-        sampled = sampled.isel(cell=chains)
+        sampled = sampled.isel(cell=chains) if chains.any() else xr.Dataset()
     for name, values in sampled.items():
         if values.size:
             rhat, bulk, tail = check_variable(values)

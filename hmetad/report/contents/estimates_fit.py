@@ -17,16 +17,15 @@ from hmetad.notice_registry import limit
 from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.estimates import estimate_table
-from hmetad.report.contents.fitted import prior_table
+from hmetad.report.contents.fitted import method_blocks
 from hmetad.report.contents.population import population_table
-from hmetad.report.contents.tables import INTERVALS, convergence_table
+from hmetad.report.contents.tables import INTERVALS
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
-from hmetad.untrusted import read_attr
 
 __all__ = ["estimates_blocks", "estimates_question"]
 
@@ -48,14 +47,16 @@ METHOD = (
     "{number} estimates with {errors} were modelled by a hierarchical normal model, {formula}{on} "
     "(Rubin, 1981; Gelman et al., 2013). {draws} {sampled}."
 )
-SAMPLED = {
-    "importance": "independent draws were made by importance sampling of the standard deviations "
-    "of groups and of their correlations (seed {seed}; Pareto k {k}, weights worth {effective} "
-    "draws), and given these the coefficients and effects are exact",
-    "nuts": "draws of {chains} chains were sampled by {sampler} (seed {seed}) and checked by "
-    "rank-normalised R̂ and effective sample sizes (Vehtari et al., 2021), since the weights of "
-    "importance sampling are uneven",
-}
+BY_WEIGHTS = (
+    "independent draws were made by importance sampling of the standard deviations of groups and "
+    "of their correlations (seed {seed}; Pareto k {k}, weights worth {effective} draws), and given "
+    "these the coefficients and effects are exact"
+)
+BY_CHAINS = (
+    "draws of {chains} chains were sampled by nutpie (seed {seed}) and checked by rank-normalised "
+    "R̂ and effective sample sizes (Vehtari et al., 2021), since weights of importance sampling are "
+    "uneven"
+)
 
 
 def estimates_question(fit: xr.DataTree) -> str:
@@ -89,7 +90,7 @@ def estimates_blocks(
         *population_blocks(fit, told, labels),
         *shrinkage_blocks(fit),
         check_block(fit),
-        *method_blocks(fit, command),
+        *method_blocks(fit, spec_of(fit), command, method_text(fit)),
     ]
 
 
@@ -250,29 +251,19 @@ def check_block(fit: xr.DataTree) -> Prose:
     return Prose("Does the model fit?", (checked,))
 
 
-def method_blocks(fit: xr.DataTree, command: str) -> list[Block]:
-    """Model, priors, convergence of chains, and how to run it again."""
+def method_text(fit: xr.DataTree) -> str:
+    """How estimates were modelled, and the posterior sampled."""
     attrs, posterior, stats = fit.attrs, fit["posterior"], fit["sample_stats"]
-    by_chains, is_drawn = attrs["method"] == "nuts", attrs.get("source") == "draws"
-    numbers = {"chains": str(posterior.sizes["chain"])}
+    said = {"chains": str(posterior.sizes["chain"]), "seed": attrs["seed"]}
+    by_chains, is_drawn = "pareto_k" not in stats, attrs.get("source") == "draws"
     if not by_chains:
-        numbers["k"] = format_cell(float(stats["pareto_k"].max()), ".2f")
-        numbers["effective"] = format_cell(float(stats["effective_draws"].min()), ",.0f")
-    text = METHOD.format(
+        said["k"] = format_cell(float(stats["pareto_k"].max()), ".2f")
+        said["effective"] = format_cell(float(stats["effective_draws"].min()), ",.0f")
+    return METHOD.format(
         number=posterior.sizes["cell"],
         errors="the covariance of their draws" if is_drawn else "their standard errors",
         formula=attrs["formula"],
         on="" if attrs["link"] == "identity" else f", on the scale of the {attrs['link']}",
         draws=f"{posterior.sizes['chain'] * posterior.sizes['draw']:,}",
-        sampled=SAMPLED[attrs["method"]].format(
-            seed=attrs["seed"], sampler=attrs["sampler"], **numbers
-        ),
+        sampled=(BY_CHAINS if by_chains else BY_WEIGHTS).format(**said),
     )
-    versions = ", ".join(f"{k} {v}" for k, v in read_attr(attrs, "versions").items())
-    again = (f"To run it again: {command}",) if command else ()
-    return [
-        Prose("Method", (text,)),
-        prior_table(spec_of(fit)),
-        *([convergence_table({attrs["model"]: fit})] if by_chains else []),
-        Prose("Session", (f"Versions: {versions}.", *again)),
-    ]

@@ -31,7 +31,6 @@ __all__ = [
     "estimate_blocks",
     "method_blocks",
     "method_text",
-    "prior_table",
 ]
 
 # Panels of the fit check and rows of the forest, beyond which a page is not read.
@@ -147,14 +146,14 @@ def check_blocks(predicted: xr.Dataset, symbol: str) -> list[Block]:
     ]
 
 
-def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str) -> list[Block]:
+def method_blocks(fit: xr.DataTree, spec: ModelSpec, command: str, text: str = "") -> list[Block]:
     """Model, priors, convergence, a paragraph to cite from, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in read_attr(fit.attrs, "versions").items())
     session = [f"Versions: {versions}."]
     if command:
         session.append(f"To run it again: {command}")
     return [
-        Prose("Method", tuple(filter(None, (method_text(fit, spec), spec.record.limits)))),
+        Prose("Method", tuple(filter(None, (text or method_text(fit, spec), spec.record.limits)))),
         model_table(spec),
         prior_table(spec),
         convergence_table({fit.attrs["model"]: fit}),

@@ -128,7 +128,7 @@ def with_cells(notice: Notice) -> str:
 
 def data_sentences(fit: xr.DataTree, labels: Mapping[str, str]) -> Iterator[str]:
     """Numbers of trials, people, cells and ratings, and of rows that were left out, and why."""
-    counts, cells = fit["observed_data"].to_dataset()["counts"], fit["posterior"].sizes["cell"]
+    counts, cells = Fitted.of(fit).counts, fit["posterior"].sizes["cell"]
     words = {name: f"levels of {labels.get(name, name)}" for name in grouping_columns(fit)}
     levels = [f"{len(np.unique(counts[x])):,} {PEOPLE.get(x, words[x])}" for x in words]
     of_whom = f"of {' and '.join(levels)} " if levels else ""
