@@ -168,23 +168,24 @@ def count_trials(
     """
     roles = {"stimulus": stimulus, "response": response, "confidence": confidence}
     others, groupings = (quantiles_within, n), {"by": by, "covariates": covariates}
-    rows, names = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
+    found = rows_in_use(trials, roles, groupings, others, missing_codes, labels or ())
+    rows, (by_names, covariate_names) = found
     for role, column in (("response", response), ("stimulus", stimulus)):
         if is_correctness_name(column):
             got = f"column {column!r}, named like correctness"
             raise correctness_error(role, got, stimulus)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
-    used = [*roles.values(), *names[0], *names[1]]
+    used = [*roles.values(), *by_names, *covariate_names]
     ask, seen = rated_rows(rows, scale, used, n)
-    tallied, items, sample = tally_trials(rows, ask, used, names[0], stimulus, response)
+    tallied, items, sample = tally_trials(rows, ask, used, by_names, stimulus, response)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
     outcome = [(groups[name] == pair[1]).to_numpy() for name in (stimulus, response)]
     attrs = {
         "labels": pair,
-        "by": names[0],
-        "covariates": names[1],
+        "by": by_names,
+        "covariates": covariate_names,
         "columns": roles,
         "rows_dropped": int(tallied[1].sum() - number.sum()),
     }
@@ -195,7 +196,7 @@ def count_trials(
     counts.attrs |= plain_attrs({"same_items": same} if same else {})
     mixed = item_notices(items, cells, where)
     if sample is not None:
-        mixed = [*difficulty_notices(in_places(sample, scale), names[0], roles, where), *mixed]
+        mixed = [*difficulty_notices(in_places(sample, scale), by_names, roles, where), *mixed]
     of_choices = choice_notices(trials, rows, confidence, int(counts.sum()))
     of_rows = [*trial_notices(trials), *rows.notices, *of_choices, *seen, *codes, *dropped]
     of_cells = [*cuts, *mixed, *count_notices(counts), *alike_notices(cells, where)]

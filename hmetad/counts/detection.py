@@ -141,8 +141,8 @@ def cut_notices(
         np.add.at(together, group, used)
         is_proven |= is_cut(together, ratings=2)[group]
     concerned, all_trials = np.asarray(labels)[is_proven].tolist(), used.sum(axis=0)
-    code, measures = "response-is-confidence-cut", {"type2_measures": type2_measures()}
-    said = notice_of(code, **measures)
+    measures = {"type2_measures": type2_measures()}
+    said = notice_of("response-is-confidence-cut", **measures)
     if concerned and not is_allowed:
         where = "every cell" if is_proven.all() else f"cell {concerned[0]!r}"
         more = f" and {len(concerned) - 1} more" if 1 < len(concerned) < len(used) else ""
@@ -156,8 +156,10 @@ def cut_notices(
     if is_proven.all() or (not concerned and is_cut(all_trials, ratings=1)):
         return [said]
     if concerned:
-        return [notice_of(code, concerned, **measures)]
-    return [notice_of(f"{code}.nearly", **measures)] if is_nearly_cut(all_trials) else []
+        return [notice_of("response-is-confidence-cut", concerned, **measures)]
+    if is_nearly_cut(all_trials):
+        return [notice_of("response-is-confidence-cut.nearly", **measures)]
+    return []
 
 
 def is_cut(used: NDArray[np.int64], *, ratings: int) -> NDArray[np.bool_]:

@@ -43,7 +43,7 @@ FAR_BESIDE = 0.5
 ROUNDING = 1e-9
 
 
-@check_inputs(skip=("counts",), ci_prob=probability, seed=seed_or_none)
+@check_inputs(skip=("counts", "statistic"), ci_prob=probability, seed=seed_or_none)
 def resample_interval(
     counts: xr.DataArray,
     statistic: Statistic,

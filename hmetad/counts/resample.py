@@ -60,7 +60,14 @@ AT_ONCE = 50_000
 ROUNDING = 1e-9
 
 
-@check_inputs(skip=("counts",), n=whole(1), seed=seed_or_none)
+def function_of_a_table(argument: str, value: object) -> None:
+    """Refuse what is no function, such as the result of one."""
+    if not callable(value):
+        step = "Give the function itself: resample(counts, fit_mle)."
+        raise InputError(argument, type(value).__name__, "a function of a table", step)
+
+
+@check_inputs(skip=("counts",), statistic=function_of_a_table, n=whole(1), seed=seed_or_none)
 def resample(
     counts: xr.DataArray,
     statistic: Statistic,

@@ -414,5 +414,5 @@ def test_percentages_are_not_taken_for_a_hundred_ratings():
 def test_a_mapping_to_what_is_no_name_is_refused():
     trials = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2]})
     given = xr.Dataset({"model": ("x", [1.0, 2.0])})
-    with pytest.raises(InputError, match="column for 'model'"):
+    with pytest.raises(InputError, match="by: got Dataset, allowed is text, a list of text"):
         count_correct(trials, by=given)

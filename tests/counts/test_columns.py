@@ -6,12 +6,11 @@ import pandas as pd
 import pytest
 
 import hmetad
-from hmetad.counts.columns import as_seen
 
 COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
 TWO_ROWS = [COUNTS[0]] * 2, [COUNTS[1]] * 2
 ACCENT = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
-ALIKE = [("x", "x "), ACCENT, ("a b", "a  b"), ("x", "x\u200b")]
+ALIKE = [("x", "x "), ACCENT, ("a b", "a  b"), ("x", "x\u200b"), ("x y", "\u00a0x\ty\u200d ")]
 
 
 def trials_of(models):
@@ -89,8 +88,3 @@ def test_groups_without_an_order_are_refused():
     trials = trials_of(["x"]).assign(task="A")
     with pytest.raises(hmetad.InputError, match="A set has no order"):
         hmetad.count_trials(trials, by={"model", "task"})
-
-
-def test_what_is_seen_is_compared():
-    assert as_seen("\u00a0x\ty\u200d ") == "x y"
-    assert as_seen("x") != as_seen("X")

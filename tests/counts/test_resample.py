@@ -23,7 +23,7 @@ from hmetad import (
     resample,
     sdt,
 )
-from hmetad.counts.resample import cell_generator, clusters_of, draw_tables, weighted_tables
+from hmetad.counts.resample import cell_generator, clusters_of, draw_tables
 
 A = [52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45]
 B = [36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]
@@ -292,12 +292,10 @@ def test_subjects_of_separate_groups_are_drawn_within_their_group():
     table = count_trials(frame, by=["group", "item", "model"], ratings=3)
     clusters = clusters_of(table, "item")
     assert sorted(len(part.counts) for part in clusters.parts) == [5, 7]
-    generators = [np.random.default_rng(i) for i in range(2)]
-    drawn = weighted_tables(clusters, 30, "bootstrap", generators)
-    total = clusters.pooled.sum(["stimulus", "response", "rating"])
-    per_draw = drawn.sum(["stimulus", "response", "rating"])
+    dims = ["stimulus", "response", "rating"]
+    number = resample(table, lambda t: t.sum(dims).rename("n"), n=30, cluster="item", seed=1)["n"]
     # Every item has 6 trials a model, so that the number of items drawn shows in the total.
-    assert bool((per_draw == total).all())
+    assert bool((number == clusters.pooled.sum(dims)).all())
 
 
 def test_bayesian_bootstrap_weights_units(by_item):
