@@ -98,14 +98,13 @@ def population_blocks(
     fit: xr.DataTree, told: Sequence[Block], labels: Mapping[str, str]
 ) -> list[Block]:
     """Predicted values in words, a table and a figure; then coefficients, SDs and correlations."""
-    table, fresh = population_table(fit, labels=labels), group_columns(fit)
-    name = symbol(fit.attrs["quantity"])
+    quantity, fresh = fit.attrs["quantity"], group_columns(fit)
+    table, name = population_table(fit, labels=labels), symbol(quantity)
     own = table[table["kind"] == "population"].replace({"term": {"": "population"}})
     average = own.rename(columns={"term": "label"})[["label", "mean", "lower", "upper"]]
     predicted = average.reset_index(drop=True)
     if fresh:
         new = estimate_table(predict_estimates(fit, new=fresh))
-        quantity = fit.attrs["quantity"]
         predicted["new_lower"] = new[f"{quantity}_lower"]
         predicted["new_upper"] = new[f"{quantity}_upper"]
         predicted["new"] = new[quantity]
