@@ -14,7 +14,7 @@ from hmetad.bayes.finish import with_variable_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import cell_results, following_names, posterior_bytes
 from hmetad.errors import InputError
-from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.design import designs_of, given_of
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import parse_json
 

@@ -19,8 +19,7 @@ from hmetad.bayes.program_arrays import ProgramArrays, free_values, write_arrays
 from hmetad.bayes.start import Start, starting_point
 from hmetad.errors import InputError
 from hmetad.likelihood.records import Likelihood
-from hmetad.specs.design import Design
-from hmetad.specs.designs import checked_counts, designs_of, given_of
+from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import Layout, layout_of
 from hmetad.specs.spec import ModelSpec
 

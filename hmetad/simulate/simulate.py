@@ -103,29 +103,40 @@ def simulate_counts(
     [[[76, 24], [28, 72]], [[83, 17], [19, 81]]]
     """
     totals = trials_per_stimulus(trials)
-    usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5}
+    usual = {"c": 0.0, "m_ratio": 1.0, "s": 1.0, "gaps": 0.5, "first_gap": 0.5}
     came = {"c": c, "m_ratio": m_ratio, "s": s}
-    others = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
-    others |= {} if gaps is None else {"gaps": gaps}
+    asked = {name: x for name, x in came.items() if not np.array_equal(x, usual[name])}
+    asked = {"dprime": dprime, **asked, **({} if gaps is None else {"gaps": gaps})}
     chosen = {name: value for name, value in values.items() if isinstance(value, str)}
-    values = {name: value for name, value in values.items() if name not in chosen}
-    asked = {"dprime": dprime, **others, **values}
     if likelihood == "meta-d":
-        if values or chosen:
-            got = repr(next(iter({**values, **chosen})))
-            raise InputError("values", got, "m_ratio and s, of meta-d′")
+        if values:
+            raise InputError("values", repr(next(iter(values))), "m_ratio and s, of meta-d′")
         # With an M for each response, of which both may be the same.
         record = load_likelihood("response-conditional", meta_criterion=meta_criterion)
-        given = meta_d_values({"dprime": dprime, **usual, **others}, ratings)
+        ratio = numbers("m_ratio", m_ratio)
+        ratio = ratio if ratio.ndim > 1 else np.stack([ratio, ratio], axis=-1)
+        usual_gaps = usual["gaps"] if gaps is None else gaps
+        asked = {"dprime": dprime, "c": c, "s": s, "gaps": usual_gaps, "m_ratio": ratio}
     else:
         own_rule = {} if meta_criterion == "relative" else {"meta_criterion": meta_criterion}
         record = load_likelihood(likelihood, **own_rule, **chosen)
-        given = design_values(record, asked, {**usual, "first_gap": 0.5}, ratings)
+        asked |= {name: value for name, value in values.items() if name not in chosen}
+        refuse_unknown_values(record, asked)
+    levels = ratings_of(record, asked, ratings)
+    if likelihood != "meta-d":
+        asked = with_usual_values(record, asked, usual)
+    given = {name: with_dims(name, x, record.dims(name), levels) for name, x in asked.items()}
     own = {
         name: np.shape(value)[: np.ndim(value) - len(record.dims(name))]
         for name, value in given.items()
     }
-    cells = same_cells({**own, "trials": totals.shape[:1]})
+    try:
+        cells = np.broadcast_shapes(*own.values(), totals.shape[:1])
+    except ValueError as error:
+        shapes = {**own, "trials": totals.shape[:1]}
+        got = ", ".join(f"{shape[0]} {name}" for name, shape in shapes.items() if shape > (1,))
+        allowed = "one of each, or one for each cell"
+        raise InputError("parameters of the cells", got, allowed) from error
     by_cell = {
         name: np.broadcast_to(value, (*cells, *value.shape[len(own[name]) :]))
         for name, value in given.items()
@@ -133,7 +144,10 @@ def simulate_counts(
     outcomes = log_outcomes(record, by_cell)
     outcomes = outcomes.reshape(*outcomes.shape[:-2], -1)
     drawn = np.random.default_rng(seed).multinomial(totals, np.exp(outcomes))
-    first, second = np.moveaxis(classic_order(drawn), 1, 0)
+    # Response S1 from rating K to 1, then S2 from 1 to K.
+    levels = drawn.shape[-1] // 2
+    classic = np.concatenate([drawn[..., levels - 1 :: -1], drawn[..., levels:]], axis=-1)
+    first, second = np.moveaxis(classic, 1, 0)
     named: dict[str, Any] = dict(coords or {})
     return from_nr(first, second, covariates=covariates, **named)
 
@@ -187,16 +201,6 @@ def simulate_trials(
     return trials[[*names, *added, "stimulus", "response", "confidence"]].reset_index(drop=True)
 
 
-def same_cells(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Shape (cells,) that all that is given by cell broadcasts to."""
-    try:
-        return np.broadcast_shapes(*shapes.values())
-    except ValueError as error:
-        got = ", ".join(f"{shape[0]} {name}" for name, shape in shapes.items() if shape > (1,))
-        allowed = "one of each, or one for each cell"
-        raise InputError("parameters of the cells", got, allowed) from error
-
-
 def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
     """Trials of S1 and S2, shape (cells, 2) or (1, 2); an odd one goes to S1."""
     given = np.asarray(trials)
@@ -210,48 +214,27 @@ def trials_per_stimulus(trials: ArrayLike) -> NDArray[np.int64]:
     return np.stack([given - given // 2, given // 2], axis=-1)
 
 
-def classic_order(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Columns response S1 rating 1..K, S2 1..K → S1 K..1, S2 1..K."""
-    levels = outcomes.shape[-1] // 2
-    return np.concatenate([outcomes[..., levels - 1 :: -1], outcomes[..., levels:]], axis=-1)
-
-
-def meta_d_values(asked: Mapping[str, ArrayLike], ratings: int) -> dict[str, Floats]:
-    """Values of the meta-d′ model with an M for each response, of which both may be the same."""
-    dims = {"gaps": ("response", "criterion")}
-    values = {
-        name: with_dims(name, value, dims.get(name, ()), ratings)
-        for name, value in asked.items()
-        if name != "m_ratio"
-    }
-    ratio = numbers("m_ratio", asked["m_ratio"])
-    own = ("response",) if ratio.ndim == 2 else ()
-    ratio = with_dims("m_ratio", ratio, own, ratings)
-    return values | {"m_ratio": ratio if own else np.stack([ratio, ratio], axis=-1)}
-
-
-def design_values(
-    likelihood: Likelihood,
-    asked: Mapping[str, ArrayLike],
-    usual: Mapping[str, ArrayLike],
-    ratings: int,
-) -> dict[str, Floats]:
-    """Values asked for, else the usual ones that do not follow from them, with their own dims."""
+def refuse_unknown_values(likelihood: Likelihood, asked: Mapping[str, ArrayLike]) -> None:
+    """Raise where a likelihood has no such parameter or quantity, or none that can be set."""
     # Criteria on the wrong side of κ, or out of order, are no criteria: gaps cannot be so.
     if "criteria" in asked:
         raise InputError("criteria", "type-2 criteria", "the distances between them", "Use gaps=.")
     known = {p.name for p in likelihood.parameters} | {q.name for q in likelihood.quantities}
-    known.discard("criteria")
     for name in asked:
         if name not in known:
-            raise InputError("values", repr(name), ", ".join(sorted(known)), nearest(name, known))
-    levels = ratings_of(likelihood, asked, ratings)
-    values = {
-        name: with_dims(name, value, likelihood.dims(name), levels) for name, value in asked.items()
-    }
+            allowed = ", ".join(sorted(known - {"criteria"}))
+            raise InputError("values", repr(name), allowed, nearest(name, known))
+
+
+def with_usual_values(
+    likelihood: Likelihood, asked: Mapping[str, ArrayLike], usual: Mapping[str, ArrayLike]
+) -> dict[str, ArrayLike]:
+    """Values asked for, and the usual ones that do not follow from them."""
+    known = {p.name for p in likelihood.parameters} | {q.name for q in likelihood.quantities}
+    values = dict(asked)
     for name, value in usual.items():
         if name in known and name not in likelihood.following(values):
-            values[name] = with_dims(name, value, likelihood.dims(name), levels)
+            values[name] = value
     for name in values:
         others = [other for other in values if other != name]
         if name in likelihood.following(others):
@@ -308,7 +291,13 @@ def log_outcomes(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats
     known = likelihood.following(values)
     for name in likelihood.arguments:
         if name not in known:
-            needed = " and ".join(needed_for(likelihood, name, known))
+            found, rest = set(known), [name]
+            while rest:
+                one = rest.pop()
+                if one not in found:
+                    found.add(one)
+                    rest += [x for q in likelihood.quantities if q.name == one for x in q.needs]
+            needed = " and ".join(p.name for p in likelihood.parameters if p.name in found - known)
             allowed = name if name == needed else f"{name}, or {needed}"
             raise InputError("values", f"no {name}, nor what it follows from", allowed)
     # What is out of its range is answered below.
@@ -319,14 +308,3 @@ def log_outcomes(likelihood: Likelihood, values: Mapping[str, Floats]) -> Floats
         got = f"values whose probabilities sum to {wrong[0]:g}"
         raise InputError("values", got, "a sum of 1 for each stimulus", "Is each in its range?")
     return log_p
-
-
-def needed_for(likelihood: Likelihood, name: str, known: set[str]) -> list[str]:
-    """Parameters that are not known, and that a quantity follows from."""
-    found, rest = set(known), [name]
-    while rest:
-        one = rest.pop()
-        if one not in found:
-            found.add(one)
-            rest += [need for q in likelihood.quantities if q.name == one for need in q.needs]
-    return [p.name for p in likelihood.parameters if p.name in found - known]
