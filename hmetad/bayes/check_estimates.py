@@ -9,7 +9,7 @@ import xarray as xr
 from hmetad.bayes.check_fit import check_attrs, check_stats
 from hmetad.bayes.fit_files import ALLOWED
 from hmetad.errors import InputError
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec
 

@@ -13,7 +13,7 @@ from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.errors import InputError
 from hmetad.likelihood.family import OutcomeLayout, Quantity
-from hmetad.specs.designs import refuse_other_outcomes
+from hmetad.specs.design import refuse_other_outcomes
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
 from hmetad.untrusted import read_attr

@@ -35,8 +35,7 @@ from hmetad.notice import (
     notices,
 )
 from hmetad.notice_registry import limit, sentence
-from hmetad.specs.design import Design
-from hmetad.specs.designs import designs_of, reference_level
+from hmetad.specs.design import Design, designs_of, reference_level
 from hmetad.specs.formula import level_columns
 from hmetad.specs.identification import even_ratings_notices, identification_notices
 from hmetad.specs.layout import coefficient_name

@@ -23,8 +23,7 @@ from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
 from hmetad.memory import refuse_memory
 from hmetad.notice import Notice, with_notices
-from hmetad.specs.design import Design, cell_table
-from hmetad.specs.designs import designs_of, given_of
+from hmetad.specs.design import Design, cell_table, designs_of, given_of
 from hmetad.specs.formula import ParsedFormula, parse_formula
 from hmetad.specs.layout import pooled_over
 from hmetad.specs.spec import ModelSpec, spec_of

@@ -23,6 +23,7 @@ from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.specs.design import Block, Term
 from hmetad.specs.formula import formula_columns
+from hmetad.specs.variable_names import coefficient_name, effect_name, sd_name
 
 __all__ = ["correlation_draws", "group_correlation"]
 
@@ -131,14 +132,14 @@ def group_correlation(
         effect_of(fitted, second, by, "second")
         if second == first:
             raise InputError("second", repr(second), f"another parameter than {first}")
-        pair = f"{first}_1|{by}", f"{second}_1|{by}"
+        pair = effect_name(first, "1", by), effect_name(second, "1", by)
         values, k = pair_correlation(fitted, pair, by, eta, seed)
         said = [] if k <= limit("correlation-k") else [notice_of("correlation-k")]
         others |= {"eta": eta, "pareto_k": k}
-        names = [f"{name}_sigma" for name in pair]
+        names = [sd_name(first, "1", by), sd_name(second, "1", by)]
     else:
         term = term_of(fitted, second, first)
-        names = [f"{first}_{term.name}", f"{first}_1|{by}_sigma"]
+        names = [coefficient_name(first, term.name), sd_name(first, "1", by)]
         spread = own_spread(fitted, first, term, own)
         slope, sd = (fitted.drawn(name).transpose("chain", "draw").to_numpy() for name in names)
         values = slope * spread / np.hypot(slope * spread, sd)

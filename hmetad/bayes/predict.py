@@ -225,13 +225,11 @@ def predicted_cells(fitted: Fitted, cells: Any, *, group_terms: bool) -> xr.Data
         raise InputError("cells", "no rows", "a row for each cell")
     values = {}
     for name, formula in spec.formula.items():
-        may_correlate = not spec.extra_dims(name)
-        design = parse_design(
-            name, formula, fitted.cells, table, may_correlate=may_correlate, factors=spec.factors
-        )
+        options = {"may_correlate": not spec.extra_dims(name), "with_groups": group_terms}
+        design = parse_design(name, formula, fitted.cells, table, factors=spec.factors, **options)
         # Of factors whose columns the table lacks nothing is added: an average group.
         there = {*map(str, table.columns)}
-        named = tuple(b for b in design.blocks if group_terms and {*b.factor.split(":")} <= there)
+        named = tuple(b for b in design.blocks if {*b.factor.split(":")} <= there)
         design = replace(design, blocks=named)
         values[name] = linear_predictor(posterior, spec, design, group_terms=group_terms)
     left_out = {p.variable for p in record.parameters if not p.in_posterior}

@@ -26,8 +26,7 @@ from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.likelihood.tails import LOG_SQRT_2PI
 from hmetad.likelihood.tape import MOMENTS, column_shapes, tape_of
-from hmetad.specs.design import Design
-from hmetad.specs.designs import checked_counts, designs_of, given_of
+from hmetad.specs.design import Design, checked_counts, designs_of, given_of
 from hmetad.specs.layout import (
     LINK_EXP,
     LINK_FOLDED,

@@ -23,6 +23,7 @@ from hmetad.commands.counting import chosen_limits
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import AsJson, CiProb, Draws, Limit, PrintAs, Seed
 from hmetad.errors import InputError
+from hmetad.specs.variable_names import name_parts
 from hmetad.untrusted import read_attr
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def estimates(
 def variables(fit: "xr.DataTree") -> Iterator["xr.DataArray"]:
     """Variables of a population: coefficients, standard deviations and correlations."""
     for name, values in fit["posterior"].data_vars.items():
-        is_effect = "|" in str(name) and not str(name).endswith(("_sigma", "_corr"))
-        if "cell" not in values.dims and not is_effect:
+        if "cell" not in values.dims and name_parts(str(name)).role != "effect":
             yield values
 
 

@@ -12,6 +12,7 @@ import hmetad
 from hmetad.commands.arguments import as_seed
 from hmetad.commands.draws import are_resampled
 from hmetad.errors import InputError
+from hmetad.specs.variable_names import is_dim_of
 from hmetad.untrusted import read_attr
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ def levels_of(fits: Fits, over: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for fit in fits.values():
         posterior = fit["posterior"].to_dataset()
-        ends = (f"_{over}_dim", f"_{over}__factor_dim")
         for name, values in posterior.coords.items():
-            if name == over or f"_{name}".endswith(ends):
+            if name == over or is_dim_of(str(name), over):
                 found |= {str(level): level for level in values.values.ravel().tolist()}
     return found or ({name: name for name in fits} if len(fits) > 1 else {})

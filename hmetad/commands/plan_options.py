@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from hmetad.simulate.plan_questions import AskedQuestion
+
 __all__ = [
     "BetweenSd",
     "Comparisons",
@@ -31,8 +33,6 @@ __all__ = [
     "Subjects",
     "TrialsOfACell",
 ]
-
-AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
 
 TrialsOfACell = Annotated[
     str | None,

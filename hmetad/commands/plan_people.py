@@ -15,8 +15,8 @@ from hmetad.commands.arguments import (
     sampling_options,
     writable_folder,
 )
-from hmetad.commands.plan_options import AskedQuestion
 from hmetad.errors import InputError
+from hmetad.simulate.plan_questions import AskedQuestion
 
 if TYPE_CHECKING:
     import xarray as xr

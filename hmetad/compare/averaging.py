@@ -7,7 +7,7 @@ Source: Cochran (1954) for weighted means of differences within strata.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -184,7 +184,7 @@ def as_pool(
         if name in names:
             raise InputError("pool", repr(name), "coordinates other than over and within")
     parts = [cell_levels(values, name).tolist() for name in columns]
-    labels = np.array([" | ".join(map(str, level)) for level in zip(*parts, strict=True)])
+    labels = np.array(joined_labels(parts))
     levels = list(dict.fromkeys(labels.tolist()))
     if isinstance(weights, Mapping):
         rule, raw = "given", given_weights(weights, levels)
@@ -246,6 +246,23 @@ def mostly_defined(missing: Flags) -> NDArray[np.intp]:
     return np.sort(order[: max(1, int((~too_undefined(lost)).sum()))])
 
 
+def shared_levels(
+    places: NDArray[np.intp], labels: Sequence[str], lost: Flags | None, pool: Pool, size: int
+) -> tuple[list[str], Floats]:
+    """Levels that all of what is averaged is over, and its weights, (item, size).
+
+    `places`, (level, item), are those of each item in what is weighed; `lost`, (level, item, draw),
+    its draws that are undefined, if any are.
+    """
+    kept = np.arange(len(places)) if lost is None else mostly_defined(lost)
+    named = [labels[i] for i in kept]
+    share = np.array([pool.share[level] for level in named])
+    if not share.sum() > 0:
+        raise InputError("weights", f"0 for {', '.join(named)}", "a weight above 0")
+    share = share / share.sum()
+    return named, np.stack([np.bincount(own, share, size) for own in places[kept].T])
+
+
 def average_contrasts(
     pairs: pd.DataFrame,
     weights: csr_array,
@@ -261,9 +278,7 @@ def average_contrasts(
     :math:`\delta = \sum_s w_s \delta_s / \sum_s w_s`. The result has ``pooled`` and
     ``not_pooled``: levels that each contrast is over, and those that it lacks.
     """
-    level = [
-        " | ".join(map(str, row)) for row in zip(*(pairs[x] for x in pool.columns), strict=True)
-    ]
+    level = joined_labels(pairs[name] for name in pool.columns)
     columns = [pairs[name] for name in ("left", "right", *held)]
     alike: dict[tuple[object, ...], list[int]] = {}
     # Texts may be alike where levels are not.
@@ -277,16 +292,13 @@ def average_contrasts(
     absent = missing.astype(float) if lacks_draws.any() else missing
     rows, shares, numbers_of_levels = [], [], []
     for (base, left, right, *here), places in alike.items():
-        used = np.array(places)
+        used, lost = np.array(places), None
         if lacks_draws[used].any():
-            lost = abs(weights[used]) @ absent > 0
-            used = used[mostly_defined(lost[:, None])]
-        named = [level[i] for i in used]
+            lost = (abs(weights[used]) @ absent > 0)[:, None]
+        own = [level[i] for i in used]
+        named, share = shared_levels(used[:, None], own, lost, pool, len(pairs))
         numbers_of_levels.append(len(named))
-        share = np.array([pool.share[one] for one in named])
-        if not share.sum() > 0:
-            raise InputError("weights", f"0 for {', '.join(named)}", "a weight above 0")
-        shares.append(np.bincount(used, share / share.sum(), len(pairs)))
+        shares.append(share[0])
         lacking = [one for one in there[tuple(here)] if one not in named]
         said = {"pooled": ", ".join(named), "not_pooled": ", ".join(lacking), "label": base}
         levels = dict(zip(held, here, strict=True))
@@ -294,12 +306,15 @@ def average_contrasts(
     return pd.DataFrame(rows), csr_array(csr_array(np.array(shares)) @ weights), numbers_of_levels
 
 
+def joined_labels(columns: Iterable[Iterable[object]]) -> list[str]:
+    """Levels of several columns as one text a row."""
+    return [" | ".join(map(str, row)) for row in zip(*columns, strict=True)]
+
+
 def base_labels(pairs: pd.DataFrame, level: Sequence[str], held: Sequence[str]) -> list[str]:
     """Labels of contrasts without the level that each ends by."""
-    plain = (f"{a} − {b}" for a, b in zip(pairs["left"], pairs["right"], strict=True))
-    whole = [
-        " | ".join(map(str, row)) for row in zip(plain, *(pairs[x] for x in held), strict=True)
-    ]
+    plain = [f"{a} − {b}" for a, b in zip(pairs["left"], pairs["right"], strict=True)]
+    whole = joined_labels([plain, *(pairs[name] for name in held)])
     return [
         label.removesuffix(f" | {one}") if label.endswith(f" | {one}") else other
         for label, one, other in zip(pairs["label"], level, whole, strict=True)
@@ -342,16 +357,13 @@ def average_cells(
             step = f"Leave out what is in few levels of {', '.join(pool.columns)}."
             raise InputError("pool", "no level with all that is ranked", "one at least", step)
         places = np.array([[place[s, one] for one in compared] for s in shared])
-        kept = mostly_defined(missing[places])
-        good = [shared[i] for i in kept]
+        named, share = shared_levels(places, shared, missing[places], pool, len(design))
         here = {name: design[name].iloc[stratum[0]] for name in held}
-        lacking += [" | ".join(map(str, (s, *here.values()))) for s in levels if s not in good]
-        numbers.append(len(good))
-        share = np.array([pool.share[s] for s in good])
-        for one, cells in zip(compared, places[kept].T, strict=True):
-            rows.append({over: one, **here})
-            weights.append(np.bincount(cells, share / share.sum(), len(design)))
-    shares = np.array(weights)
+        lacking += [" | ".join(map(str, (s, *here.values()))) for s in levels if s not in named]
+        numbers.append(len(named))
+        rows += [{over: one, **here} for one in compared]
+        weights.append(share)
+    shares = np.concatenate(weights)
     said = [notice_of("not-pooled", levels=first_few(lacking))] if lacking else []
     return labelled_means(values, pd.DataFrame(rows), shares), shares, said, numbers
 

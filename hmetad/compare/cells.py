@@ -153,44 +153,36 @@ def cells_of(draws: Fits, var: str | None, names: Sequence[str] = ()) -> xr.Data
         return as_cells(values)
     if len(draws) < 2:
         raise InputError("draws", f"{len(draws)} fits in a mapping", "two fits or more")
-    parts = {str(name): one_of_several(fit, var, str(name), names) for name, fit in draws.items()}
+    parts: dict[str, xr.DataArray] = {}
+    for name, fit in draws.items():
+        values = one_variable(fit, var, names)
+        if set(values.dims) == set(SAMPLE_DIMS):
+            # A single number, such as a group's mean, is one cell.
+            values = values.expand_dims(cell=[str(name)])
+        values = as_cells(values)
+        if names and names[0] not in coordinates_of_cells(values):
+            levels = np.array([str(name)] * values.sizes["cell"])
+            values = values.assign_coords({names[0]: ("cell", levels)})
+        parts[str(name)] = values
     labels = [label for values in parts.values() for label in values["cell"].values.tolist()]
-    if len(set(labels)) < len(labels):
-        parts = {name: relabel_cells(values, name) for name, values in parts.items()}
+    are_alike = len(set(labels)) < len(labels)
     sizes = {dim: min(v.sizes[dim] for v in parts.values()) for dim in SAMPLE_DIMS}
     shared = set.intersection(*(set(coordinates_of_cells(v)) for v in parts.values()))
     found: list[Notice] = []
     kept = []
-    for values in parts.values():
-        cells = tuple(values["cell"].values.tolist())
-        found += [replace(notice, cells=notice.cells or cells) for notice in notices(values)]
-        dropped = [name for name in values.coords if name not in {*shared, "cell"}]
-        kept.append(values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()}))
+    for name, values in parts.items():
+        # Cells of the same name have that of their fit in front.
+        start = f"{name} | " if are_alike else ""
+        cells = [f"{start}{cell}" for cell in values["cell"].values.tolist()]
+        for notice in notices(values):
+            own = tuple(f"{start}{cell}" for cell in notice.cells)
+            found.append(replace(notice, cells=own or tuple(cells)))
+        dropped = [coord for coord in values.coords if coord not in {*shared, "cell"}]
+        values = values.drop_vars(dropped).isel({d: slice(n) for d, n in sizes.items()})
+        kept.append(values.assign_coords(cell=cells) if are_alike else values)
     sampling = {} if any(has_chains(values.attrs) for values in parts.values()) else INDEPENDENT
     joined = xr.concat(kept, "cell", coords="minimal", compat="override", combine_attrs="drop")
     return joined.transpose(*SAMPLE_DIMS, "cell").assign_attrs(notice_attrs(found), **sampling)
-
-
-def one_of_several(fit: Draws, var: str | None, name: str, names: Sequence[str]) -> xr.DataArray:
-    """Cells of one of several fits; a single number, such as a group's mean, is one cell."""
-    values = one_variable(fit, var, names)
-    if set(values.dims) == set(SAMPLE_DIMS):
-        values = values.expand_dims(cell=[name])
-    values = as_cells(values)
-    if names and names[0] not in coordinates_of_cells(values):
-        levels = np.array([name] * values.sizes["cell"])
-        values = values.assign_coords({names[0]: ("cell", levels)})
-    return values
-
-
-def relabel_cells(values: xr.DataArray, name: str) -> xr.DataArray:
-    """Cells, and notices about them, with the name of their fit in front."""
-    found = [
-        replace(notice, cells=tuple(f"{name} | {cell}" for cell in notice.cells))
-        for notice in notices(values)
-    ]
-    labels = [f"{name} | {cell}" for cell in values["cell"].values.tolist()]
-    return values.assign_coords(cell=labels).assign_attrs(notice_attrs(found))
 
 
 def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr.DataArray:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -39,7 +40,7 @@ __all__ = [
     "carried_notices",
     "dependence",
     "inverse_trials",
-    "raised_by_chance",
+    "raised_notices",
     "side_coverage",
     "type1_differences",
     "unlike_sides",
@@ -79,7 +80,8 @@ def dependence(
         return []
     labels = values["cell"].values
     others = [x for x in coordinates_of_cells(values) if x not in (over, *held)]
-    alike = {name: is_repeated(values[name].values) for name in (*held, *others)}
+    columns = {name: pd.Series(values[name].values) for name in (*held, *others)}
+    alike = {name: column.duplicated(keep=False).to_numpy() for name, column in columns.items()}
     alike = {name: where for name, where in alike.items() if where.any() or name in held}
     fits = fits_in(draws)
     for name in shared_groups(fits) if len(fits) > 1 else []:
@@ -97,12 +99,6 @@ def dependence(
     if is_paired.any():
         found.append(notice_of("paired-data.draws", labels[is_paired].tolist()))
     return found
-
-
-def is_repeated(levels: NDArray[np.generic]) -> Flags:
-    """Which levels occur more than once."""
-    _, number, times = np.unique(levels, return_inverse=True, return_counts=True)
-    return times[number] > 1
 
 
 def shared_groups(fits: Sequence[Draws]) -> list[str]:
@@ -169,7 +165,7 @@ def unlike_sides(inverse: Floats | None, weights: csr_array) -> Flags:
     return are_unlike(np.stack(sides, axis=-1))
 
 
-def raised_by_chance(values: xr.DataArray, concerned: Sequence[str]) -> list[Notice]:
+def raised_notices(values: xr.DataArray, concerned: Sequence[str]) -> list[Notice]:
     """Notice of contrasts or cells with unlike numbers of trials, where there are any."""
     return [notice_of("raised-by-chance", concerned, name=str(values.name))] if concerned else []
 
@@ -206,36 +202,25 @@ def type1_differences(
         return []
     is_apart = np.zeros(weights.shape[0], dtype=bool)
     for name in TYPE1:
-        beside = draws_beside(draws, name, values, names)
-        if beside is not None:
-            is_apart |= excludes_zero(beside, weights, independent)
+
+        def beside_each_m(fit: Draws, name: str = name) -> xr.DataArray | None:
+            """Draws of d′ or c; where each response has an M, d′ is that of both."""
+            if isinstance(fit, xr.DataArray):
+                return None
+            posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
+            if name not in posterior or "cell" not in posterior[name].dims:
+                return None
+            return posterior[name].broadcast_like(posterior[str(values.name)])
+
+        beside = each_fit(draws, beside_each_m)
+        if any(one is None for one in (beside.values() if isinstance(beside, dict) else [beside])):
+            continue
+        found = cells_of(beside, None, names)
+        if found["cell"].values.tolist() == values["cell"].values.tolist():
+            drawn = found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
+            is_apart |= excludes_zero(drawn, weights, independent)
     cells = [label for label, holds in zip(labels, is_apart, strict=True) if holds]
     return [notice_of("type1-differs.draws", cells)] if cells else []
-
-
-def draws_beside(
-    draws: Fits, name: str, values: xr.DataArray, names: Sequence[str]
-) -> Floats | None:
-    """Draws of d′ or c, (draw, cell), of the cells of the values, if there are any.
-
-    Where each response has an M, d′ is that of both.
-    """
-
-    def beside_each_m(fit: Draws) -> xr.DataArray | None:
-        if isinstance(fit, xr.DataArray):
-            return None
-        posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
-        if name not in posterior or "cell" not in posterior[name].dims:
-            return None
-        return posterior[name].broadcast_like(posterior[str(values.name)])
-
-    beside = each_fit(draws, beside_each_m)
-    if any(fit is None for fit in (beside.values() if isinstance(beside, dict) else [beside])):
-        return None
-    found = cells_of(beside, None, names)
-    if found["cell"].values.tolist() != values["cell"].values.tolist():
-        return None
-    return found.transpose(*SAMPLE_DIMS, "cell").values.reshape(-1, found.sizes["cell"])
 
 
 def excludes_zero(draws: Floats, weights: csr_array, independent: bool) -> Flags:

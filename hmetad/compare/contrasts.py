@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 
 from hmetad.arguments import check_inputs, refuse_same_names, row_labels
 from hmetad.compare.averaging import (
-    Pool,
     Weights,
     as_pool,
     average_contrasts,
@@ -40,7 +39,7 @@ from hmetad.compare.comparability import (
     carried_notices,
     dependence,
     inverse_trials,
-    raised_by_chance,
+    raised_notices,
     side_coverage,
     type1_differences,
     unlike_sides,
@@ -197,15 +196,26 @@ def contrast(
     values = cells_of(draws, var, (over, *held, *name_list(pool)))
     pooling = as_pool(draws, values, (over, *held), pool, weights)
     names = (over, *held, *(pooling.columns if pooling else ()))
-    numbers = comparable(values, kind)
+    numbers = values.values.astype(float)
+    if kind == "log_ratio":
+        if str(values.name).startswith("log_"):
+            step = "It is a logarithm already: its difference is the log ratio."
+            raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
+        numbers = np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
     made = weighted_contrasts(values, names, against, matrix)
     if pooling is not None:
-        made = averaged_contrasts(made, values, held, pooling, numbers)
+        of_pairs = "left_cell" in made.pairs
+        pooled = average_contrasts(made.pairs, made.weights, values, held, pooling, numbers)
+        # Contrasts of a matrix that no level has.
+        known = {f"{label} | {level}" for label in pooled[0]["label"] for level in pooling.share}
+        without = [] if of_pairs else [label for label in made.lacking if label not in known]
+        lacking = [*strata_without(values, held, pooled[1]), *without]
+        made = Contrasts(pooled[0], pooled[1], lacking, pooled[2])
     sides = values[over].values if pooling else np.arange(values.sizes["cell"])
     data = draws_of_contrasts(numbers, made, kind, sides if independent else None)
     is_unlike = unlike_sides(inverse_trials(draws, values, names), made.weights)
     found = [
-        *raised_by_chance(values, made.pairs["label"][is_unlike].tolist()),
+        *raised_notices(values, made.pairs["label"][is_unlike].tolist()),
         *carried_notices(values, over),
         *([notice_of("left-out", strata=first_few(made.lacking))] if made.lacking else []),
         *not_pooled(made.pairs),
@@ -221,17 +231,6 @@ def contrast(
         table = as_table(matrix, over).astype(float)
         said["matrix"] = json.dumps(table.to_dict("split"), ensure_ascii=False)
     return result.assign_attrs(said | notice_attrs(found) | pool_attrs(pooling, made.levels))
-
-
-def comparable(values: xr.DataArray, kind: Kind) -> Floats:
-    """Values to subtract or compare: as they are, or logarithms, NaN where undefined."""
-    numbers = values.values.astype(float)
-    if kind != "log_ratio":
-        return numbers
-    if str(values.name).startswith("log_"):
-        step = "It is a logarithm already: its difference is the log ratio."
-        raise InputError("kind", "'log_ratio'", f"'difference' for {values.name}", step)
-    return np.log(numbers, out=np.full_like(numbers, np.nan), where=numbers > 0)
 
 
 def weighted_contrasts(
@@ -251,19 +250,6 @@ def weighted_contrasts(
     return Contrasts(pairs, weights, strata_without(values, names[1:], weights), [])
 
 
-def averaged_contrasts(
-    made: Contrasts, values: xr.DataArray, held: Sequence[str], pool: Pool, numbers: Floats
-) -> Contrasts:
-    """Contrasts over the levels of a pool; lacking are strata and contrasts without any level."""
-    pairs, weights, levels = average_contrasts(
-        made.pairs, made.weights, values, held, pool, numbers
-    )
-    of_pairs = "left_cell" in made.pairs
-    known = {f"{label} | {level}" for label in pairs["label"] for level in pool.share}
-    lacking = [] if of_pairs else [label for label in made.lacking if label not in known]
-    return Contrasts(pairs, weights, [*strata_without(values, held, weights), *lacking], levels)
-
-
 def pair_cells(
     cells: xr.Dataset | xr.DataArray,
     *,
@@ -281,7 +267,14 @@ def pair_cells(
     if against is not None and against not in levels:
         step = nearest(str(against), design[over].unique())
         raise InputError("against", repr(against), f"a level of {over}", step)
-    sides = [sides_of(stratum, levels, against) for stratum in strata_of(design, within)]
+    sides = []
+    for stratum in strata_of(design, within):
+        first, second = (stratum[places] for places in np.triu_indices(len(stratum), 1))
+        if against is not None:
+            is_reference = np.array([levels[i] == against for i in stratum], dtype=bool)
+            first = stratum[~is_reference] if is_reference.any() else stratum[:0]
+            second = np.repeat(stratum[is_reference][:1], len(first))
+        sides.append((first, second))
     left, right = (np.concatenate(side) for side in zip(*sides, strict=True))
     if not len(left):
         raise InputError("over", repr(over), "a coordinate with two levels or more to compare")
@@ -294,20 +287,6 @@ def pair_cells(
         labels = [f"({a}) − ({b})" for a, b in zip(whole[left], whole[right], strict=True)]
     columns = {"left_cell": left, "right_cell": right, "left": levels[left], "right": levels[right]}
     return pd.DataFrame({**columns, **{name: held[name] for name in within}, "label": labels})
-
-
-def sides_of(
-    stratum: NDArray[np.intp], levels: NDArray[Any], against: Level
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Left and right cells of the pairs of a stratum."""
-    if against is None:
-        first, second = np.triu_indices(len(stratum), 1)
-        return stratum[first], stratum[second]
-    is_reference = np.array([levels[i] == against for i in stratum], dtype=bool)
-    others = stratum[~is_reference]
-    if not is_reference.any():
-        return others[:0], others[:0]
-    return others, np.full(len(others), stratum[is_reference][0])
 
 
 def weights_of_matrix(
@@ -413,7 +392,7 @@ def draws_of_contrasts(
             part = slice(start, start + step)
             difference = np.subtract(rows[left[part]], others[right[part]], out=sums[part])
             if kind == "superiority":
-                sums[part] = above_zero(difference)
+                sums[part] = np.where(np.isnan(difference), np.nan, difference > 0)
         return np.moveaxis(sums, 0, -1)
     numbers = numbers if sides is None else moved_apart(numbers, sides)
     defined = np.isfinite(numbers)
@@ -423,8 +402,9 @@ def draws_of_contrasts(
         # An undefined draw counts for the contrasts that it is in, not where it has weight 0.
         missing = np.moveaxis(~defined, -1, 0).reshape(rows.shape).astype(float)
         sums[abs(weights) @ missing > 0] = np.nan
-    result = above_zero(sums) if kind == "superiority" else sums
-    return np.moveaxis(result.reshape(-1, *numbers.shape[:2]), 0, -1)
+    if kind == "superiority":
+        sums = np.where(np.isnan(sums), np.nan, sums > 0)
+    return np.moveaxis(sums.reshape(-1, *numbers.shape[:2]), 0, -1)
 
 
 def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
@@ -433,11 +413,6 @@ def moved_apart(numbers: Floats, sides: NDArray[Any]) -> Floats:
     number = pd.factorize(sides)[0]
     moves = [(i % chains, i * draws // (number.max() + 1)) for i in number.tolist()]
     return np.stack([np.roll(numbers[..., i], moves[i], (0, 1)) for i in range(cells)], axis=-1)
-
-
-def above_zero(difference: Floats) -> Floats:
-    """1 where a difference is above zero, else 0; NaN where it is undefined."""
-    return np.where(np.isnan(difference), np.nan, difference > 0)
 
 
 def withheld_codes(

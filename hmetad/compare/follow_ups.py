@@ -94,31 +94,31 @@ def relation_table(
     tail = rows["ess_tail"].to_numpy() * outside
     found = {name: rows[name].to_numpy() for name in ("lower", "upper", "mcse_lower", "mcse_upper")}
     rope = rows["rope_lower"].to_numpy(), rows["rope_upper"].to_numpy()
-    shown = is_shown(relation, found["lower"], found["upper"], rope)
+
+    def is_shown(lower: Floats, upper: Floats) -> Flags:
+        """Whether intervals lie where the relation says, beyond the ROPE or not beyond it."""
+        below, above = upper < rope[0], lower > rope[1]
+        not_below, not_above = lower >= rope[0], upper <= rope[1]
+        return {
+            "less than": below,
+            "greater than": above,
+            "different from": below | above,
+            "not less than": not_below,
+            "not greater than": not_above,
+            "not different from": not_below & not_above,
+        }[relation]
+
+    shown = is_shown(found["lower"], found["upper"])
     # What lies beyond the ROPE is what verdicts are about. What does not is asked of one end alone:
     # Monte Carlo error at the other may turn the verdict and not the answer.
     is_open = (rows["verdict"] == "unreliable").to_numpy()
     if relation.startswith("not "):
         near = nearby_intervals({**found, "tail_lower": tail, "tail_upper": tail})
-        turns = [is_shown(relation, *ends, rope) != shown for ends in near]
+        turns = [is_shown(*ends) != shown for ends in near]
         is_open = (rows["withheld"] != "").to_numpy() | np.any(turns, axis=0)
     told = [None if unknown else bool(one) for one, unknown in zip(shown, is_open, strict=True)]
     table = rows.assign(shown=pd.Series(told, rows.index, dtype=object))
     return table[[*SHOWN]].reset_index(drop=True)
-
-
-def is_shown(relation: str, lower: Floats, upper: Floats, rope: tuple[Floats, Floats]) -> Flags:
-    """Whether intervals lie where a relation says, beyond the ROPE or not beyond it."""
-    below, above = upper < rope[0], lower > rope[1]
-    not_below, not_above = lower >= rope[0], upper <= rope[1]
-    return {
-        "less than": below,
-        "greater than": above,
-        "different from": below | above,
-        "not less than": not_below,
-        "not greater than": not_above,
-        "not different from": not_below & not_above,
-    }[relation]
 
 
 def contrasts_of(decisions: Decisions, level: str, other: str) -> pd.DataFrame:
@@ -244,11 +244,16 @@ def repeat_decisions(decisions: Decisions, fits: Mapping[str, Fits]) -> dict[str
         step = "Call decide_normal with the other estimates."
         raise InputError("decisions", "those of estimates and errors", "those of draws", step)
     is_contrast = "over" in decisions.results.attrs
-    again = contrasts_again if is_contrast else quantity_again
     kind: IntervalKind = "hdi" if decisions.ci_kind == "hdi" else "eti"
     made = {}
     for name, fit in fits.items():
-        draws, dim = again(decisions, fit), str(next(iter(decisions.results.dims)))
+        if is_contrast:
+            draws = contrasts_again(decisions, fit)
+        elif isinstance(fit, xr.DataTree | xr.Dataset | xr.DataArray):
+            draws = one_variable(fit, None if isinstance(fit, xr.DataArray) else decisions.quantity)
+        else:
+            raise InputError("fits", "several fits under a name", "one, as was judged")
+        dim = str(next(iter(decisions.results.dims)))
         if dim in draws.dims:
             judged, there = decisions.results[dim].values, draws[dim].values.tolist()
             lacking = [label for label in judged.tolist() if label not in there]
@@ -291,10 +296,3 @@ def contrasts_again(decisions: Decisions, fit: Fits) -> xr.DataArray:
         weights=weights,
         independent=said["pairing"] == "independent",
     )
-
-
-def quantity_again(decisions: Decisions, fit: Fits) -> xr.DataArray:
-    """Draws of a quantity that was judged as it is."""
-    if not isinstance(fit, xr.DataTree | xr.Dataset | xr.DataArray):
-        raise InputError("fits", "several fits under a name", "one, as was judged")
-    return one_variable(fit, None if isinstance(fit, xr.DataArray) else decisions.quantity)

@@ -33,7 +33,7 @@ from hmetad.compare.comparability import (
     carried_notices,
     dependence,
     inverse_trials,
-    raised_by_chance,
+    raised_notices,
 )
 from hmetad.compare.contrasts import moved_apart
 from hmetad.coverage import items_of, shares_of
@@ -157,16 +157,21 @@ def rank(
     if inverse is not None:
         unlike = [one for one in strata if are_unlike(inverse[one])]
         concerned = [label for one in unlike for label in labels[one].tolist()]
-        values = with_notices(values, raised_by_chance(values, concerned))
+        values = with_notices(values, raised_notices(values, concerned))
     numbers = values.values.astype(float)
     numbers = moved_apart(numbers, np.arange(len(labels))) if independent else numbers
     rows = np.moveaxis(numbers, -1, 0)
     options = {"largest_first": largest_first, "ci_prob": ci_prob, "are_chains": are_chains}
     result, reasons, joint = rank_strata(rows, values, strata, design[over].to_numpy(), options)
+    share, undefined = result["undefined"].values, None
+    if (share > 0).any():
+        kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined."
+        said = {"share": share.max(), "kept": kept * (joint < 1)}
+        undefined = notice_of("undefined-draws.left-out", labels[share > 0].astype(str), **said)
     found = [
         *carried_notices(values, over),
         *related,
-        *undefined_notice(labels, result["undefined"].values, joint),
+        *([undefined] if undefined is not None else []),
         *draws_notice(rows, ci_prob),
     ]
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
@@ -237,7 +242,9 @@ def rank_strata(
     is_beyond, joint = too_undefined(result["undefined"]), 1.0
     reasons = np.where(is_beyond, "undefined", "").astype(object)
     codes, flags = error_flags(values)
-    cuts = cuts_of_pairs(values)
+    # Ranks by M of pairs of options change with the cuts of confidence.
+    is_paired = any(one.code == "paired-options" for one in notices(values))
+    cuts = "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""
     for stratum in (one[~is_beyond[one]] for one in strata if not is_beyond[one].all()):
         said = joined_codes(codes, flags[:, stratum].any(axis=1, keepdims=True))
         defined = defined_draws(rows[stratum])
@@ -305,15 +312,6 @@ def rank_shares(first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
     return np.clip(shares, 0, 1)
 
 
-def undefined_notice(labels: NDArray[Any], share: Floats, joint: float) -> list[Notice]:
-    """Notice of what has undefined draws, and of what is left where all has to be defined."""
-    if not (share > 0).any():
-        return []
-    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
-    concerned = labels[share > 0].astype(str)
-    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
-
-
 def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:
     """Notice where no level could be called the best, even by all draws, and how many would do."""
     draws = rows[0].size
@@ -341,9 +339,3 @@ def untrusted(rows: Floats, are_chains: bool) -> str:
         return ""
     with np.errstate(invalid="ignore"):
         return "rhat" if (rank_rhat(rows - rows.mean(axis=0)) > limit("rhat")).any() else ""
-
-
-def cuts_of_pairs(values: xr.DataArray) -> str:
-    """Code where ranks by M are of pairs of options: they change with the cuts of confidence."""
-    is_paired = any(one.code == "paired-options" for one in notices(values))
-    return "cuts-of-pairs" if is_paired and about(str(values.name)) == "M" else ""

@@ -21,8 +21,7 @@ from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_of
 from hmetad.results import attrs_of, names_of
-from hmetad.specs.design import cell_table
-from hmetad.specs.designs import checked_counts, designs_of, given_of
+from hmetad.specs.design import cell_table, checked_counts, designs_of, given_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.spec import ModelSpec
 from hmetad.threads import in_threads

@@ -24,6 +24,7 @@ from hmetad.plots.style import (
     nothing_to_draw,
     reference_line,
 )
+from hmetad.specs.variable_names import name_parts
 from hmetad.text.names import effect_names, in_percent
 
 __all__ = ["correlations"]
@@ -110,14 +111,15 @@ def correlations(
 def correlations_of_fit(fit: xr.DataTree, labels: Mapping[str, str]) -> dict[str, Floats]:
     """Names and draws of every correlation of a fit; of several matrices also what it is of."""
     posterior = fit["posterior"].to_dataset() if "posterior" in fit.children else xr.Dataset()
-    matrices = {str(name): x for name, x in posterior.items() if str(name).endswith("_corr")}
+    named = {name_parts(str(name)): x for name, x in posterior.items()}
+    matrices = {parts.stem: x for parts, x in named.items() if parts.role == "correlation"}
     if not matrices:
         step = "That of two parameters is bayes.group_correlation(fit, 'log_m', 'dprime')."
         allowed = "a fit with correlated effects, such as (0 + task | subject)"
         raise InputError("draws", "a fit without correlations", allowed, step)
     rows: dict[str, Floats] = {}
     for name, matrix in matrices.items():
-        of = f"{name.removesuffix('_corr')}: " if len(matrices) > 1 else ""
+        of = f"{name}: " if len(matrices) > 1 else ""
         rows |= {of + pair: values for pair, values in pairs_of(matrix, labels)}
     return rows
 

@@ -25,8 +25,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.measures.sdt import Correction
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import Notice, notice_of, notices
-from hmetad.specs.design import cell_table
-from hmetad.specs.designs import refuse_other_tables
+from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.difficulty import by_difficulty
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import ModelSpec

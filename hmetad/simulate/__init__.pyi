@@ -3,7 +3,7 @@
 from hmetad.simulate.calibration import calibrate_sampler as calibrate_sampler
 from hmetad.simulate.plan import plan_groups as plan_groups
 from hmetad.simulate.plan import plan_trials as plan_trials
+from hmetad.simulate.plan import subjects_needed as subjects_needed
+from hmetad.simulate.plan import trials_needed as trials_needed
 from hmetad.simulate.recovery import recover as recover
 from hmetad.simulate.recovery import recover_models as recover_models
-from hmetad.simulate.sample_size import subjects_needed as subjects_needed
-from hmetad.simulate.sample_size import trials_needed as trials_needed

@@ -24,14 +24,12 @@ from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
+from hmetad.specs.variable_names import name_parts
 from hmetad.uniformity import uniformity
 
 __all__ = ["calibrate_sampler"]
 
 LOGLIK = "loglik"
-# What correlations are made of.
-PARTIAL = "_partial"
-CORRELATIONS = "_corr"
 # Data sets drawn for one that is kept.
 MOST_DRAWN = 200
 SHORT_RUNS = {"draws": 500, "tune": 500, "chains": 2, "progressbar": False, "quiet": True}
@@ -115,10 +113,21 @@ def calibrate_sampler(
     if options["draws"] * options["chains"] < size:
         got = f"{size} of {options['draws'] * options['chains']} draws"
         raise InputError("ranks", got, "at most as many as there are draws")
-    design = example_of(spec) if design is None else design
+    if design is None:
+        if not spec.example:
+            got = f"none, and model {spec.name!r} has no example"
+            raise InputError("design", got, "a count table", "Make one with simulate_counts.")
+        design = simulate_counts(seed=0, **spec.example)
     of_data, of_fits = np.random.SeedSequence(seed).spawn(2)
     prior, tables, drawn = draw_data_sets(design, spec, number, keep, of_data)
-    names = ranked_variables(prior, spec, var)
+    # By default all variables that do not follow from others.
+    known = [str(name) for name in prior.data_vars]
+    following = {*spec.record.results} - {*spec.parameters}
+    names = sorted(x for x in known if x not in following and name_parts(x).role != "partial")
+    for name in var or ():
+        if name not in known:
+            raise InputError("var", repr(name), "variables of the model", nearest(name, known))
+    names = names if var is None else list(var)
     other = spec if fitted is None else as_model(fitted)
     seeds = of_fits.generate_state(number).tolist()
     found = []
@@ -129,18 +138,9 @@ def calibrate_sampler(
         ranked = rank_simulation(drawn_values, true.isel(chain=0, draw=0), size)
         diverged = int(tree["sample_stats"].to_dataset()["diverging"].sum())
         found.append(ranked.assign(divergences=diverged))
-    result = summarise_ranks(xr.concat(found, "simulation"), size)
+    result = tested_ranks(xr.concat(found, "simulation"), size)
     said = {"model": spec.name, "fitted": other.to_json(), "n": number, "drawn": drawn}
-    result.attrs = {**said, "ranks": size, "seed": str(seed)}
-    return result
-
-
-def example_of(spec: ModelSpec) -> xr.DataArray:
-    """Count table of a card's example."""
-    if not spec.example:
-        got = f"none, and model {spec.name!r} has no example"
-        raise InputError("design", got, "a count table", "Make one with simulate_counts.")
-    return simulate_counts(seed=0, **spec.example)
+    return result.assign_attrs({**said, "ranks": size, "seed": str(seed)})
 
 
 def draw_data_sets(
@@ -170,18 +170,6 @@ def draw_data_sets(
     prior = xr.concat(priors, "draw").isel(draw=whole).assign_coords(draw=range(number))
     counts = xr.concat(tables, "draw").isel(draw=whole).assign_coords(draw=range(number))
     return prior, counts, drawn
-
-
-def ranked_variables(prior: xr.Dataset, spec: ModelSpec, var: Sequence[str] | None) -> list[str]:
-    """Variables to rank: those asked for, else all that do not follow from others."""
-    known = [str(name) for name in prior.data_vars]
-    if var is not None:
-        for name in var:
-            if name not in known:
-                raise InputError("var", repr(name), "variables of the model", nearest(name, known))
-        return list(var)
-    left_out = {*spec.record.results} - {*spec.parameters}
-    return sorted(n for n in known if n not in left_out and not n.endswith(PARTIAL))
 
 
 def fits_of(
@@ -218,7 +206,7 @@ def parameter_values(tree: xr.DataTree, names: Sequence[str], likelihood: Family
         dims = [str(dim) for dim in posterior[name].dims if dim not in ("chain", "draw")]
         values = posterior[name].transpose("chain", "draw", *dims)
         places = list(np.ndindex(*values.shape[2:]))
-        if name.endswith(CORRELATIONS):
+        if name_parts(name).role == "correlation":
             # Symmetric, with a diagonal of 1.
             places = [place for place in places if place[0] > place[1]]
         array = values.to_numpy()
@@ -260,7 +248,7 @@ def rank_simulation(draws: xr.DataArray, truth: xr.DataArray, size: int) -> xr.D
     return xr.Dataset({name: ("parameter", values) for name, values in found.items()}, coords)
 
 
-def summarise_ranks(found: xr.Dataset, size: int) -> xr.Dataset:
+def tested_ranks(found: xr.Dataset, size: int) -> xr.Dataset:
     """Ranks of all simulations with their test, without what is constant by definition."""
     varies = found["truth"].std("simulation") > 0
     found = found.isel(parameter=varies.to_numpy())

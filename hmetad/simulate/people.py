@@ -1,11 +1,11 @@
-"""Studies of people whose truth is known: questions, populations, and counts drawn from them.
+"""People of a study whose truth is known: populations, and counts drawn from them.
 
 Question and what was guessed, a pilot fit and the defaults → `Population`; with the size of a study
-→ count table of all its people.
+→ count table of all its people; fit of that → draws of what is judged.
 Source: the population of Fleming (2017), log M normal between people.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import truncnorm
 
+from hmetad.bayes.fitted import Fitted
 from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
+from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.simulate import simulate_counts, with_dims
+from hmetad.specs.variable_names import coefficient_name, correlation_name, sd_name
 
-__all__ = ["QUESTIONS", "Population", "population_of", "simulate_people", "truth_value"]
+__all__ = ["Population", "judged_draws", "population_of", "simulate_people", "truth_value"]
 
 type Floats = NDArray[np.float64]
 
@@ -36,77 +39,12 @@ DEFAULTS = {
 RATINGS = 4
 ABOVE_ZERO = ("m_ratio", "dprime")
 SPREADS = ("between_sd", "dprime_sd", "c_sd", "gap_sd")
-OWN_DIMS = ("response", "criterion")
-CARDS = "group, group_comparison, multitask or regression"
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question about people, as one model card answers it.
-
-    Parameters
-    ----------
-    card : str
-        Model that is fitted.
-    judged : str
-        What is judged, in words.
-    draws : callable
-        Posterior → its draws, dims (chain, draw).
-    groups, tasks : int
-        Groups of people, and tasks of each person.
-    fewest : int
-        People without whom there is no answer.
-    has_effect : bool
-        Whether the truth is an effect; else it is log M itself.
-    """
-
-    card: str
-    judged: str
-    draws: Callable[[xr.Dataset], xr.DataArray]
-    groups: int = 1
-    tasks: int = 1
-    fewest: int = 2
-    has_effect: bool = True
-
-
-def first_less_second(posterior: xr.Dataset, name: str) -> xr.DataArray:
-    """Difference of the two levels of a coefficient."""
-    values = posterior[name].transpose("chain", "draw", ...)
-    return values[..., 0] - values[..., 1]
-
-
-QUESTIONS: Mapping[str, Question] = {
-    "mean": Question(
-        "group", "mean of log M", lambda posterior: posterior["log_m_Intercept"], has_effect=False
-    ),
-    "difference": Question(
-        "group_comparison",
-        "difference in log M between two groups",
-        lambda posterior: first_less_second(posterior, "log_m_group"),
-        groups=2,
-        fewest=4,
-    ),
-    "tasks": Question(
-        "multitask",
-        "difference in log M between two tasks",
-        lambda posterior: first_less_second(posterior, "log_m_task"),
-        tasks=2,
-    ),
-    "correlation": Question(
-        "multitask",
-        "correlation of log M between two tasks",
-        lambda posterior: posterior["log_m_task|subject_corr"].transpose("chain", "draw", ...)[
-            ..., 0, 1
-        ],
-        tasks=2,
-        fewest=3,
-    ),
-    "slope": Question(
-        "regression",
-        "slope of log M, for each SD of the covariate",
-        lambda posterior: posterior["log_m_scale(covariate)"],
-        fewest=3,
-    ),
+# Parameters of a pilot's model, and the guesses that their means and standard deviations are.
+PILOTED = {
+    "log_m": ("m_ratio", "between_sd"),
+    "dprime": ("dprime", "dprime_sd"),
+    "c": ("c", "c_sd"),
+    "log_gap": ("gaps", "gap_sd"),
 }
 
 
@@ -145,29 +83,13 @@ class Population:
 
 
 def population_of(
-    question: str,
+    question: AskedQuestion,
     guesses: Mapping[str, Any],
     ratings: int | None = None,
     pilot: xr.DataTree | None = None,
     meta_criterion: str = "relative",
 ) -> Population:
-    """What is taken for true, from what was given, else the pilot, else the defaults.
-
-    Parameters
-    ----------
-    question : str
-        A key of `QUESTIONS`.
-    guesses : mapping of str to float or array
-        None where nothing was given.
-    ratings : int, optional
-        K, where neither gaps nor the pilot say it.
-    pilot : DataTree, optional
-    meta_criterion : {"relative", "absolute"}
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range, or has no meaning for the question; if there is no effect.
+    """What is taken for true: what was given and is not None, else the pilot, else the defaults.
 
     Examples
     --------
@@ -175,28 +97,44 @@ def population_of(
     >>> truth.dprime, truth.m_ratio, len(truth.gaps[0])
     (2.0, 0.8, 3)
     """
+    asked = QUESTIONS[question]
     given = {name: value for name, value in guesses.items() if value is not None}
-    refuse_meaningless(question, given)
-    piloted = {} if pilot is None else guesses_from(pilot, question)
-    values = {**DEFAULTS, **piloted, **given}
-    if QUESTIONS[question].has_effect and "effect" not in values:
+    if "effect" in given and not asked.has_effect:
+        step = "The truth is log M: give m_ratio."
+        raise InputError("effect", f"{given['effect']:g} of a mean", "none", step)
+    if "correlation" in given and question != "tasks":
+        step = "Give effect, the true correlation." if question == "correlation" else ""
+        got = f"{given['correlation']:g} for the question {question!r}"
+        raise InputError("correlation", got, "none but for the question 'tasks'", step)
+    values = {**DEFAULTS, **({} if pilot is None else guesses_from(pilot, question)), **given}
+    if asked.has_effect and "effect" not in values:
         lacks = "none" if pilot is None else "none, and the pilot has another question"
-        step = f"Give the true {QUESTIONS[question].judged}, as in effect=0.2."
+        step = f"Give the true {asked.judged}, as in effect=0.2."
         raise InputError("effect", lacks, "a number", step)
-    numbers = {name: float(value) for name, value in values.items() if name != "gaps"}
-    numbers = {"effect": 0.0, **numbers}
+    gaps = gaps_of(values.pop("gaps"), ratings)
+    numbers = {"effect": 0.0} | {name: float(value) for name, value in values.items()}
     if question != "tasks":
         numbers["correlation"] = 0.0
     refuse_impossible(question, numbers)
-    gaps = gaps_of(values["gaps"], ratings)
     return Population(**numbers, gaps=gaps, meta_criterion=meta_criterion)
 
 
-def truth_value(question: str, population: Population) -> float:
-    """True value of what is judged."""
-    if QUESTIONS[question].has_effect:
-        return population.effect
-    return float(np.log(population.m_ratio))
+def refuse_impossible(question: AskedQuestion, numbers: Mapping[str, float]) -> None:
+    """Refuse values out of their ranges."""
+    correlations = ("correlation", "effect") if question == "correlation" else ("correlation",)
+    for name, value in numbers.items():
+        ranges = {
+            "a finite number": bool(np.isfinite(value)),
+            "a number above 0": name not in ABOVE_ZERO or value > 0,
+            "a number of at least 0": name not in SPREADS or value >= 0,
+            "a correlation from -1 to 1": name not in correlations or -1 <= value <= 1,
+        }
+        for allowed, holds in ranges.items():
+            if not holds:
+                raise InputError(name, f"{value:g}", allowed)
+    if question == "correlation" and numbers["between_sd"] == 0:
+        step = "People who are all alike have no correlation."
+        raise InputError("between_sd", "0", "a number above 0", step)
 
 
 def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], ...]:
@@ -211,136 +149,82 @@ def gaps_of(given: ArrayLike, ratings: int | None) -> tuple[tuple[float, ...], .
     return tuple(map(tuple, gaps.tolist()))
 
 
-def refuse_meaningless(question: str, given: Mapping[str, Any]) -> None:
-    """Refuse an effect and a correlation where the question has none."""
-    if "effect" in given and not QUESTIONS[question].has_effect:
-        step = "The truth is log M: give m_ratio."
-        raise InputError("effect", f"{given['effect']:g} of a mean", "none", step)
-    if "correlation" in given and question != "tasks":
-        step = "Give effect, the true correlation." if question == "correlation" else ""
-        got = f"{given['correlation']:g} for the question {question!r}"
-        raise InputError("correlation", got, "none but for the question 'tasks'", step)
+def guesses_from(pilot: xr.DataTree, question: AskedQuestion) -> dict[str, Any]:
+    """Guesses by the names of `plan_groups`, from the posterior means of a fit of a population.
 
-
-def refuse_impossible(question: str, numbers: Mapping[str, float]) -> None:
-    """Refuse values out of their ranges."""
-    for name, value in numbers.items():
-        if not np.isfinite(value):
-            raise InputError(name, f"{value:g}", "a finite number")
-        if name in ABOVE_ZERO and not value > 0:
-            raise InputError(name, f"{value:g}", "a number above 0")
-        if name in SPREADS and value < 0:
-            raise InputError(name, f"{value:g}", "a number of at least 0")
-    for name in ("correlation", *(["effect"] if question == "correlation" else [])):
-        if not -1 <= numbers[name] <= 1:
-            raise InputError(name, f"{numbers[name]:g}", "a correlation from -1 to 1")
-    if question == "correlation" and numbers["between_sd"] == 0:
-        step = "People who are all alike have no correlation."
-        raise InputError("between_sd", "0", "a number above 0", step)
-
-
-def guesses_from(pilot: xr.DataTree, question: str) -> dict[str, Any]:
-    """Guesses about a population, by the names that `plan_groups` has for them.
-
-    Parameters
-    ----------
-    pilot : DataTree
-        Fit of one of the cards group, group_comparison, multitask and regression, or of one with
-        formulas like theirs.
-    question : str
-        An effect is among the guesses only where the pilot's model has it.
-
-    Returns
-    -------
-    dict of str to float or array
-        Means over groups or tasks; standard deviations are root mean squares over tasks.
-
-    Raises
-    ------
-    InputError
-        If the pilot is no fit of a population.
-
-    Examples
-    --------
-    >>> draws = xr.Dataset({"log_m_Intercept": (("chain", "draw"), np.zeros((2, 3)))})
-    >>> guesses_from(xr.DataTree.from_dict({"posterior": draws}), "mean")
-    Traceback (most recent call last):
-    hmetad.errors.InputError: pilot: got a fit without a standard deviation of log_m between \
-people, allowed is a fit of the card group, group_comparison, multitask or regression.
+    Means are over groups or tasks, standard deviations root mean squares over tasks. An effect is
+    among them only where the pilot's model has it.
     """
-    posterior = pilot["posterior"].to_dataset()
-    means = posterior.mean(["chain", "draw"])
-    guesses: dict[str, Any] = {
-        "m_ratio": float(np.exp(population_mean(means, "log_m"))),
-        "between_sd": between_sd(means, "log_m"),
-        "dprime": float(population_mean(means, "dprime")),
-        "dprime_sd": between_sd(means, "dprime"),
-        "c": float(population_mean(means, "c")),
-        "c_sd": between_sd(means, "c"),
-        "gaps": np.exp(population_mean(means, "log_gap")),
-        "gap_sd": between_sd(means, "log_gap"),
-    }
-    correlation = element(means, "log_m_", "_corr", (0, 1))
-    found = {
-        "difference": pair_difference(means) if correlation is None else None,
-        "tasks": pair_difference(means) if correlation is not None else None,
-        "correlation": correlation,
-        "slope": element(means, "log_m_scale(", ")", ()),
-    }
-    guesses |= {"effect": found.get(question)}
-    guesses |= {"correlation": correlation} if question == "tasks" else {}
-    return {name: value for name, value in guesses.items() if value is not None}
+    fitted = Fitted.of(pilot)
+
+    def mean_of(name: str) -> xr.DataArray:
+        return fitted.drawn(name).mean(["chain", "draw"])
+
+    guesses: dict[str, Any] = {}
+    for parameter, (centre, spread) in PILOTED.items():
+        design = fitted.designs.get(parameter)
+        levels = [] if design is None else [t.name for t in design.common if t.is_level]
+        blocks = () if design is None else design.blocks
+        sds = [sd_name(parameter, t.name, block.factor) for block in blocks for t in block.terms]
+        if not levels or len(sds) != 1:
+            sd = f"{'one' if sds else 'a'} standard deviation of {parameter} between people"
+            lacks = sd if levels else f"a mean of {parameter}"
+            allowed = "a fit of the card group, group_comparison, multitask or regression"
+            raise InputError("pilot", f"a fit without {lacks}", allowed)
+        mean = mean_of(coefficient_name(parameter, levels[0]))
+        own = ("response", "criterion")
+        value = mean.mean([dim for dim in mean.dims if dim not in own]).to_numpy()
+        guesses[centre] = np.exp(value) if parameter.startswith("log_") else value
+        guesses[spread] = float(np.sqrt((mean_of(sds[0]) ** 2).mean()))
+    return guesses | effects_from(fitted, question)
 
 
-def population_mean(means: xr.Dataset, parameter: str) -> Floats:
-    """Mean of a parameter in the population, over groups or tasks; criteria keep their dims."""
-    names = [f"{parameter}_Intercept", *level_means(means, parameter)]
-    found = [name for name in names if name in means]
-    if not found:
-        raise no_population(f"a mean of {parameter}")
-    values = means[found[0]]
-    return values.mean([dim for dim in values.dims if dim not in OWN_DIMS]).to_numpy()
+def effects_from(fitted: Fitted, question: AskedQuestion) -> dict[str, float]:
+    """Effect that a pilot's model of log M has, and the correlation of two tasks."""
+    design = fitted.designs["log_m"]
+    pairs = [t for t in design.common if t.is_level and t.columns.shape[1] == 2]
+    slopes = [t for t in design.common if t.labels is None and t.name.startswith("scale(")]
+    blocks = [one for one in design.blocks if one.is_correlated and one.columns.shape[1] == 2]
+    found: dict[str, float] = {}
+
+    def means(name: str) -> Floats:
+        return fitted.drawn(name).mean(["chain", "draw"]).to_numpy()
+
+    if len(blocks) == 1 and question in ("tasks", "correlation"):
+        found["correlation"] = float(means(correlation_name("log_m", blocks[0]))[0, 1])
+    if question == "correlation" and found:
+        return {"effect": found["correlation"]}
+    if len(pairs) == 1 and question == ("tasks" if blocks else "difference"):
+        first, second = means(coefficient_name("log_m", pairs[0].name))
+        found["effect"] = float(first - second)
+    if len(slopes) == 1 and question == "slope":
+        found["effect"] = float(means(coefficient_name("log_m", slopes[0].name)))
+    return found
 
 
-def level_means(means: xr.Dataset, parameter: str) -> list[str]:
-    """Coefficients of a parameter that are means of the levels of a factor."""
-    names = [str(name) for name in means if str(name).startswith(f"{parameter}_")]
-    factors = [name for name in names if not {"|", "(", ":"} & set(name)]
-    return [name for name in factors if f"{name.removeprefix(f'{parameter}_')}_dim" in means.dims]
+def truth_value(question: AskedQuestion, population: Population) -> float:
+    """True value of what is judged."""
+    has_effect = QUESTIONS[question].has_effect
+    return population.effect if has_effect else float(np.log(population.m_ratio))
 
 
-def between_sd(means: xr.Dataset, parameter: str) -> float:
-    """Standard deviation of a parameter between people, the root mean square of several."""
-    names = [str(name) for name in means if str(name).startswith(f"{parameter}_")]
-    found = [name for name in names if "|" in name and name.endswith("_sigma")]
-    if len(found) != 1:
-        number = "a" if not found else "one"
-        raise no_population(f"{number} standard deviation of {parameter} between people")
-    return float(np.sqrt((means[found[0]] ** 2).mean()))
-
-
-def pair_difference(means: xr.Dataset) -> float | None:
-    """First less second level of the one factor of log M that has two; else None."""
-    found = [means[name] for name in level_means(means, "log_m")]
-    pairs = [values.to_numpy() for values in found if values.shape == (2,)]
-    return float(pairs[0][0] - pairs[0][1]) if len(pairs) == 1 else None
-
-
-def element(means: xr.Dataset, start: str, end: str, place: tuple[int, ...]) -> float | None:
-    """A place of the one variable with such a name, None where there is none or it is larger."""
-    names = [name for name in map(str, means) if name.startswith(start) and name.endswith(end)]
-    found = [means[name].to_numpy() for name in names]
-    fits = len(found) == 1 and found[0].shape == (2,) * len(place)
-    return float(found[0][place]) if fits else None
-
-
-def no_population(lacks: str) -> InputError:
-    """The error of a pilot whose model has not what a plan is made from."""
-    return InputError("pilot", f"a fit without {lacks}", f"a fit of the card {CARDS}")
+def judged_draws(question: AskedQuestion, fit: xr.DataTree) -> Floats:
+    """Draws (chain, draw) of what is judged, of a fit of the card of the question."""
+    term, fitted = QUESTIONS[question].term, Fitted.of(fit)
+    if not term:
+        (block,) = fitted.designs["log_m"].blocks
+        matrix = fitted.drawn(correlation_name("log_m", block))
+        return matrix.transpose("chain", "draw", ...).to_numpy()[..., 0, 1]
+    draws = fitted.drawn(coefficient_name("log_m", term)).transpose("chain", "draw", ...).to_numpy()
+    return draws if draws.ndim == 2 else draws[..., 0] - draws[..., 1]
 
 
 def simulate_people(
-    population: Population, question: str, subjects: int, trials: int, rng: np.random.Generator
+    population: Population,
+    question: AskedQuestion,
+    subjects: int,
+    trials: int,
+    rng: np.random.Generator,
 ) -> xr.DataArray:
     """Count table of one study.
 
@@ -371,7 +255,10 @@ def simulate_people(
     """
     asked = QUESTIONS[question]
     shape = (subjects, asked.tasks)
-    covariate = standardised(rng.standard_normal(shape[0])) if question == "slope" else None
+    covariate = None
+    if question == "slope":
+        scores = rng.standard_normal(subjects)
+        covariate = (scores - scores.mean()) / scores.std()
     log_m = people_log_m(population, question, shape, covariate, rng)
     lowest = -population.dprime / population.dprime_sd if population.dprime_sd else 0.0
     # People without any sensitivity have no M, and a study leaves them out.
@@ -380,7 +267,9 @@ def simulate_people(
     c = population.c + population.c_sd * rng.standard_normal(shape)
     gaps = np.array(population.gaps)
     gaps = gaps * np.exp(population.gap_sd * rng.standard_normal((*shape, *gaps.shape)))
-    coords, covariates = labels(question, shape, covariate)
+    names = np.repeat([f"{i + 1}" for i in range(subjects)], asked.tasks).tolist()
+    in_groups = {"group": np.repeat(["a", "b"], subjects // 2).tolist()} if asked.groups > 1 else {}
+    in_tasks = {"task": ["a", "b"] * subjects} if asked.tasks > 1 else {}
     return simulate_counts(
         dprime.ravel(),
         c.ravel(),
@@ -388,15 +277,15 @@ def simulate_people(
         trials=trials,
         gaps=gaps.reshape(-1, *gaps.shape[2:]),
         meta_criterion=population.meta_criterion,
-        coords=coords,
-        covariates=covariates,
+        coords={**in_groups, "subject": names, **in_tasks},
+        covariates={} if covariate is None else {"covariate": covariate.tolist()},
         seed=rng,
     )
 
 
 def people_log_m(
     population: Population,
-    question: str,
+    question: AskedQuestion,
     shape: tuple[int, int],
     covariate: Floats | None,
     rng: np.random.Generator,
@@ -415,21 +304,3 @@ def people_log_m(
     elif covariate is not None:
         log_m += population.effect * covariate[:, None]
     return log_m
-
-
-def standardised(values: Floats) -> Floats:
-    """Values with mean 0 and standard deviation 1, as scale() of a formula makes them."""
-    return (values - values.mean()) / values.std()
-
-
-def labels(
-    question: str, shape: tuple[int, int], covariate: Floats | None
-) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Coordinates of the cells that make their labels, and those that do not."""
-    people, tasks = shape
-    names = np.repeat([f"{i + 1}" for i in range(people)], tasks).tolist()
-    if question == "difference":
-        return {"group": np.repeat(["a", "b"], people // 2).tolist(), "subject": names}, {}
-    if tasks > 1:
-        return {"subject": names, "task": ["a", "b"] * people}, {}
-    return {"subject": names}, {} if covariate is None else {"covariate": covariate.tolist()}

@@ -2,7 +2,8 @@
 
 Truth, design and ROPE → Dataset (trials, verdict), or (subjects, trials, verdict) where studies of
 people are fitted with the hierarchical model of their question: how often studies of each size come
-to which verdict, and how wide their intervals are.
+to which verdict, and how wide their intervals are. Such a plan and what is wanted → number of
+trials, or of people.
 Source: Kruschke (2013), on planning by the interval and the ROPE.
 """
 
@@ -26,7 +27,7 @@ from hmetad.arguments import (
     with_posterior,
     with_submit,
 )
-from hmetad.bayes.kept_cells import posterior_bytes
+from hmetad.bayes.kept_cells import OUTCOME, posterior_bytes
 from hmetad.compare.verdicts import check_arguments, decide_normal, interval_words
 from hmetad.counts.checks import open_probability, whole_number
 from hmetad.errors import InputError, nearest
@@ -34,25 +35,24 @@ from hmetad.likelihood.registry import load_likelihood
 from hmetad.memory import refuse_memory
 from hmetad.mle.meta_d import fit_mle
 from hmetad.results import attrs_of
-from hmetad.simulate.people import QUESTIONS, Population, population_of, truth_value
+from hmetad.simulate.people import population_of, truth_value
+from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.recovery import summaries
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.simulate.studies import NUMBERS, is_reliable, run_studies, seed_of_folder
+from hmetad.simulate.studies import NUMBERS, is_reliable, open_folder, run_studies
 from hmetad.threads import usable_cpus
 
-__all__ = ["VERDICTS", "AskedQuestion", "plan_groups", "plan_trials"]
+__all__ = ["VERDICTS", "plan_groups", "plan_trials", "subjects_needed", "trials_needed"]
 
 type Floats = NDArray[np.float64]
 type Rope = tuple[float, float] | None
 # Results by name, and the Monte Carlo error of each.
 type Estimates = dict[str, tuple[ArrayLike, ArrayLike]]
 
-AskedQuestion = Literal["mean", "difference", "tasks", "correlation", "slope"]
 VERDICTS = ("different", "negligible", "inconclusive", "unreliable")
 FEWEST_SUBJECTS = 2
 # Options of the fits of people, and the least of each.
-SHORT_RUNS = {"draws": 500, "tune": 300, "chains": 2}
-FEWEST = {"draws": 4, "tune": 1, "chains": 2}
+SHORT_RUNS = {"draws": (500, 4), "tune": (300, 1), "chains": (2, 2)}
 # Of a study that is kept: some numbers, each an object of Python.
 STUDY_BYTES = 1000
 
@@ -151,7 +151,8 @@ def plan_trials(
     sizes = planned_sizes("trials", trials, 2)
     truth = true_values(m_ratio, dprime, c)
     ratios = truth["m_ratio"]
-    check_study(len(ratios), subjects, between_sd, correlation, rope)
+    signs = np.array([1.0, -1.0])[: len(ratios)]
+    refuse_impossible_study(len(ratios), subjects, between_sd, correlation, rope)
     studies = whole_number("n", n, 2)
     # Counts of two stimuli, two responses and each rating, of all studies at once.
     refuse_memory("n", str(n), 8 * 4 * ratings * studies * subjects * len(ratios))
@@ -159,21 +160,19 @@ def plan_trials(
     check_arguments(rope or (-1.0, 1.0), 0.0, confidence, comparisons)
     rng = np.random.default_rng(seed)
     level = 1 - (1 - confidence) / comparisons
-    design = {"ratings": ratings, "gaps": gaps}
     found = []
     for number in sizes:
         scores = rng.standard_normal((len(ratios), studies, subjects))
         if len(ratios) > 1:
             scores[1] = correlation * scores[0] + np.sqrt(1 - correlation**2) * scores[1]
-        log_m = np.log(ratios)[:, None, None] + between_sd * scores
-        cells = simulate_cells(truth, log_m, number, rng, meta_criterion=meta_criterion, **design)
-        found.append(summarise_cells(cells, np.exp(log_m), rope, level))
+        true_m = np.exp(np.log(ratios)[:, None, None] + between_sd * scores)
+        design = {"trials": number, "ratings": ratings, "gaps": gaps, "seed": rng}
+        cells = simulate_cells(truth, true_m, meta_criterion, design)
+        found.append(summarise_cells(cells, true_m, rope, level))
     conditions = ["first", "second"][: len(ratios)]
     coords = {"trials": sizes, "condition": conditions, "true_m_ratio": ("condition", ratios)}
-    result = assemble(found, coords, "plan_trials")
-    true = np.log(ratios) @ np.array([1.0, -1.0])[: len(ratios)]
-    return result.assign_attrs(
-        **true_verdict(true, rope),
+    return labelled_plan(found, coords, "plan_trials").assign_attrs(
+        **true_verdict(np.log(ratios) @ signs, rope),
         judged="log M" if len(ratios) == 1 else "difference in log M",
         dprime=truth["dprime"].tolist(),
         c=truth["c"].tolist(),
@@ -191,7 +190,7 @@ def plan_trials(
 
 
 def number_or_none(argument: str, value: Any) -> None:
-    """Refuse what is neither None nor a whole number: a generator cannot be kept in a folder."""
+    """Refuse a generator too: it cannot be kept in a folder."""
     if isinstance(value, np.random.Generator):
         raise InputError(argument, "a Generator", "None or a whole number of at least 0")
     seed_or_none(argument, value)
@@ -344,53 +343,42 @@ def plan_groups(
     (('subjects', 'trials', 'verdict'), 'mean of log M')
     """
     asked = QUESTIONS[question]
-    people = sorted(set(planned_sizes("subjects", subjects, asked.fewest)))
-    for number in people:
-        if number % asked.groups:
-            step = "Half of the people are in each group."
-            raise InputError("subjects", str(number), "even numbers", step)
+    people = sorted(set(planned_sizes("subjects", subjects, asked.fewest, asked.groups)))
     sizes = sorted(set(planned_sizes("trials", trials, 2)))
     studies = whole_number("n", n, 2)
     check_arguments(rope or (-1.0, 1.0), 0.0, ci_prob, comparisons)
-    guesses: dict[str, Any] = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd}
-    guesses |= {"correlation": correlation, "dprime": dprime, "dprime_sd": dprime_sd}
-    guesses |= {"c": c, "c_sd": c_sd, "gaps": gaps, "gap_sd": gap_sd}
-    population = population_of(question, guesses, ratings, pilot, meta_criterion)
+    guesses = {"effect": effect, "m_ratio": m_ratio, "between_sd": between_sd, "c": c, "c_sd": c_sd}
+    guesses |= {"dprime": dprime, "dprime_sd": dprime_sd, "gap_sd": gap_sd}
+    both = {"gaps": gaps, "correlation": correlation, **guesses}
+    population = population_of(question, both, ratings, pilot, meta_criterion)
     sampling = sampling_of(sample_kwargs)
     processes = usable_cpus() if cores is None else cores
-    refuse_memory(
-        "n",
-        f"{studies * len(people) * len(sizes)} studies",
-        STUDY_BYTES * studies * len(people) * len(sizes),
-    )
-    refuse_large(max(people), asked.tasks, population, sampling, processes)
-    place = None if folder is None else Path(folder)
-    if seed is None and place is not None:
-        seed = seed_of_folder(place)
-    shared = {
-        "question": question,
-        "population": asdict(population),
-        "level": 1 - (1 - ci_prob) / comparisons,
-        "sampling": sampling,
-        "seed": secrets.randbelow(2**31) if seed is None else int(seed),
-    }
+    number = studies * len(people) * len(sizes)
+    refuse_memory("n", f"{number} studies", STUDY_BYTES * number)
+    shape = (max(people) * asked.tasks, 2, 2, len(population.gaps[0]) + 1)
+    size = processes * bytes_of_fit(shape, sampling)
+    refuse_memory("subjects", f"{max(people)}, fitted {processes} at once", size)
     keys = [(s, t, i) for s in people for t in sizes for i in range(studies)]
-    options = {"cores": processes, "executor": executor}
-    results = run_studies(keys, shared, place, progressbar=progressbar, **options)
+    shared: dict[str, Any] = {"question": question, "population": asdict(population)}
+    shared |= {"level": 1 - (1 - ci_prob) / comparisons, "sampling": sampling}
+    place = None if folder is None else Path(folder)
+    if place is not None:
+        seed = open_folder(place, shared, seed)
+    shared["seed"] = secrets.randbelow(2**31) if seed is None else int(seed)
+    work = {"progressbar": progressbar, "cores": processes, "executor": executor}
+    results = run_studies(keys, shared, place, **work)
     true = truth_value(question, population)
+    by_size = [results[s, t, i] for s, t, i in keys]
     found = [
-        summarise_studies([results[s, t, i] for i in range(studies)], true, rope)
-        for s in people
-        for t in sizes
+        summarise_studies(by_size[first : first + studies], true, rope)
+        for first in range(0, number, studies)
     ]
-    result = assemble(found, {"subjects": people, "trials": sizes}, "plan_groups")
-    values = asdict(population)
+    result = labelled_plan(found, {"subjects": people, "trials": sizes}, "plan_groups")
     return result.assign_attrs(
         question=question,
         judged=asked.judged,
         truth_value=true,
-        **{name: value for name, value in values.items() if name != "gaps"},
-        gaps=json.dumps(values["gaps"]),
+        **asdict(population) | {"gaps": json.dumps(population.gaps)},
         **sampling,
         **true_verdict(true, rope),
         seed=str(shared["seed"]),
@@ -400,11 +388,15 @@ def plan_groups(
     )
 
 
-def planned_sizes(argument: str, given: Sequence[int], least: int) -> list[int]:
+def planned_sizes(argument: str, given: Sequence[int], least: int, groups: int = 1) -> list[int]:
     """Numbers to plan for, of which there is one at least."""
     sizes = [whole_number(argument, number, least) for number in np.atleast_1d(given).tolist()]
     if not sizes:
         raise InputError(argument, "none", "at least one number")
+    for number in sizes:
+        if number % groups:
+            step = "Half of the people are in each group."
+            raise InputError(argument, str(number), "even numbers", step)
     return sizes
 
 
@@ -425,26 +417,38 @@ def true_values(m_ratio: ArrayLike, dprime: ArrayLike, c: ArrayLike) -> dict[str
     return values
 
 
-def check_study(
+def refuse_impossible_study(
     conditions: int, subjects: int, between_sd: float, correlation: float, rope: Rope
 ) -> None:
     """Refuse studies that cannot be, or not be judged."""
     whole_number("subjects", subjects, 1)
-    if not 0 <= between_sd < np.inf:
-        raise InputError("between_sd", repr(between_sd), "a number of at least 0")
-    if between_sd > 0 and subjects == 1:
-        step = "The mean of a population is not learnt from one subject."
-        raise InputError("between_sd", f"{between_sd:g} of one subject", "two subjects", step)
-    if not -1 <= correlation <= 1:
-        raise InputError("correlation", repr(correlation), "a number from -1 to 1")
-    if correlation and conditions == 1:
-        raise InputError("correlation", f"{correlation:g} of one condition", "two conditions")
-    if correlation and not between_sd:
-        step = "Subjects who all have the same M have nothing to correlate: add between_sd=."
-        raise InputError("correlation", f"{correlation:g} without between_sd", "both", step)
-    if rope is None and conditions > 1:
-        step = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
-        raise InputError("rope", "none", "(lower, upper) to judge a difference by", step)
+    alone = "The mean of a population is not learnt from one subject."
+    alike = "Subjects who all have the same M have nothing to correlate: add between_sd=."
+    limits = "Write both limits, as in rope=(-0.05, 0.05), or plan for one condition."
+    sd, r = f"{between_sd:g}", f"{correlation:g}"
+    cases = (
+        (not 0 <= between_sd < np.inf, "between_sd", sd, "a number of at least 0", ""),
+        (between_sd and subjects == 1, "between_sd", f"{sd} of one subject", "two subjects", alone),
+        (not -1 <= correlation <= 1, "correlation", r, "a number from -1 to 1", ""),
+        (
+            correlation and conditions == 1,
+            "correlation",
+            f"{r} of one condition",
+            "two conditions",
+            "",
+        ),
+        (correlation and not between_sd, "correlation", f"{r} without between_sd", "both", alike),
+        (
+            rope is None and conditions > 1,
+            "rope",
+            "none",
+            "(lower, upper) to judge a difference by",
+            limits,
+        ),
+    )
+    for is_case, argument, got, allowed, step in cases:
+        if is_case:
+            raise InputError(argument, got, allowed, step)
 
 
 def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -455,55 +459,35 @@ def sampling_of(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> sampling_of({"draws": 1000})
     {'draws': 1000, 'tune': 300, 'chains': 2}
     """
-    known = [*SHORT_RUNS, "target_accept"]
+    options: dict[str, Any] = {name: usual for name, (usual, _) in SHORT_RUNS.items()}
+    known = [*options, "target_accept"]
     for name, value in given.items():
         if name not in known:
             raise InputError("sample_kwargs", repr(name), ", ".join(known), nearest(name, known))
         if name in SHORT_RUNS:
-            whole_number(name, value, FEWEST[name])
+            options[name] = whole_number(name, value, SHORT_RUNS[name][1])
         else:
-            open_probability(name, value)
-    return {**SHORT_RUNS, **{k: v.item() if hasattr(v, "item") else v for k, v in given.items()}}
+            options[name] = open_probability(name, value)
+    return options
 
 
-def refuse_large(
-    people: int, tasks: int, population: Population, sampling: Mapping[str, Any], processes: int
-) -> None:
-    """Raise where the fits that are done at once do not fit into memory."""
-    shape = (people * tasks, 2, 2, len(population.gaps[0]) + 1)
-    dims = ("cell", "stimulus", "response", "rating")
-    counts = xr.DataArray(np.broadcast_to(0, shape), dims=dims)
+def bytes_of_fit(shape: tuple[int, ...], sampling: Mapping[str, Any]) -> int:
+    """Bytes of the draws of a fit to counts of this shape, held as sampled and as labelled."""
+    counts = xr.DataArray(np.broadcast_to(0, shape), dims=OUTCOME)
     drawn = sampling["draws"] + sampling["tune"]
-    size = posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
-    # Draws are held twice: as the sampler keeps them, and as they are labelled.
-    refuse_memory("subjects", f"{people}, fitted {processes} at once", 2 * size * processes)
+    return 2 * posterior_bytes(counts, load_likelihood("meta-d"), drawn, sampling["chains"])
 
 
 def simulate_cells(
-    truth: dict[str, Floats],
-    log_m: Floats,
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    meta_criterion: str,
-    **design: Any,
+    truth: Mapping[str, Floats], m_ratio: Floats, meta_criterion: str, design: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Estimates from counts of every subject and condition, in the shape of `log_m`."""
-    d, c = (
-        np.broadcast_to(truth[name][:, None, None], log_m.shape).ravel() for name in ("dprime", "c")
-    )
-    counts = simulate_counts(
-        d,
-        c,
-        np.exp(log_m).ravel(),
-        trials=trials,
-        meta_criterion=meta_criterion,
-        seed=rng,
-        **design,
-    )
+    """Estimates from counts of every subject and condition, in the shape of their true M."""
+    each = m_ratio[0].size
+    d, c = (np.repeat(truth[name], each) for name in ("dprime", "c"))
+    counts = simulate_counts(d, c, m_ratio.ravel(), meta_criterion=meta_criterion, **design)
     fitted = fit_mle(counts, meta_criterion=meta_criterion)
     names = ("log_m", "log_m_se", "m_ratio")
-    return {name: fitted[name].to_numpy().reshape(log_m.shape) for name in names}
+    return {name: fitted[name].to_numpy().reshape(m_ratio.shape) for name in names}
 
 
 def summarise_cells(
@@ -599,17 +583,164 @@ def true_verdict(true: float, rope: Rope) -> dict[str, Any]:
     return {"rope": list(rope), "truth": str(interval_words(value, value, rope)[0])}
 
 
-def assemble(found: Sequence[Estimates], coords: Mapping[str, Any], function: str) -> xr.Dataset:
+def labelled_plan(
+    found: Sequence[Estimates], coords: Mapping[str, Any], function: str
+) -> xr.Dataset:
     """Results of all sizes, labelled, each beside its error."""
     over = [dim for dim in ("subjects", "trials") if dim in coords]
-    shape = [len(coords[dim]) for dim in over]
     verdicts = {"verdict": list(VERDICTS)} if "probability" in found[0] else {}
     result = xr.Dataset(coords={**coords, **verdicts})
     for name in found[0]:
-        inner = "verdict" if name == "probability" else "condition"
+        dims = (*over, "verdict" if name == "probability" else "condition")
         for place, own in enumerate((name, f"{name}_se")):
             values = np.array([one[name][place] for one in found], dtype=float)
-            values = values.reshape(*shape, *values.shape[1:])
+            values = values.reshape(*(len(coords[dim]) for dim in over), *values.shape[1:])
             long_name = attrs_of(own, function)["long_name"]
-            result[own] = (*over, inner)[: values.ndim], values, {"long_name": long_name}
+            result[own] = dims[: values.ndim], values, {"long_name": long_name}
     return result
+
+
+@check_inputs()
+def trials_needed(
+    plan: xr.Dataset,
+    *,
+    probability: float | None = None,
+    verdict: str | None = None,
+    half_width: float | None = None,
+) -> int:
+    """Trials of a cell with which a study decides as often, or measures as precisely, as wanted.
+
+    Parameters
+    ----------
+    plan : Dataset
+        What `plan_trials` returned.
+    probability : float, optional
+        Wanted probability of the verdict.
+    verdict : {"different", "negligible"}, optional
+        By default the true one.
+    half_width : float, optional
+        Wanted half-width of the interval, in place of `probability`.
+
+    Returns
+    -------
+    int
+        Interpolated on the logarithm of the number of trials (of a half-width, on both
+        logarithms), where the plan first reaches what is wanted; the first number of the plan,
+        where that suffices.
+
+    Raises
+    ------
+    InputError
+        If not one of `probability` and `half_width` is given, the plan has no ROPE, or none of its
+        numbers of trials suffices.
+
+    Examples
+    --------
+    >>> plan = plan_trials(trials=[100, 400, 1600], m_ratio=1.0, n=200, seed=1)
+    >>> 450 < trials_needed(plan, half_width=0.3) < 550
+    True
+    """
+    goal, wanted, size, reached = read_goal(plan, "trials", probability, verdict, half_width)
+    needed = size_reaching(goal, wanted, size, reached)
+    if np.isnan(needed):
+        got = f"{wanted:g}, which {size[-1]:.0f} trials miss ({reached[-1]:.3g})"
+        step = "Plan with larger numbers of trials, or more subjects."
+        raise InputError(goal, got, "what the largest number of the plan reaches", step)
+    return int(needed)
+
+
+@check_inputs()
+def subjects_needed(
+    plan: xr.Dataset,
+    *,
+    probability: float | None = None,
+    verdict: str | None = None,
+    half_width: float | None = None,
+) -> xr.DataArray:
+    """People with whom a study decides as often, or measures as precisely, as wanted.
+
+    Parameters
+    ----------
+    plan : Dataset
+        What `plan_groups` returned.
+    probability : float, optional
+        Wanted probability of the verdict.
+    verdict : {"different", "negligible"}, optional
+        By default the true one.
+    half_width : float, optional
+        Wanted half-width of the interval, in place of `probability`.
+
+    Returns
+    -------
+    DataArray
+        Dim trials: people of a study, in all its groups. Interpolated as in `trials_needed`
+        where the plan first reaches what is wanted; NaN where none of its numbers of people does.
+
+    Raises
+    ------
+    InputError
+        If not one of `probability` and `half_width` is given, or the plan has no ROPE.
+
+    Examples
+    --------
+    >>> share = [[[0.1, 0.0, 0.9, 0.0]], [[0.9, 0.0, 0.1, 0.0]]]
+    >>> plan = xr.Dataset(
+    ...     {"probability": (("subjects", "trials", "verdict"), share)},
+    ...     {"subjects": [20, 80], "trials": [200], "verdict": list(VERDICTS)},
+    ...     {"truth": "different"},
+    ... )
+    >>> subjects_needed(plan, probability=0.5).values.tolist()
+    [40.0]
+    """
+    goal, wanted, size, reached = read_goal(plan, "subjects", probability, verdict, half_width)
+    found = [size_reaching(goal, wanted, size, column) for column in reached.T]
+    return xr.DataArray(np.array(found), {"trials": plan["trials"]}, name="subjects_needed")
+
+
+def read_goal(
+    plan: xr.Dataset,
+    over: str,
+    probability: float | None,
+    verdict: str | None,
+    half_width: float | None,
+) -> tuple[str, float, Floats, Floats]:
+    """Name of the goal, what is wanted, and sizes in their order with what each reaches."""
+    if "trials" not in plan.dims or ("subjects" in plan.dims) != (over == "subjects"):
+        made_by, other = "plan_trials", "subjects_needed"
+        if over == "subjects":
+            made_by, other = "plan_groups", "trials_needed"
+        got = f"a Dataset with dims {', '.join(map(str, plan.dims)) or 'none'}"
+        raise InputError("plan", got, f"what {made_by} returned", f"Of the other plan: {other}.")
+    if (probability is None) == (half_width is None):
+        got = "neither" if probability is None else "both"
+        raise InputError("probability, half_width", got, "one of the two")
+    if half_width is not None:
+        if not half_width > 0:
+            raise InputError("half_width", repr(half_width), "a number above 0")
+        goal, wanted, reached = "half_width", half_width, plan["half_width"]
+    else:
+        goal, wanted = "probability", open_probability("probability", probability)
+        if "probability" not in plan:
+            raise InputError("plan", "one without a ROPE", "one with `probability`", "Give a rope.")
+        judged = plan.attrs["truth"] if verdict is None else verdict
+        if judged not in VERDICTS[:2]:
+            raise InputError("verdict", repr(judged), "'different' or 'negligible'")
+        reached = plan["probability"].sel(verdict=judged)
+    order = np.argsort(plan[over].to_numpy(), kind="stable")
+    return goal, wanted, plan[over].to_numpy()[order], reached.to_numpy()[order]
+
+
+def size_reaching(goal: str, wanted: float, size: Floats, reached: Floats) -> float:
+    """Size at which a curve first reaches what is wanted, NaN where it does not."""
+    if goal == "half_width":
+        wanted, reached = float(-np.log(wanted)), -np.log(reached)
+    enough = np.flatnonzero(reached >= wanted)
+    if not len(enough):
+        return np.nan
+    logs, first = np.log(size), enough[0]
+    if first == 0:
+        return round(np.exp(logs[0]))
+    low, high = reached[first - 1], reached[first]
+    # A size at which nothing could be estimated says nothing of the way up.
+    part = (wanted - low) / (high - low) if np.isfinite(low) else 1.0
+    return float(np.ceil(np.exp(logs[first - 1] + part * (logs[first] - logs[first - 1])) - 1e-6))

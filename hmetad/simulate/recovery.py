@@ -6,6 +6,7 @@ each; and (generating, quantity): errors of the fits of the true model.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -120,18 +121,20 @@ def recover(
     d, per_cell = (
         np.repeat(x.ravel(), size) for x in np.meshgrid(sensitivity, number, indexing="ij")
     )
-    truths = true_values(likelihood, d, c, m_ratio, design)
+    is_meta_d = likelihood == "meta-d"
+    truths = true_values(likelihood, d, c, {"m_ratio": m_ratio} if is_meta_d else design)
     if var not in truths:
         allowed = f"a quantity whose truth is known: {', '.join(truths)}"
         raise InputError("var", repr(var), allowed, nearest(str(var), truths))
-    given: dict[str, Any] = (
-        {"m_ratio": m_ratio} if likelihood == "meta-d" else {"likelihood": likelihood}
-    )
+    given: dict[str, Any] = {"m_ratio": m_ratio} if is_meta_d else {"likelihood": likelihood}
     counts = simulate_counts(d, c, trials=per_cell, seed=seed, **given, **design)
-    errors = [
-        estimates_of(name, estimator, counts, var) - truths[var]
-        for name, estimator in estimators.items()
-    ]
+    errors = []
+    for name, estimator in estimators.items():
+        found = estimator(counts)
+        if var not in found or found[var].dims != ("cell",):
+            got = f"{name!r}, which returns no {var!r} of dims (cell)"
+            raise InputError("estimators", got, f"functions that return {var!r} per cell")
+        errors.append(found[var].sel(cell=counts["cell"]).to_numpy() - truths[var])
     grid = np.reshape(errors, (len(errors), len(sensitivity), len(number), size))
     dims = ("estimator", "true_dprime", "trials")
     coords = {"estimator": list(estimators), "true_dprime": sensitivity, "trials": number}
@@ -144,17 +147,14 @@ def recover(
 
 
 def true_values(
-    likelihood: str, d: Floats, c: float, m_ratio: float, design: Mapping[str, Any]
+    likelihood: str, d: Floats, c: float, design: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """True values of each cell, by name."""
+    """True values of each cell, by name: those given, and what follows from them."""
     if likelihood == "meta-d":
-        return {
-            "m_ratio": np.full_like(d, m_ratio),
-            "log_m": np.full_like(d, np.log(m_ratio) if m_ratio > 0 else np.nan),
-            "meta_d": m_ratio * d,
-            "dprime": d,
-            "c": np.full_like(d, c),
-        }
+        m = design["m_ratio"]
+        of_m = {"m_ratio": m, "log_m": np.log(m) if m > 0 else np.nan}
+        alike = {name: np.full_like(d, x) for name, x in {**of_m, "c": c}.items()}
+        return {**alike, "meta_d": m * d, "dprime": d}
     chosen = {name: value for name, value in design.items() if isinstance(value, str)}
     record = load_likelihood(likelihood, **chosen)
     names = {p.name for p in record.parameters} | {q.name for q in record.quantities}
@@ -166,15 +166,6 @@ def true_values(
     return {name: own for name, own in found.items() if np.shape(own) == d.shape and name in names}
 
 
-def estimates_of(name: str, estimator: Estimator, counts: xr.DataArray, var: str) -> Floats:
-    """Estimates per cell, or an error that says which estimator gave none."""
-    result = estimator(counts)
-    if var not in result or result[var].dims != ("cell",):
-        got = f"{name!r}, which returns no {var!r} of dims (cell)"
-        raise InputError("estimators", got, f"functions that return {var!r} per cell")
-    return result[var].sel(cell=counts["cell"]).to_numpy()
-
-
 def summaries(errors: Floats) -> dict[str, Floats]:
     """Summaries over the last axis, NaN where no cell has an estimate."""
     defined = np.isfinite(errors)
@@ -183,22 +174,17 @@ def summaries(errors: Floats) -> dict[str, Floats]:
     bias = kept.sum(axis=-1) / number
     around = np.where(defined, errors - bias[..., None], 0.0)
     others = np.where(number > 1, number - 1, np.nan)
-    ordered = np.sort(np.where(defined, errors, np.nan), axis=-1)
+    with warnings.catch_warnings():
+        # Where no cell has an estimate there is no median.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        median = np.nanmedian(np.where(defined, errors, np.nan), axis=-1)
     return {
         "bias": bias,
         "bias_se": np.sqrt((around**2).sum(axis=-1) / number / others),
-        "median_bias": median_of_first(ordered, defined.sum(axis=-1)),
+        "median_bias": median,
         "rmse": np.sqrt((kept**2).sum(axis=-1) / number),
         "undefined": 1 - defined.mean(axis=-1),
     }
-
-
-def median_of_first(ordered: Floats, number: NDArray[np.int64]) -> Floats:
-    """Median of the first `number` of the sorted values."""
-    low, high = np.maximum(number - 1, 0) // 2, number // 2
-    high = np.minimum(high, np.maximum(number - 1, 0))
-    pair = [np.take_along_axis(ordered, i[..., None], axis=-1)[..., 0] for i in (low, high)]
-    return np.mean(pair, axis=0)
 
 
 @check_inputs(seed=seed_or_none)
@@ -255,36 +241,37 @@ def recover_models(
     """
     chosen = chosen_models(models, has_levels=True, quick=True)
     names = [one.name for one in chosen]
+    least = {"trials": 2 * len(LEVELS), "people": 1, "ratings": 2, "n": 1}
     sizes = {"trials": trials, "people": people, "ratings": ratings, "n": n}
-    for argument, number in sizes.items():
-        sizes[argument] = whole_number(argument, number, 2 if argument == "ratings" else 1)
+    sizes = {
+        argument: whole_number(argument, sizes[argument], least[argument]) for argument in least
+    }
     best_for, best = (np.zeros((len(names), len(names))) for _ in range(2))
     is_open = np.zeros((len(names), sizes["n"], sizes["people"]), dtype=bool)
     quantities = list(dict.fromkeys(name for one in chosen for name in own_quantities(one)))
     truth, estimate = (np.full((*is_open.shape, len(quantities)), np.nan) for _ in range(2))
     seeds = np.random.SeedSequence(seed).spawn(len(names) * sizes["n"])
-    for place, one in enumerate(chosen):
-        for k in range(sizes["n"]):
-            rng = np.random.default_rng(seeds[place * sizes["n"] + k])
-            counts, true = draw_people(one, sizes["people"], sizes["trials"], sizes["ratings"], rng)
-            found = select_models(counts, names, difficulty="difficulty", quick=True)
-            best_for[place] += found.table.loc[names, "best_for"].to_numpy()
-            best[place, names.index(str(found.table.index[0]))] += 1
-            fitted = found.fits[one.name]
-            assert isinstance(fitted, xr.Dataset)
-            of_people = fitted["of_unit"].to_numpy()[:: len(LEVELS)]
-            is_open[place, k] = fitted["at_edge"].sel(unit=of_people).to_numpy()
-            for name, values in true.items():
-                at = (place, k, slice(None), quantities.index(name))
-                truth[at], estimate[at] = values, fitted[name].to_numpy()[:: len(LEVELS)]
+    for place, k in np.ndindex(len(names), sizes["n"]):
+        one, rng = chosen[place], np.random.default_rng(seeds[place * sizes["n"] + k])
+        counts, true = draw_people(one, sizes["people"], sizes["trials"], sizes["ratings"], rng)
+        found = select_models(counts, names, difficulty="difficulty", quick=True)
+        best_for[place] += found.table.loc[names, "best_for"].to_numpy()
+        best[place, names.index(str(found.table.index[0]))] += 1
+        fitted = found.fits[one.name]
+        assert isinstance(fitted, xr.Dataset)
+        of_people = fitted["of_unit"].to_numpy()[:: len(LEVELS)]
+        is_open[place, k] = fitted["at_edge"].sel(unit=of_people).to_numpy()
+        for name, values in true.items():
+            at = (place, k, slice(None), quantities.index(name))
+            truth[at], estimate[at] = values, fitted[name].to_numpy()[:: len(LEVELS)]
     pairs, by_model = ("generating", "winning"), ("generating", "quantity")
-    errors = recovered(truth, np.where(is_open[..., None], np.nan, estimate))
+    estimate[is_open] = np.nan
     result = xr.Dataset(
         {
             "people": (pairs, best_for / (sizes["people"] * sizes["n"])),
             "groups": (pairs, best / sizes["n"]),
             "at_edge": ("generating", is_open.mean(axis=(1, 2))),
-            **{name: (by_model, values) for name, values in errors.items()},
+            **{x: (by_model, values) for x, values in recovered(truth, estimate).items()},
         },
         {"generating": names, "winning": names, "quantity": quantities},
     )
@@ -301,18 +288,16 @@ def own_quantities(model: Candidate) -> list[str]:
 
 def recovered(truth: Floats, estimate: Floats) -> dict[str, Floats]:
     """Correlation, bias and error of estimates, over data sets and people."""
-    models, quantities = truth.shape[0], truth.shape[-1]
-    found = {
-        name: np.full((models, quantities), np.nan) for name in ("correlation", "bias", "rmse")
-    }
-    for place in np.ndindex(models, quantities):
-        true, own = truth[place[0], ..., place[1]], estimate[place[0], ..., place[1]]
-        kept = np.isfinite(true) & np.isfinite(own)
-        if kept.sum() < FEWEST:
-            continue
-        error = own[kept] - true[kept]
-        found["bias"][place], found["rmse"][place] = error.mean(), np.sqrt((error**2).mean())
-        found["correlation"][place] = np.corrcoef(true[kept], own[kept])[0, 1]
+    shape = truth.shape[0], truth.shape[-1]
+    found = {name: np.full(shape, np.nan) for name in ("correlation", "bias", "rmse")}
+    for model, quantity in np.ndindex(shape):
+        at = model, ..., quantity
+        kept = np.isfinite(truth[at]) & np.isfinite(estimate[at])
+        if kept.sum() >= FEWEST:
+            true, own = truth[at][kept], estimate[at][kept]
+            found["correlation"][model, quantity] = np.corrcoef(true, own)[0, 1]
+            found["bias"][model, quantity] = (own - true).mean()
+            found["rmse"][model, quantity] = np.sqrt(((own - true) ** 2).mean())
     return found
 
 
@@ -321,8 +306,6 @@ def draw_people(
 ) -> tuple[xr.DataArray, dict[str, Floats]]:
     """Count table of some people at three difficulties by a model, and their true quantities."""
     levels = len(LEVELS)
-    if trials < 2 * levels:
-        raise InputError("trials", str(trials), f"{2 * levels} or more, two of each difficulty")
 
     def of_people(values: Floats) -> Floats:
         return np.repeat(values, levels, axis=0)

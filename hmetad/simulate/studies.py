@@ -9,6 +9,7 @@ goes on where it was.
 import json
 import math
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -32,11 +33,12 @@ from hmetad.compare.verdicts import summarise
 from hmetad.errors import InputError
 from hmetad.files import write_together
 from hmetad.notice_registry import limit
-from hmetad.simulate.people import QUESTIONS, Population, simulate_people
+from hmetad.simulate.people import Population, judged_draws, simulate_people
+from hmetad.simulate.plan_questions import QUESTIONS
 from hmetad.specs.loading import load_model
 from hmetad.untrusted import parse_json
 
-__all__ = ["NUMBERS", "is_reliable", "run_studies", "run_study", "seed_of_folder", "serve"]
+__all__ = ["NUMBERS", "is_reliable", "open_folder", "run_studies", "run_study", "serve"]
 
 type Task = Mapping[str, Any]
 type Found = dict[str, float]
@@ -63,42 +65,31 @@ def run_studies(
     progressbar: bool,
     cores: int,
     executor: Any,
-) -> dict[Key, dict[str, float]]:
+) -> dict[Key, Found]:
     """Results of all studies: those in the folder, and the others when they are done."""
-    found: dict[Key, dict[str, float]] = {}
-    if folder is not None:
-        open_folder(folder, {**shared, "hmetad": version("hmetad")})
-        found = read_studies(folder)
+    found = {} if folder is None else read_studies(folder)
     # The largest first: at the end no process waits long for another.
     missing = sorted((key for key in keys if key not in found), key=lambda key: (-key[0], *key))
     tasks = [{**shared, **dict(zip(KEY, key, strict=True))} for key in missing]
-    done = len(keys) - len(missing)
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    hidden = not (progressbar and (console.is_interactive or console.is_jupyter))
+    text = TextColumn("{task.description}")
     # Closed at once after an interrupt, whoever holds its traceback: processes end with it.
     with (
         closing(finished_studies(tasks, cores=cores, executor=executor)) as studies,
-        progress_of(len(keys), done, progressbar) as advance,
+        Progress(text, *columns, console=console, disable=hidden) as progress,
     ):
+        bar = progress.add_task("Studies", total=len(keys), completed=len(keys) - len(missing))
         for number, result in studies:
             found[missing[number]] = result
             if folder is not None:
                 append_study(folder, missing[number], result)
-            advance()
+            progress.advance(bar)
     return found
 
 
-@contextmanager
-def progress_of(total: int, done: int, is_shown: bool) -> Iterator[Callable[[], None]]:
-    """What is called when a study is done; a terminal shows it."""
-    console = Console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    text = TextColumn("{task.description}")
-    hidden = not (is_shown and (console.is_interactive or console.is_jupyter))
-    with Progress(text, *columns, console=console, disable=hidden) as progress:
-        task = progress.add_task("Studies", total=total, completed=done)
-        yield lambda: progress.advance(task)
-
-
-def run_study(task: Mapping[str, Any]) -> dict[str, float]:
+def run_study(task: Task) -> Found:
     """Simulate one study, fit it, and summarise what is judged.
 
     Parameters
@@ -114,21 +105,19 @@ def run_study(task: Mapping[str, Any]) -> dict[str, float]:
         mean, lower, upper of the posterior of what is judged; rhat, ess (of the worse bound) and
         divergences. A fit that is not good enough is done once more with three times the draws.
     """
-    asked = QUESTIONS[task["question"]]
-    entropy = [task[name] for name in ("seed", "subjects", "trials", "study")]
+    question, given = task["question"], task["population"]
+    entropy = [task[name] for name in ("seed", *KEY)]
     of_data, of_fits = np.random.SeedSequence(entropy).spawn(2)
-    given = task["population"]
     population = Population(**{**given, "gaps": tuple(map(tuple, given["gaps"]))})
     rng = np.random.default_rng(of_data)
-    sizes = task["subjects"], task["trials"]
-    counts = simulate_people(population, task["question"], *sizes, rng)
-    spec = load_model(asked.card, meta_criterion=population.meta_criterion)
+    counts = simulate_people(population, question, task["subjects"], task["trials"], rng)
+    spec = load_model(QUESTIONS[question].card, meta_criterion=population.meta_criterion)
     options = {**task["sampling"], "cores": 1, "progressbar": False, "quiet": True}
-    found: dict[str, float] = {}
+    found: Found = {}
     for seed, times in zip(of_fits.generate_state(2).tolist(), (1, MORE_DRAWS), strict=True):
         more = {name: times * options[name] for name in ("draws", "tune")}
         tree = fit(counts, spec, random_seed=seed, **{**options, **more})
-        rows = asked.draws(tree["posterior"].to_dataset()).to_numpy()[None]
+        rows = judged_draws(question, tree)[None]
         told = summarise(rows, level=task["level"], is_hdi=False, null=0.0, rope=(-1.0, 1.0))
         found = {name: float(told[name][0]) for name in ("mean", "lower", "upper", "rhat")}
         found["ess"] = float(told["ess_tail"][0])
@@ -153,29 +142,7 @@ def is_reliable(found: Mapping[str, float]) -> bool:
 def finished_studies(
     tasks: Sequence[Task], *, cores: int = 1, executor: Any = None
 ) -> Generator[tuple[int, Found]]:
-    """Number of a task and its result, as soon as it is there.
-
-    Parameters
-    ----------
-    tasks : sequence of mapping
-        As `run_study` takes them.
-    cores : int
-        Processes of this machine; with one, the tasks are done here.
-    executor : object, optional
-        Has ``submit(function, task)``, which returns a future: a `distributed.Client`, or an
-        executor of `concurrent.futures`.
-
-    Yields
-    ------
-    tuple of int and dict
-
-    Raises
-    ------
-    MemoryError
-        If the system ended a process, as it does where memory runs out.
-    RuntimeError
-        If a study ended in an error, with its text.
-    """
+    """Number of a task and its result, as soon as it is there."""
     if executor is not None:
         yield from in_order_of_end(partial(executor.submit, run_study), tasks)
     elif min(cores, len(tasks)) < 2:
@@ -213,9 +180,17 @@ def worker_processes(number: int) -> Iterator[Callable[[Task], Any]]:
     """
     begun: list[subprocess.Popen[str]] = []
     own = threading.local()
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
 
     def begin() -> None:
-        own.process = start_process()
+        own.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env={**environment, "PYTHONIOENCODING": "utf-8"},
+        )
         begun.append(own.process)
 
     pool = ThreadPoolExecutor(number, "study", initializer=begin)
@@ -231,21 +206,8 @@ def worker_processes(number: int) -> Iterator[Callable[[Task], Any]]:
             process.communicate()
 
 
-def start_process() -> "subprocess.Popen[str]":
-    """A process that answers one line with one line, and imports from where this one does."""
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": paths}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", START],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env={**environment, "PYTHONIOENCODING": "utf-8"},
-    )
-
-
 def answer_of(process: "subprocess.Popen[str]", task: Task) -> Found:
-    """What a process answers to a task."""
+    """What a process answers to a task: one line to one line."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -273,7 +235,13 @@ def serve() -> None:
     # What a library prints is no answer.
     os.dup2(2, 1)
     lines: SimpleQueue[str] = SimpleQueue()
-    threading.Thread(target=read_lines, args=(lines,), daemon=True).start()
+
+    def read_lines() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read_lines, daemon=True).start()
     while True:
         task = json.loads(lines.get())
         try:
@@ -283,62 +251,45 @@ def serve() -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def read_lines(lines: "SimpleQueue[str]") -> None:
-    """Put lines of standard input into a queue; end the process with the stream."""
-    for line in sys.stdin:
-        lines.put(line)
-    os._exit(0)
+def open_folder(folder: Path, arguments: Mapping[str, Any], seed: int | None) -> int:
+    """Make a folder for the studies of a plan, or take up that of an earlier run; their seed.
 
-
-def open_folder(folder: Path, arguments: Mapping[str, Any]) -> None:
-    """Make a folder for the studies of a plan, or take up that of an earlier run.
-
-    Parameters
-    ----------
-    folder : Path
-        Missing, empty, or of a plan with the same arguments.
-    arguments : mapping of str to object
-        All that a study depends on but its size and number, as JSON has it.
-
-    Raises
-    ------
-    InputError
-        If something else is in the folder, or studies of a plan with other arguments.
-    OSError
-        If it cannot be written to.
+    The arguments, as JSON has them, are all that a study depends on but its size and number.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError("folder", f"the file {str(folder)!r}", "a folder")
-    stated = stated_arguments(folder)
+    path, stated = folder / PLAN, None
+    if path.is_file():
+        stated = parse_json(path.read_text(encoding="utf-8", errors="replace"), str(path))
+        if not isinstance(stated, dict):
+            raise InputError(str(path), type(stated).__name__, "an object", "Name another folder.")
+        if seed is None and isinstance(stated.get("seed"), int):
+            seed = stated["seed"]
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    # As JSON gives them back.
+    own = json.loads(json.dumps({**arguments, "seed": seed, "hmetad": version("hmetad")}))
     if stated is None:
         others = sorted(path.name for path in folder.glob("[!.]*")) if folder.exists() else []
         if others:
             got = f"{str(folder)!r} with {others[0]!r} in it"
             raise InputError("folder", got, "an empty or new folder, or one of an earlier plan")
-    elif stated != json.loads(json.dumps(arguments)):
-        differing = [k for k in {**stated, **arguments} if stated.get(k) != plain(arguments.get(k))]
-        name = differing[0]
-        got = f"{str(folder)!r}, whose studies have {name} {stated.get(name)!r}"
-        allowed = f"studies with {name} {arguments.get(name)!r}"
-        raise InputError("folder", got, allowed, "Name another folder, or plan as before.")
-    write_together({folder / PLAN: json.dumps(arguments, indent=2) + "\n"})
-    cut_unfinished(folder / STUDIES)
+    else:
+        for name in (k for k in {**stated, **own} if stated.get(k) != own.get(k)):
+            got = f"{str(folder)!r}, whose studies have {name} {stated.get(name)!r}"
+            allowed = f"studies with {name} {own.get(name)!r}"
+            raise InputError("folder", got, allowed, "Name another folder, or plan as before.")
+    write_together({path: json.dumps(own, indent=2) + "\n"})
+    studies = folder / STUDIES
+    if studies.exists():
+        # A last line that was not written to its end is no study.
+        cut = studies.read_bytes().rpartition(b"\n")[2]
+        if cut:
+            os.truncate(studies, studies.stat().st_size - len(cut))
+    return seed
 
 
-def seed_of_folder(folder: Path) -> int | None:
-    """Seed of the studies in a folder, None where there are none yet."""
-    seed = (stated_arguments(folder) or {}).get("seed")
-    return seed if isinstance(seed, int) else None
-
-
-def read_studies(folder: Path) -> dict[Key, dict[str, float]]:
-    """Results of the studies in a folder, by size and number.
-
-    Raises
-    ------
-    InputError
-        If a line is no result of a study.
-    """
+def read_studies(folder: Path) -> dict[Key, Found]:
+    """Results of the studies in a folder, by size and number."""
     path = folder / STUDIES
     if not path.exists():
         return {}
@@ -347,17 +298,21 @@ def read_studies(folder: Path) -> dict[Key, dict[str, float]]:
         for number, line in enumerate(lines, 1):
             place = f"{path}, line {number}"
             study = parse_json(line, place)
-            if not is_study(study):
+            is_study = isinstance(study, dict) and set(study) == {*KEY, *NUMBERS}
+            if not (
+                is_study
+                and all(type(study[name]) is int for name in KEY)
+                and all(study[n] is None or type(study[n]) in (int, float) for n in NUMBERS)
+            ):
                 allowed = f"an object with {', '.join((*KEY, *NUMBERS))}"
                 raise InputError(place, repr(line[:80]), allowed, "Delete the line.")
-            key = (study["subjects"], study["trials"], study["study"])
-            found[key] = {
+            found[study["subjects"], study["trials"], study["study"]] = {
                 name: math.nan if study[name] is None else float(study[name]) for name in NUMBERS
             }
     return found
 
 
-def append_study(folder: Path, key: Key, found: Mapping[str, float]) -> None:
+def append_study(folder: Path, key: Key, found: Found) -> None:
     """Add the result of one study, and bring it to the disk."""
     # What is undefined is null: JSON has no NaN.
     known = {name: value if math.isfinite(value) else None for name, value in found.items()}
@@ -365,38 +320,3 @@ def append_study(folder: Path, key: Key, found: Mapping[str, float]) -> None:
     with (folder / STUDIES).open("ab", buffering=0) as file:
         file.write(line.encode("ascii"))
         os.fsync(file.fileno())
-
-
-def stated_arguments(folder: Path) -> dict[str, Any] | None:
-    """What the plan in a folder was made with; None where there is no plan."""
-    path = folder / PLAN
-    if not path.is_file():
-        return None
-    stated = parse_json(path.read_text(encoding="utf-8", errors="replace"), str(path))
-    if not isinstance(stated, dict):
-        raise InputError(str(path), type(stated).__name__, "an object", "Name another folder.")
-    return stated
-
-
-def cut_unfinished(path: Path) -> None:
-    """Take away a last line that was not written to its end."""
-    if path.exists():
-        whole = path.read_bytes().rpartition(b"\n")
-        if whole[2]:
-            os.truncate(path, len(whole[0]) + len(whole[1]))
-
-
-def is_study(value: object) -> bool:
-    """Whether a value is what `append_study` writes."""
-    if not isinstance(value, dict) or set(value) != {*KEY, *NUMBERS}:
-        return False
-    sizes = [value[name] for name in KEY]
-    numbers = [value[name] for name in NUMBERS]
-    return all(type(size) is int for size in sizes) and all(
-        number is None or type(number) in (int, float) for number in numbers
-    )
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON gives it back."""
-    return json.loads(json.dumps(value))

@@ -1,17 +1,19 @@
-"""What a formula says about the cells of a table: columns for coefficients, and groups.
+"""What a model takes from a count table: the counts, its formulas on the cells, quantities set.
 
-Formula in Wilkinson's notation and a table of cells → Design. `formulae`, the library under
-Bambi, codes every expression; this file adds the groups, (expression | factor), whose effects are
-correlated, or independent where the bar is doubled.
+Count table and ModelSpec → checked counts, a Design for each formula, and quantities from the
+counts; fits of all kinds begin here. Formula in Wilkinson's notation and a table of cells → Design:
+columns for coefficients, and groups. `formulae`, the library under Bambi, codes every expression;
+this file adds the groups, (expression | factor), whose effects are correlated, or independent where
+the bar is doubled.
 """
 
 import math
 from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +22,17 @@ from formulae import design_matrices
 from formulae.environment import Environment
 from numpy.typing import NDArray
 
+from hmetad.counts.checks import (
+    Axes,
+    refuse_falling_ratings,
+    refuse_impossible_counts,
+    refuse_other_dims,
+    require_stimulus,
+)
 from hmetad.counts.columns import as_text
 from hmetad.errors import InputError, nearest
+from hmetad.likelihood.family import TWO_ALTERNATIVES, OutcomeLayout
+from hmetad.measures.sdt import sdt
 from hmetad.specs.formula import (
     Expression,
     GroupTerm,
@@ -30,6 +41,7 @@ from hmetad.specs.formula import (
     parse_formula,
     quote,
 )
+from hmetad.specs.spec import ModelSpec
 
 __all__ = [
     "Block",
@@ -37,8 +49,14 @@ __all__ = [
     "Labels",
     "Term",
     "cell_table",
+    "checked_counts",
+    "designs_of",
+    "given_of",
     "parse_design",
     "places_of",
+    "reference_level",
+    "refuse_other_outcomes",
+    "refuse_other_tables",
 ]
 
 type Floats = NDArray[np.float64]
@@ -47,6 +65,71 @@ type Labels = NDArray[np.str_] | None
 # All that a formula can reach beside the columns and the transforms of formulae.
 REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
+
+
+def refuse_other_outcomes(counts: xr.DataArray, layout: OutcomeLayout, used_by: str) -> None:
+    """Raise where a table does not count the outcomes of a layout."""
+    if layout == TWO_ALTERNATIVES:
+        require_stimulus(counts, used_by)
+        return
+    allowed = f"a count table with dims {', '.join(layout.dims)}"
+    axes = Axes({dim: labels for dim, labels in layout.axes.items() if labels})
+    refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
+    for dim, labels in layout.axes.items():
+        if labels and counts[dim].values.tolist() != [*labels]:
+            raise InputError(
+                "counts", f"{dim} {counts[dim].values.tolist()}", f"{', '.join(labels)}"
+            )
+    refuse_falling_ratings(counts)
+    refuse_impossible_counts(counts)
+
+
+def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
+    """Raise where counts are no count table of cells alone, or have one rating."""
+    refuse_other_outcomes(counts, layout, "A model of ratings")
+    dims = ("cell", *layout.dims)
+    if set(counts.dims) != set(dims):
+        raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
+    if counts.dtype.kind not in "iu":
+        raise InputError("counts", f"type {counts.dtype}", "raw counts, as whole numbers")
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+
+
+def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
+    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    layout = spec.record.layout
+    if not spec.record.has_ratings:
+        step = "bayes.fit_estimates fits it."
+        raise InputError("model", "a model of estimates", "a model of counts", step)
+    refuse_other_tables(counts, layout)
+    shown = counts.sum(layout.answers)
+    lacking = counts["cell"].values[(shown == 0).any(layout.given).values]
+    # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
+    if lacking.size and not {"dprime", "c"} <= set(spec.formula):
+        labels = [label for dim in layout.given for label in layout.axes[dim]]
+        raise InputError(
+            "counts",
+            f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
+            f"trials of {' and of '.join(labels)} in every cell",
+            "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
+        )
+    return counts.transpose("cell", *layout.dims)
+
+
+def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:
+    """Quantities that a model sets to their values from the counts, (cells,) each."""
+    if not spec.record.from_counts:
+        return {}
+    # HMeta-d adds 1/(2K) to every count.
+    estimates = sdt(counts, correction="cell")
+    return {name: estimates[name].to_numpy() for name in spec.record.from_counts}
+
+
+def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    """Coordinates of the cells, a row each: what formulas may name."""
+    coords = {str(n): v.values for n, v in labelled.coords.items() if v.dims == ("cell",)}
+    return pd.DataFrame(coords).drop(columns="cell")
 
 
 @dataclass(frozen=True)
@@ -118,18 +201,20 @@ class Design:
         Terms whose coefficients are the same for all groups.
     blocks : tuple of Block
         Terms whose coefficients differ between groups.
+    size : int
+        Number of cells.
     """
 
     parameter: str
     formula: str
     common: tuple[Term, ...]
     blocks: tuple[Block, ...]
+    size: int
 
     @property
     def columns(self) -> Floats:
         """Columns of all common terms side by side, (cells, coefficients)."""
-        cells = len(self.blocks[0].index) if self.blocks else len(self.common[0].columns)
-        return np.hstack([np.empty((cells, 0)), *(term.columns for term in self.common)])
+        return np.hstack([np.empty((self.size, 0)), *(term.columns for term in self.common)])
 
     @property
     def by_size(self) -> list[Block]:
@@ -143,19 +228,19 @@ def places_of(terms: Sequence[Term]) -> list[slice]:
     return [slice(first, end) for first, end in pairwise(ends)]
 
 
-class Tables(NamedTuple):
-    """Cells of a fit, new ones to evaluate a formula for, and columns that are factors."""
+def reference_level(term: Term, cells: pd.DataFrame) -> str:
+    """Level of a column that the coefficients of a term lack; empty for other terms.
 
-    cells: pd.DataFrame
-    new: pd.DataFrame | None
-    factors: frozenset[str]
-
-    def is_factor(self, name: str, expression: Expression) -> bool:
-        """Whether an expression takes a column for levels, and not for numbers."""
-        kind = self.cells[name].dtype.kind
-        if kind == "b" or (kind in "iuf" and name in self.factors):
-            return name in expression.bare
-        return name not in expression.numeric and kind not in "iuf"
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"task": ["a", "b", "a"]})
+    >>> reference_level(Term("task", np.zeros((3, 1)), np.array(["b"]), False), cells)
+    'a'
+    """
+    if term.is_level or term.labels is None or term.name not in cells:
+        return ""
+    left = set(map(as_text, cells[term.name])) - set(map(str, term.labels))
+    return left.pop() if len(left) == 1 else ""
 
 
 def parse_design(
@@ -166,6 +251,7 @@ def parse_design(
     *,
     may_correlate: bool = True,
     factors: Collection[str] = (),
+    with_groups: bool = True,
 ) -> Design:
     """Evaluate a formula on the cells that a model is fitted to, or on new ones.
 
@@ -184,6 +270,8 @@ def parse_design(
         False for parameters of several numbers a cell, whose effects stay uncorrelated.
     factors : collection of str, optional
         Columns that are levels where they stand alone, whatever their type.
+    with_groups : bool, optional
+        False for what is common to all groups alone: `new` needs no columns of brackets then.
 
     Returns
     -------
@@ -207,238 +295,240 @@ def parse_design(
     """
     argument = f"formula of {parameter}"
     parsed = parse_formula(formula, argument)
-    tables = Tables(cells, new, frozenset(factors))
-    common = parse_terms(parsed.common, tables, argument)
+    evaluation = Evaluation(cells, new, frozenset(factors), argument)
+    common = evaluation.terms(parsed.common)
+    written = [(one, factor) for one in parsed.group_terms for factor in block_factors(one)]
     blocks = tuple(
-        parse_block(group, factor, may_correlate, tables, argument)
-        for group in parsed.group_terms
-        for factor in block_factors(group)
+        evaluation.block(one, factor, may_correlate)
+        for one, factor in (written if with_groups else ())
     )
-    if not common and not blocks:
+    if not common and not written:
         raise InputError(argument, repr(formula), "at least an intercept: '1'")
-    effects = [f"{term.name}|{block.factor}" for block in blocks for term in block.terms]
+    effects = [(term.name, block.factor) for block in blocks for term in block.terms]
     if len(set(effects)) < len(effects):
         raise InputError(argument, f"{formula!r}", "each effect of a factor once")
-    refuse_slopes_alone([parsed.common], common, tables, argument)
+    evaluation.refuse_slopes_alone([parsed.common], common)
     for factor in {block.factor for block in blocks}:
-        written = [one.expression for one in parsed.group_terms if factor in block_factors(one)]
+        expressions = [one.expression for one, other in written if other == factor]
         terms = [term for block in blocks if block.factor == factor for term in block.terms]
-        refuse_slopes_alone(written, terms, tables, argument)
-    if new is None and common:
-        refuse_rank_deficient(common, argument)
-    return Design(parameter, formula, common, blocks)
+        evaluation.refuse_slopes_alone(expressions, terms)
+    if new is None:
+        evaluation.refuse_rank_deficient(common)
+    return Design(parameter, formula, common, blocks, len(cells if new is None else new))
 
 
-def cell_table(labelled: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    """Coordinates of the cells, a row each: what formulas may name."""
-    coords = {str(n): v.values for n, v in labelled.coords.items() if v.dims == ("cell",)}
-    return pd.DataFrame(coords).drop(columns="cell")
+def designs_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Design]:
+    """Formulas of a model, evaluated on the cells of a table, by parameter."""
+    for variable, name in spec.names.items():
+        if name in counts.coords:
+            got = f"{name!r}, which is a coordinate of the cells"
+            raise InputError(f"name of {variable}", got, "another name")
+    cells = cell_table(counts) if spec.formula else pd.DataFrame()
+    return {
+        name: parse_design(
+            name, formula, cells, may_correlate=not spec.extra_dims(name), factors=spec.factors
+        )
+        for name, formula in spec.formula.items()
+    }
 
 
-def parse_terms(expression: Expression, tables: Tables, argument: str) -> tuple[Term, ...]:
-    """Terms of an expression without groups."""
-    refuse_unknown(set(expression.columns), tables.cells, argument)
-    terms = describe_terms(expression, argument).terms
-    if not terms:
-        return ()
-    own, new = as_read(tables, expression, argument), tables.new
-    refuse_too_wide([term.var_names for term in terms], own, expression, argument)
-    try:
-        # formulae prints what it raises.
-        with np.errstate(all="ignore"), redirect_stdout(StringIO()):
-            matrix = design_matrices(expression.text, own, na_action="error", env=REACHABLE).common
-            if new is not None:
-                new = as_read(tables, expression, argument, new=True)
-            evaluated = matrix if new is None else matrix.evaluate_new_data(new)
-    except Exception as error:
-        # formulae raises many kinds; each names what it could not do.
-        if new is not None:
-            raise InputError("cells", f"{error}", "levels of the fit") from error
-        got = f"{expression.text!r} ({error})"
-        step = "Levels that are text stand in quotation marks: '1'." if expression.coded else ""
-        raise InputError(argument, got, "Wilkinson's notation", step) from error
-    values = np.asarray(evaluated.design_matrix, dtype=float)
-    if not np.isfinite(values).all():
-        step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."
-        raise InputError(argument, repr(expression.text), "finite numbers in every cell", step)
-    return tuple(
-        as_term(name, term, values[:, matrix.slices[name]]) for name, term in matrix.terms.items()
-    )
+@dataclass(frozen=True)
+class Evaluation:
+    """Cells that a formula is evaluated on: those of a fit, or new ones coded as these are.
 
+    `factors` are columns that are levels whatever their type; `argument` is what errors name.
+    """
 
-def as_read(
-    tables: Tables, expression: Expression, argument: str, *, new: bool = False
-) -> pd.DataFrame:
-    """Columns as an expression reads them: numbers to calculate with, or levels in order."""
-    cells = tables.new if new and tables.new is not None else tables.cells
-    read: dict[str, Any] = {}
-    for name in expression.columns & {*map(str, cells.columns)}:
-        if name in expression.numeric:
-            read[name] = as_numbers(cells[name], name, argument)
-        elif tables.is_factor(name, expression):
-            texts = cells[name].map(as_text)
-            # The levels are those of the fit, which the library knows by then.
-            read[name] = texts if new else pd.Categorical(texts, ordered_levels(texts), True)
-        elif name in expression.coded and cells[name].dtype.kind == "f":
-            # The level 1.0 is called 1, as in labels of cells.
-            whole = [int(x) if x.is_integer() else x for x in cells[name].tolist()]
-            read[name] = pd.Series(whole, cells.index, dtype=object)
-    return cells.assign(**read)
+    cells: pd.DataFrame
+    new: pd.DataFrame | None
+    factors: frozenset[str]
+    argument: str
 
+    def is_factor(self, name: str, expression: Expression) -> bool:
+        """Whether an expression takes a column for levels, and not for numbers."""
+        kind = self.cells[name].dtype.kind
+        if kind == "b" or (kind in "iuf" and name in self.factors):
+            return name in expression.bare
+        return name not in expression.numeric and kind not in "iuf"
 
-def as_numbers(column: pd.Series, name: str, argument: str) -> pd.Series:
-    """Column of numbers, whole ones as floats, which do not wrap; they may be written as text."""
-    if column.dtype.kind in "bf":
-        return column
-    try:
-        return column.astype(float)
-    except ValueError:
-        step = "Text is for factors: write the column alone, or S(column)."
-        got = f"text in {name!r} to calculate with"
-        raise InputError(argument, got, "numbers", step) from None
+    def terms(self, expression: Expression) -> tuple[Term, ...]:
+        """Terms of an expression without groups."""
+        self.refuse_unknown(expression.columns)
+        terms = describe_terms(expression, self.argument).terms
+        if not terms:
+            return ()
+        own = self.as_read(expression, self.cells)
+        self.refuse_too_wide([term.var_names for term in terms], own, expression)
+        try:
+            # formulae prints what it raises.
+            with np.errstate(all="ignore"), redirect_stdout(StringIO()):
+                found = design_matrices(expression.text, own, na_action="error", env=REACHABLE)
+                matrix = evaluated = found.common
+                if self.new is not None:
+                    new = self.as_read(expression, self.new, is_new=True)
+                    evaluated = matrix.evaluate_new_data(new)
+        except Exception as error:
+            # formulae raises many kinds; each names what it could not do.
+            if self.new is not None:
+                raise InputError("cells", f"{error}", "levels of the fit") from error
+            got = f"{expression.text!r} ({error})"
+            step = "Levels that are text stand in quotation marks: '1'." if expression.coded else ""
+            raise InputError(self.argument, got, "Wilkinson's notation", step) from error
+        values = np.asarray(evaluated.design_matrix, dtype=float)
+        if not np.isfinite(values).all():
+            step = "A logarithm or a quotient of 0 is none, nor is a value that is missing."
+            got, allowed = repr(expression.text), "finite numbers in every cell"
+            raise InputError(self.argument, got, allowed, step)
+        return tuple(
+            as_term(name, term, values[:, matrix.slices[name]])
+            for name, term in matrix.terms.items()
+        )
+
+    def as_read(
+        self, expression: Expression, cells: pd.DataFrame, *, is_new: bool = False
+    ) -> pd.DataFrame:
+        """Columns as an expression reads them: numbers to calculate with, or levels in order."""
+        read: dict[str, Any] = {}
+        for name in expression.columns & {*map(str, cells.columns)}:
+            column = cells[name]
+            if name in expression.numeric:
+                try:
+                    # Whole numbers as floats, which do not wrap; they may be written as text.
+                    read[name] = column if column.dtype.kind in "bf" else column.astype(float)
+                except ValueError:
+                    step = "Text is for factors: write the column alone, or S(column)."
+                    got = f"text in {name!r} to calculate with"
+                    raise InputError(self.argument, got, "numbers", step) from None
+            elif self.is_factor(name, expression):
+                texts = column.map(as_text)
+                # The levels are those of the fit, which the library knows by then.
+                read[name] = texts if is_new else pd.Categorical(texts, ordered_levels(texts), True)
+            elif name in expression.coded and column.dtype.kind == "f":
+                # The level 1.0 is called 1, as in labels of cells.
+                whole = [int(x) if x.is_integer() else x for x in column.tolist()]
+                read[name] = pd.Series(whole, cells.index, dtype=object)
+        return cells.assign(**read)
+
+    def block(self, group: GroupTerm, factor: str, may_correlate: bool) -> Block:
+        """Block of a formula: its expression's columns, and the group of every cell."""
+        terms = self.terms(group.expression)
+        if not terms:
+            got = f"({group.expression.text}|{factor})"
+            raise InputError(self.argument, got, "an effect before the bar")
+        parts = factor.split(":")
+        self.refuse_unknown(parts)
+        groups = list(dict.fromkeys(group_labels(self.cells, parts)))
+        if len(groups) == 1:
+            step = "One group tells nothing of how groups differ: leave its brackets out."
+            got = f"one {factor}: {groups[0]!r}"
+            raise InputError(self.argument, got, "at least two groups", step)
+        if len(self.cells[parts].drop_duplicates()) > len(groups):
+            step = "Rename the levels: their ':' cannot be told from the one between factors."
+            got = f"groups of {factor} with the same name"
+            raise InputError(self.argument, got, "names apart", step)
+        asked = self.cells if self.new is None else self.new
+        is_said = {*parts} <= {*asked.columns}
+        labels = group_labels(asked, parts) if is_said else [""] * len(asked)
+        place = {group: i for i, group in enumerate(groups)}
+        index = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+        renamed = tuple(replace(t, name="1") if t.name == "Intercept" else t for t in terms)
+        effects = sum(term.columns.shape[1] for term in terms)
+        is_correlated = group.is_correlated and may_correlate and effects > 1
+        name = f"{group.written}|{factor}"
+        block = Block(name, factor, np.array(groups), index, renamed, is_correlated)
+        if is_correlated and self.new is None:
+            self.refuse_unseen_correlation(block)
+        return block
+
+    def refuse_unknown(self, names: Collection[str]) -> None:
+        """Raise where an expression names what no cell has, or what a cell lacks."""
+        known = {str(name) for name in self.cells.columns}
+        for name in sorted({*names} - known):
+            step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
+            raise InputError(self.argument, repr(name), "columns of the cells", step)
+        for name in sorted(names):
+            lacking = int(self.cells[name].isna().sum())
+            if lacking:
+                got = f"{name!r}, missing in {lacking} of {len(self.cells)} cells"
+                allowed = "a value in every cell"
+                raise InputError(self.argument, got, allowed, "Leave those cells out.")
+
+    def refuse_too_wide(
+        self, terms: Sequence[set[str]], own: pd.DataFrame, expression: Expression
+    ) -> None:
+        """Raise where terms of factors with many levels would have more columns than can be."""
+        levels = {
+            name: own[name].nunique()
+            for name in set().union(*terms) & set(own.columns)
+            if own[name].dtype.kind not in "iuf" or name in expression.coded
+        }
+        width = sum(math.prod(levels.get(name, 1) for name in names) for names in terms)
+        if width > MAX_COLUMNS:
+            step = "Write factors with many levels as groups: (1 | subject)."
+            raise InputError(self.argument, f"{width} columns", f"at most {MAX_COLUMNS}", step)
+
+    def refuse_slopes_alone(self, expressions: Sequence[Expression], terms: Sequence[Term]) -> None:
+        """Raise where numbers stand alone without an intercept: codes would slope through 0."""
+        bare = [name for one in expressions for name in one.bare if not self.is_factor(name, one)]
+        if not bare or any(term.is_level for term in terms):
+            return
+        # Of several columns, codes are those of whole numbers.
+        name = min(bare, key=lambda x: (self.cells[x].dtype.kind == "f", x))
+        raise InputError(
+            self.argument,
+            f"{name!r} without an intercept, and its values are numbers",
+            f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope",
+        )
+
+    def refuse_unseen_correlation(self, block: Block) -> None:
+        """Raise where no group is seen under two conditions, so that no correlation can be seen."""
+        columns = block.columns
+        for group in range(len(block.groups)):
+            if np.linalg.matrix_rank(columns[block.index == group]) > 1:
+                return
+        raise InputError(
+            self.argument,
+            f"({block.name.replace('|', ' | ')}), and no {block.factor} seen under two conditions",
+            "correlated effects of groups that have cells in two conditions or more",
+            "Leave the effect out of the brackets, or write || for effects without a correlation.",
+        )
+
+    def refuse_rank_deficient(self, common: Sequence[Term]) -> None:
+        """Raise where a common column is a sum of others, and so has no coefficient of its own."""
+        columns = np.empty((len(self.cells), 0))
+        for term in common:
+            columns = np.hstack([columns, term.columns])
+            if np.linalg.matrix_rank(columns) < columns.shape[1]:
+                others = ", ".join(t.name for t in common if t is not term) or "each other"
+                raise InputError(
+                    self.argument,
+                    f"{term.name!r}, whose columns are sums of those of {others}",
+                    "terms that can be told apart in these cells",
+                    "Leave one of them out, or fit more levels.",
+                )
 
 
 def ordered_levels(texts: pd.Series) -> list[str]:
     """Levels of a factor in order: those that are all numbers by their value."""
     levels = sorted(set(texts))
     numbers = pd.to_numeric(pd.Series(levels), errors="coerce")
-    return (
-        levels if numbers.isna().any() else [levels[i] for i in np.argsort(numbers, kind="stable")]
-    )
-
-
-def refuse_slopes_alone(
-    expressions: Sequence[Expression], terms: Sequence[Term], tables: Tables, argument: str
-) -> None:
-    """Raise where numbers stand alone without an intercept: codes would be a slope through 0."""
-    bare = [name for one in expressions for name in one.bare if not tables.is_factor(name, one)]
-    if not bare or any(term.is_level for term in terms):
-        return
-    # Of several columns, codes are those of whole numbers.
-    name = min(bare, key=lambda x: (tables.cells[x].dtype.kind == "f", x))
-    raise InputError(
-        argument,
-        f"{name!r} without an intercept, and its values are numbers",
-        f"C({quote(name)}), a value for each level, or 1 + {quote(name)}, with a slope",
-    )
-
-
-def refuse_too_wide(
-    terms: Sequence[set[str]], cells: pd.DataFrame, expression: Expression, argument: str
-) -> None:
-    """Raise where terms of factors with many levels would have more columns than can be."""
-    levels = {
-        name: 1
-        if cells[name].dtype.kind in "iuf" and name not in expression.coded
-        else cells[name].nunique()
-        for name in set().union(*terms) & set(cells.columns)
-    }
-    width = sum(math.prod(levels.get(name, 1) for name in names) for names in terms)
-    if width > MAX_COLUMNS:
-        step = "Write factors with many levels as groups: (1 | subject)."
-        raise InputError(argument, f"{width} columns", f"at most {MAX_COLUMNS}", step)
-
-
-def refuse_unknown(names: set[str], cells: pd.DataFrame, argument: str) -> None:
-    """Raise where an expression names what no cell has, or what a cell lacks."""
-    known = {str(name) for name in cells.columns}
-    for name in sorted(names - known):
-        step = f"{nearest(name, known)} Others come by count_trials(by=..., covariates=...)."
-        raise InputError(argument, repr(name), "columns of the cells", step)
-    for name in sorted(names):
-        if cells[name].isna().any():
-            got = f"{name!r}, missing in {int(cells[name].isna().sum())} of {len(cells)} cells"
-            raise InputError(argument, got, "a value in every cell", "Leave those cells out.")
+    if numbers.isna().any():
+        return levels
+    return [levels[i] for i in np.argsort(numbers, kind="stable")]
 
 
 def as_term(name: str, term: object, columns: Floats) -> Term:
     """Term from formulae's own, whose attributes differ by kind."""
-    levels = getattr(term, "levels", None)
-    kind = getattr(term, "kind", "")
-    if columns.shape[1] == 1 and levels is None:
-        labels = None
-    else:
-        size = columns.shape[1]
+    levels, size, labels = getattr(term, "levels", None), columns.shape[1], None
+    if size > 1 or levels is not None:
         named = range(size) if levels is None or len(levels) != size else levels
         labels = np.array([str(label) for label in named])
-    is_level = kind == "intercept" or bool(getattr(term, "spans_intercept", False))
+    is_intercept = getattr(term, "kind", "") == "intercept"
+    is_level = is_intercept or bool(getattr(term, "spans_intercept", False))
     return Term(name, columns, labels, is_level)
-
-
-def parse_block(
-    group: GroupTerm,
-    factor: str,
-    may_correlate: bool,
-    tables: Tables,
-    argument: str,
-) -> Block:
-    """Block of a formula: its expression's columns, and the group of every cell."""
-    cells, new = tables.cells, tables.new
-    terms = parse_terms(group.expression, tables, argument)
-    if not terms:
-        got = f"({group.expression.text}|{factor})"
-        raise InputError(argument, got, "an effect before the bar")
-    parts = factor.split(":")
-    refuse_unknown(set(parts), cells, argument)
-    groups = unique_in_order(group_labels(cells, parts))
-    if len(groups) == 1:
-        step = "One group tells nothing of how groups differ: leave its brackets out."
-        raise InputError(argument, f"one {factor}: {groups[0]!r}", "at least two groups", step)
-    if len(cells[parts].drop_duplicates()) > len(groups):
-        step = "Rename the levels: their ':' cannot be told from the one between factors."
-        raise InputError(argument, f"groups of {factor} with the same name", "names apart", step)
-    place = {group: i for i, group in enumerate(groups)}
-    asked = cells if new is None else new
-    is_said = set(parts) <= set(asked.columns)
-    labels = group_labels(asked, parts) if is_said else [""] * len(asked)
-    index = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
-    renamed = tuple(
-        Term("1", t.columns, t.labels, t.is_level) if t.name == "Intercept" else t for t in terms
-    )
-    effects = sum(term.columns.shape[1] for term in terms)
-    name = f"{group.written}|{factor}"
-    is_correlated = group.is_correlated and may_correlate and effects > 1
-    block = Block(name, factor, np.array(groups), index, renamed, is_correlated)
-    if is_correlated and new is None:
-        refuse_unseen_correlation(block, argument)
-    return block
-
-
-def refuse_unseen_correlation(block: Block, argument: str) -> None:
-    """Raise where no group is seen under two conditions, so that no correlation can be seen."""
-    columns = block.columns
-    for group in range(len(block.groups)):
-        if np.linalg.matrix_rank(columns[block.index == group]) > 1:
-            return
-    raise InputError(
-        argument,
-        f"({block.name.replace('|', ' | ')}), and no {block.factor} seen under two conditions",
-        "correlated effects of groups that have cells in two conditions or more",
-        "Leave the effect out of the brackets, or write || for effects without a correlation.",
-    )
 
 
 def group_labels(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Name of the group that each cell belongs to."""
     texts = [map(as_text, cells[name].tolist()) for name in columns]
     return [":".join(row) for row in zip(*texts, strict=True)]
-
-
-def unique_in_order(labels: Sequence[str]) -> list[str]:
-    """Labels once each, in the order of their first appearance."""
-    return list(dict.fromkeys(labels))
-
-
-def refuse_rank_deficient(common: Sequence[Term], argument: str) -> None:
-    """Raise where a common column is a sum of others, and so has no coefficient of its own."""
-    columns = np.empty((len(common[0].columns), 0))
-    for term in common:
-        columns = np.hstack([columns, term.columns])
-        if np.linalg.matrix_rank(columns) < columns.shape[1]:
-            others = ", ".join(t.name for t in common if t is not term) or "each other"
-            raise InputError(
-                argument,
-                f"{term.name!r}, whose columns are sums of those of {others}",
-                "terms that can be told apart in these cells",
-                "Leave one of them out, or fit more levels.",
-            )

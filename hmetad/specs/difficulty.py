@@ -5,13 +5,11 @@ ModelSpec, count table and names of columns → ModelSpec with other formulas.
 
 from dataclasses import replace
 
-import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
-from hmetad.specs.design import cell_table
-from hmetad.specs.designs import refuse_other_tables
+from hmetad.specs.design import cell_table, refuse_other_tables
 from hmetad.specs.formula import quote
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
@@ -72,7 +70,13 @@ def by_difficulty(
     cells = cell_table(counts)
     columns = {"subject": subject} | ({} if difficulty is None else {"difficulty": difficulty})
     for argument, name in columns.items():
-        refuse_no_levels(argument, name, cells)
+        if name not in cells:
+            names = list(map(str, cells))
+            allowed = ", ".join(names) or "a column that was counted by"
+            raise InputError(argument, repr(name), allowed, nearest(name, names))
+    if difficulty is not None and cells[difficulty].nunique() < 2:
+        got, step = f"{difficulty!r} with one value", "Give difficulty=None."
+        raise InputError("difficulty", got, "two difficulties or more", step)
     if cells.duplicated([*columns.values()]).any():
         got = f"several cells with the same {' and '.join(columns.values())}"
         step = "Take one task or condition at a time: counts.sel(...)."
@@ -91,14 +95,3 @@ def by_difficulty(
     priors = {name: prior for name, prior in spec.priors.items() if name in spec.parameters}
     bare = replace(spec, formula={}, priors={} if formula else priors)
     return replace(bare, formula=formula, factors=tuple(columns.values()))
-
-
-def refuse_no_levels(argument: str, name: str, cells: pd.DataFrame) -> None:
-    """Raise where a column is not among those of the cells, or is a difficulty with one value."""
-    if name not in cells:
-        names = list(map(str, cells))
-        allowed = ", ".join(names) or "a column that was counted by"
-        raise InputError(argument, repr(name), allowed, nearest(name, names))
-    if argument == "difficulty" and cells[name].nunique() < 2:
-        step = "Give difficulty=None."
-        raise InputError(argument, f"{name!r} with one value", "two difficulties or more", step)

@@ -1,7 +1,7 @@
 """Formulas as data: read into terms, columns and groups before anything of them is evaluated.
 
-Text in Wilkinson's notation → ParsedFormula, or InputError; formula → the columns it names and the
-variables that take a prior. A formula may come from a stranger, in a model card, a saved fit or a
+Text in Wilkinson's notation → ParsedFormula, or InputError; formula → the columns it names. A
+formula may come from a stranger, in a model card, a saved fit or a
 command that was copied. The parser of `formulae`, the library under Bambi, makes a tree of it, and
 this file walks the tree: what is not listed here is no formula, so that reading it runs no code.
 """
@@ -31,8 +31,8 @@ __all__ = [
     "formula_columns",
     "level_columns",
     "parse_formula",
-    "prior_names",
     "quote",
+    "term_names",
 ]
 
 MAX_LENGTH = 2000
@@ -426,30 +426,6 @@ def formula_columns(formulas: Iterable[str]) -> set[str]:
     ['age', 'task']
     """
     return {name for formula in formulas for name in parse_formula(formula).common.columns}
-
-
-def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> list[str]:
-    """Variables of a formula that take a prior, whatever the cells.
-
-    The correlation of a block is included wherever its terms could have several columns; only the
-    cells show whether they do.
-
-    Examples
-    --------
-    >>> prior_names("log_m", "1 + a*b + (1 + age | subject)")
-    ['log_m_Intercept', 'log_m_a', 'log_m_b', 'log_m_a:b', 'log_m_1|subject_sigma', \
-'log_m_age|subject_sigma', 'log_m_age|subject_corr']
-    """
-    argument = f"formula of {parameter}"
-    parsed = parse_formula(formula, argument)
-    names = [f"{parameter}_{term}" for term in term_names(parsed.common, argument)]
-    for group in parsed.group_terms:
-        terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
-        for factor in block_factors(group):
-            names += [f"{parameter}_{term}|{factor}_sigma" for term in terms]
-            if group.is_correlated and may_correlate and terms != ["1"]:
-                names.append(f"{parameter}_{group.written}|{factor}_corr")
-    return names
 
 
 def block_factors(group: GroupTerm) -> list[str]:

@@ -45,26 +45,20 @@ def identification_notices(
         cannot be told apart; ``"held-equal"`` where conditions differ in M alone.
     """
     said, ratings = list[Notice](), counts.sizes["rating"]
-    needed = max(p.levels_needed for p in spec.record.parameters)
-    levels = most_levels(counts.sizes["cell"], spec, designs) if needed > 1 else needed
-    for parameter in spec.record.parameters:
-        if ratings < parameter.ratings_needed:
-            said.append(
-                notice_of(
-                    "not-identified.ratings",
-                    parameter=parameter.name,
-                    needed=parameter.ratings_needed,
-                    ratings=ratings,
-                )
-            )
-        if levels < parameter.levels_needed:
-            said.append(
-                notice_of(
-                    "not-identified.levels",
-                    parameter=parameter.name,
-                    needed=parameter.levels_needed,
-                )
-            )
+    cells, names = counts.sizes["cell"], [p.name for p in spec.record.parameters]
+    levels = np.inf
+    if any(p.levels_needed > 1 for p in spec.record.parameters):
+        # The most values of d′ that cells may have which share all other parameters.
+        shared = rows_alike([designs.get(name) for name in names if name != "dprime"], cells)
+        own = rows_alike([designs.get("dprime")], cells)
+        levels = max(len(set(own[shared == group])) for group in set(shared))
+    for one in spec.record.parameters:
+        if ratings < one.ratings_needed:
+            about = {"parameter": one.name, "needed": one.ratings_needed, "ratings": ratings}
+            said.append(notice_of("not-identified.ratings", **about))
+        if levels < one.levels_needed:
+            about = {"parameter": one.name, "needed": one.levels_needed}
+            said.append(notice_of("not-identified.levels", **about))
     said += held_equal_notices(counts, spec, designs)
     factors = one_stimulus_factors(counts, designs)
     return said + [notice_of("not-identified.stimulus", factor=factor) for factor in factors]
@@ -84,7 +78,7 @@ def held_equal_notices(
     parameters = [name for name in ("dprime", "c", "log_gap") if name in designs]
     held = []
     for parameter in parameters if focus in ("log_m", "m") else []:
-        own = groups_of([designs[parameter]], cells)
+        own = rows_alike([designs[parameter]], cells)
         varied = [
             name
             for name in columns
@@ -116,15 +110,7 @@ def one_stimulus_factors(counts: xr.DataArray, designs: Mapping[str, Design]) ->
     return found
 
 
-def most_levels(cells: int, spec: ModelSpec, designs: Mapping[str, Design]) -> int:
-    """Largest number of values of d′ that cells may have which share all other parameters."""
-    others = [p.name for p in spec.record.parameters if p.name != "dprime"]
-    shared = groups_of([designs.get(name) for name in others], cells)
-    own = groups_of([designs.get("dprime")], cells)
-    return max(len(set(own[shared == group])) for group in set(shared))
-
-
-def groups_of(designs: list[Design | None], cells: int) -> NDArray[np.int64]:
+def rows_alike(designs: list[Design | None], cells: int) -> NDArray[np.int64]:
     """Number of a cell's group: cells of a group have the same rows in all designs."""
     rows = [np.zeros((cells, 0))]
     for design in designs:

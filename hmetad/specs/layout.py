@@ -1,14 +1,13 @@
 """The variables of a model on a table of cells: names, roles, dims, priors, places.
 
-ModelSpec and its formulas on the cells → Layout. It makes names such as
-``log_m_task|subject_sigma``, as Bambi does, and dims such as ``subject__factor_dim``. PyMC's model,
-the compiled density and the places where chains begin are made of the same Layout.
+ModelSpec and its formulas on the cells → Layout, with dims such as ``subject__factor_dim``. PyMC's
+model, the compiled density and the places where chains begin are made of the same Layout.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,8 +17,16 @@ from hmetad.errors import InputError
 from hmetad.likelihood.family import Parameter
 from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import Block, Design, Labels
-from hmetad.specs.formula import GroupTerm, parse_formula
+from hmetad.specs.formula import parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
+from hmetad.specs.variable_names import (
+    FACTOR_DIM,
+    Role,
+    coefficient_name,
+    correlation_name,
+    effect_name,
+    sd_name,
+)
 
 __all__ = [
     "FACTOR_DIM",
@@ -43,12 +50,7 @@ __all__ = [
 
 type Integers = NDArray[np.int64]
 type Coords = dict[str, list[object]]
-type Role = Literal[
-    "cell", "hyperparameter", "coefficient", "sd", "partial", "offset", "effect", "correlation"
-]
 
-# End of the name of the dim of the groups of a factor.
-FACTOR_DIM = "__factor_dim"
 # From a free value to the variable: itself, its exponential or logistic function, or its absolute
 # value.
 LINK_IDENTITY, LINK_EXP, LINK_LOGISTIC, LINK_FOLDED = range(4)
@@ -166,26 +168,6 @@ class Layout:
     def offset_names(self) -> set[str]:
         """Names of the variables that effects are made of while they are sampled."""
         return {variable.name for variable in self.variables if variable.role == "offset"}
-
-
-def coefficient_name(parameter: str, term: str) -> str:
-    """Plain name of the coefficients of a common term: ``log_m_task``."""
-    return f"{parameter}_{term}"
-
-
-def effect_name(parameter: str, term: str, factor: str) -> str:
-    """Plain name of the effects of a term in the groups of a factor: ``log_m_task|subject``."""
-    return f"{parameter}_{term}|{factor}"
-
-
-def sd_name(parameter: str, term: str, factor: str) -> str:
-    """Plain name of the standard deviations of such effects: ``log_m_task|subject_sigma``."""
-    return f"{effect_name(parameter, term, factor)}_sigma"
-
-
-def correlation_name(parameter: str, block: Block) -> str:
-    """Plain name of the correlations of a block's effects: ``log_m_task|subject_corr``."""
-    return f"{parameter}_{block.name}_corr"
 
 
 def effect_labels(block: Block) -> NDArray[np.str_]:
@@ -350,12 +332,14 @@ def refuse_unfit_priors(spec: ModelSpec, draft: Draft) -> None:
     hyper = [own for p in spec.record.parameters for own in p.hyperpriors.items()]
     sds |= {spec.named(name) for name, prior in hyper if prior.is_positive and "sigma" in name}
     for name, prior in spec.priors.items():
+        allowed = ""
         if (prior.dist == "LKJ") != (defaults[name].dist == "LKJ"):
-            raise InputError(f"prior of {name}", prior.dist, f"as {defaults[name].dist}")
+            allowed = f"as {defaults[name].dist}"
         # PyMC's model, which fits of counts have too, has no half of another.
         legal = POSITIVE if spec.record.has_ratings else (*POSITIVE, "StudentT")
         if name in sds and prior.dist not in legal:
             allowed = f"{', '.join(legal)}: a standard deviation is positive"
+        if allowed:
             raise InputError(f"prior of {name}", prior.dist, allowed)
 
 
@@ -372,18 +356,15 @@ def pooled_over(spec: ModelSpec) -> dict[str, str]:
     >>> pooled_over(load_model("individual"))
     {}
     """
-    named = {
-        parameter: list(dict.fromkeys(map(factor_text, parse_formula(formula).group_terms)))
-        for parameter, formula in spec.formula.items()
-    }
+    named: dict[str, dict[str, None]] = {}
+    for parameter, formula in spec.formula.items():
+        for group in parse_formula(formula).group_terms:
+            # As they are written: lab/subject is lab, and lab with subject.
+            inner = [columns[len(outer) :] for outer, columns in pairwise([(), *group.factors])]
+            written = "/".join(":".join(columns) for columns in inner)
+            named.setdefault(parameter, {})[written] = None
     return {
         name: " and ".join(named[quantity.parameter])
         for name, quantity in spec.record.results.items()
-        if named.get(quantity.parameter)
+        if quantity.parameter in named
     }
-
-
-def factor_text(group: GroupTerm) -> str:
-    """Factors of a pair of brackets as they are written: ``lab/subject``."""
-    inner = [columns[len(outer) :] for outer, columns in pairwise([(), *group.factors])]
-    return "/".join(":".join(columns) for columns in inner)

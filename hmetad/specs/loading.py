@@ -11,7 +11,7 @@ from typing import Any
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood.registry import REGISTERED
-from hmetad.specs.formula import prior_names
+from hmetad.specs.formula import block_factors, parse_formula, term_names
 from hmetad.specs.spec import (
     ModelSpec,
     as_priors,
@@ -19,6 +19,7 @@ from hmetad.specs.spec import (
     refuse_unknown_priors,
     with_changes,
 )
+from hmetad.specs.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
 __all__ = ["as_model", "card_names", "load_model", "models_folder", "names_with_prior"]
 
@@ -93,10 +94,34 @@ def variables_with_prior(spec: ModelSpec) -> list[str]:
     return [*(name for own in names for name in own), *free_variables(spec)]
 
 
+def prior_names(parameter: str, formula: str, *, may_correlate: bool = True) -> list[str]:
+    """Variables of a formula that take a prior, whatever the cells.
+
+    The correlation of a block is included wherever its terms could have several columns; only the
+    cells show whether they do.
+
+    Examples
+    --------
+    >>> prior_names("log_m", "1 + a*b + (1 + age | subject)")
+    ['log_m_Intercept', 'log_m_a', 'log_m_b', 'log_m_a:b', 'log_m_1|subject_sigma', \
+'log_m_age|subject_sigma', 'log_m_age|subject_corr']
+    """
+    argument = f"formula of {parameter}"
+    parsed = parse_formula(formula, argument)
+    names = [coefficient_name(parameter, term) for term in term_names(parsed.common, argument)]
+    for group in parsed.group_terms:
+        terms = ["1" if x == "Intercept" else x for x in term_names(group.expression, argument)]
+        for factor in block_factors(group):
+            names += [sd_name(parameter, term, factor) for term in terms]
+            if group.is_correlated and may_correlate and terms != ["1"]:
+                names.append(correlation_name(parameter, f"{group.written}|{factor}"))
+    return names
+
+
 def refuse_unknown_names(spec: ModelSpec) -> None:
     """Raise where a model renames a variable that it lacks."""
     own = variables_with_prior(spec)
-    effects = [name.removesuffix("_sigma") for name in own if "|" in name]
+    effects = [name_parts(name).stem for name in own if name_parts(name).role == "sd"]
     legal = list(dict.fromkeys([*spec.parameters, *own, *effects]))
     for name in spec.names:
         if name not in legal:
@@ -109,27 +134,23 @@ def refuse_unknown_names(spec: ModelSpec) -> None:
 
 def read_card(path: Path) -> ModelSpec:
     """Model of a card; its priors are not checked against its formulas."""
-    try:
-        card = tomllib.loads(card_text(path))
-    except InputError:
-        raise
-    except RecursionError as error:
-        raise InputError("file", "values nested too deeply", "a model card in TOML") from error
-    except ValueError as error:
-        raise InputError("file", f"no TOML ({error})", "a model card in TOML") from error
-    return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
-
-
-def card_text(path: Path) -> str:
-    """Text of a card, if it is not too long: a long dotted key would fill the memory."""
+    # A long dotted key would fill the memory.
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise InputError("file", f"{size} bytes", f"at most {MAX_BYTES}")
-    text = path.read_text(encoding="utf-8")
-    longest = max(map(len, text.splitlines()), default=0)
-    if longest > MAX_LINE:
-        raise InputError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
-    return text
+    try:
+        text = path.read_text(encoding="utf-8")
+        longest = max(map(len, text.splitlines()), default=0)
+        if longest > MAX_LINE:
+            raise InputError("file", f"a line of {longest} characters", f"at most {MAX_LINE}")
+        card = tomllib.loads(text)
+    except InputError:
+        raise
+    except (RecursionError, ValueError) as error:
+        is_deep = isinstance(error, RecursionError)
+        got = "values nested too deeply" if is_deep else f"no TOML ({error})"
+        raise InputError("file", got, "a model card in TOML") from error
+    return ModelSpec(**{"name": path.stem} | card | {"priors": as_priors(card.get("priors", {}))})
 
 
 def card_names() -> list[str]:
@@ -149,20 +170,22 @@ def card_names() -> list[str]:
 
 def card_path(name_or_path: str | Path) -> Path:
     """File of a card, from its name or its path."""
+    names = card_names()
+    if isinstance(name_or_path, str) and name_or_path in names:
+        return models_folder() / f"{name_or_path}.toml"
     if not isinstance(name_or_path, str | Path):
         raise InputError("model", repr(name_or_path), "a card's name, or its path")
-    path = Path(name_or_path)
+    path, name, hint = Path(name_or_path), str(name_or_path), ""
+    got = repr(name)
     if path.suffix == ".toml":
         if path.is_file():
             return path
-        raise InputError("model", f"{str(path)!r}, which is no file", "a card's name, or its path")
-    name, names = str(name_or_path), card_names()
-    if name not in names:
+        got = f"{got}, which is no file"
+    else:
         hint = nearest(name, names)
         if name in REGISTERED:
             hint = f"{name!r} is a likelihood: ModelSpec('mine', likelihood={name!r})."
-        raise InputError("model", repr(name), "a card's name, or its path", hint)
-    return models_folder() / f"{name}.toml"
+    raise InputError("model", got, "a card's name, or its path", hint)
 
 
 def models_folder() -> Path:

@@ -134,7 +134,6 @@ class ModelSpec:
             object.__setattr__(self, key, freeze(value, key))
         object.__setattr__(self, "likelihood", likelihood)
         object.__setattr__(self, "choices", FrozenMapping(record.chosen))
-        refuse_unwritable_example(self.example)
         self.refuse_unfit_tables()
 
     def refuse_unfit_tables(self) -> None:
@@ -145,17 +144,29 @@ class ModelSpec:
                 hint = nearest(parameter, self.formula_parameters)
                 raise InputError("formula", f"{parameter!r} for model {self.name!r}", legal, hint)
             parse_formula(formula, f"formula of {parameter}")
+        try:
+            json.dumps(self.example, default=dict, allow_nan=False)
+        except (TypeError, ValueError):
+            # Such as a date, which no card and no saved fit can hold.
+            allowed = "numbers, text, and lists or tables of them"
+            raise InputError("example", repr(self.example)[:80], allowed) from None
+        results = self.record.results
         for variable, name in self.names.items():
-            refuse_bad_name(variable, name, self.record)
+            argument, step = f"name of {variable}", "Choose another in [names]."
+            allowed = "a name without '/' that is no dim and no result"
+            if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
+                allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
+                raise InputError(argument, repr(name)[:80], allowed, step)
+            if name != variable and variable in results:
+                said = "Results cannot be renamed; group terms and their SDs can."
+                raise InputError(argument, repr(name), f"{variable!r} itself", said)
+            taken = {"cell", "chain", "draw", *self.record.layout.sizes(2), *results}
+            if name != variable and name in taken:
+                raise InputError(argument, repr(name), allowed, step)
         for own in self.record.parameters:
-            prior = self.priors.get(own.name)
-            if (
-                (own.prior_centre or own.truncated_at)
-                and prior is not None
-                and prior.dist != "Normal"
-            ):
-                allowed = "Normal, as HMeta-d has it"
-                raise InputError(f"prior of {own.name}", prior.dist, allowed)
+            dist = self.priors[own.name].dist if own.name in self.priors else "Normal"
+            if (own.prior_centre or own.truncated_at) and dist != "Normal":
+                raise InputError(f"prior of {own.name}", dist, "Normal, as HMeta-d has it")
 
     @property
     def record(self) -> Family:
@@ -306,47 +317,23 @@ def refuse_unknown_priors(spec: ModelSpec, legal: Iterable[str]) -> None:
             raise InputError("priors", repr(name), ", ".join(names), hint)
 
 
-def refuse_wrong_kinds(given: Mapping[str, object]) -> None:
+def refuse_wrong_kinds(given: Mapping[str, Any]) -> None:
     """Raise where a field of a model is neither the text nor the table that it should be."""
     for name, value in given.items():
-        if name in TEXTS and not (isinstance(value, str) and len(value) <= MAX_TEXT):
-            raise InputError(name, repr(value)[:80], f"text of at most {MAX_TEXT} characters")
-        if name == "factors" and not (
-            isinstance(value, list | tuple) and all(isinstance(x, str) for x in value)
-        ):
-            raise InputError(name, repr(value)[:80], "a list of columns, as text")
-        if name not in TABLES:
-            continue
-        if not isinstance(value, Mapping):
-            raise InputError(name, repr(value), f"a table: [{name}] in a card, a dict in Python")
-        for key, entry in value.items():
-            if name in TABLES_OF_TEXT and not isinstance(entry, str):
+        if name in TEXTS:
+            allowed = f"text of at most {MAX_TEXT} characters"
+            is_right = isinstance(value, str) and len(value) <= MAX_TEXT
+        elif name == "factors":
+            allowed, is_list = "a list of columns, as text", isinstance(value, list | tuple)
+            is_right = is_list and all(isinstance(x, str) for x in value)
+        else:
+            allowed = f"a table: [{name}] in a card, a dict in Python"
+            is_right = isinstance(value, Mapping)
+        if not is_right:
+            raise InputError(name, repr(value)[:80], allowed)
+        for key, entry in value.items() if name in TABLES_OF_TEXT else ():
+            if not isinstance(entry, str):
                 raise InputError(f"{name} of {key}", repr(entry), "text")
-
-
-def refuse_unwritable_example(example: Mapping[str, Any]) -> None:
-    """Raise where an example holds what no card and no saved fit can, such as a date."""
-    try:
-        json.dumps(example, default=dict, allow_nan=False)
-    except (TypeError, ValueError):
-        allowed = "numbers, text, and lists or tables of them"
-        raise InputError("example", repr(example)[:80], allowed) from None
-
-
-def refuse_bad_name(variable: str, name: str, family: Family) -> None:
-    """Raise where a variable is given a name that no variable of a posterior can have."""
-    argument, allowed = f"name of {variable}", "a name without '/' that is no dim and no result"
-    if not name or len(name) > MAX_NAME or "/" in name or not name.isprintable():
-        allowed = f"{allowed}, of 1 to {MAX_NAME} characters"
-        raise InputError(argument, repr(name)[:80], allowed, "Choose another in [names].")
-    results = family.results
-    if name != variable and variable in results:
-        said = "Results cannot be renamed; group terms and their SDs can."
-        raise InputError(argument, repr(name), f"{variable!r} itself", said)
-    # Names in a posterior that already have a meaning.
-    taken = {"cell", "chain", "draw", *family.layout.sizes(2), *results}
-    if name != variable and name in taken:
-        raise InputError(argument, repr(name), allowed, "Choose another in [names].")
 
 
 def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
@@ -359,16 +346,13 @@ def refuse_unknown_fields(given: Iterable[str], likelihood: str) -> None:
 
 
 def as_priors(given: Mapping[str, Any]) -> dict[str, Prior]:
-    """Priors by variable, each from the form that a card has it in."""
+    """Priors by variable, each from the form that a card has it in.
+
+    In TOML that is ``{dist = "Normal", mu = 0, sigma = 1}``.
+    """
     refuse_wrong_kinds({"priors": given})
-    return {name: as_prior(value) for name, value in given.items()}
-
-
-def as_prior(value: Prior | Mapping[str, Any]) -> Prior:
-    """Prior from the form a TOML card has it in: ``{dist = "Normal", mu = 0, sigma = 1}``."""
-    if isinstance(value, Prior):
-        return value
-    if not isinstance(value, Mapping) or "dist" not in value:
-        allowed = 'Prior("Normal", mu=0, sigma=1), or {"dist": "Normal", "mu": 0, "sigma": 1}'
-        raise InputError("priors", repr(value), allowed)
-    return Prior(**value)
+    for value in given.values():
+        if not isinstance(value, Prior) and not (isinstance(value, Mapping) and "dist" in value):
+            allowed = 'Prior("Normal", mu=0, sigma=1), or {"dist": "Normal", "mu": 0, "sigma": 1}'
+            raise InputError("priors", repr(value), allowed)
+    return {name: x if isinstance(x, Prior) else Prior(**x) for name, x in given.items()}

@@ -12,8 +12,7 @@ from hmetad.bayes.model import linear_predictor
 from hmetad.bayes.start import parametrise
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.design import parse_design
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of, parse_design
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import CORRELATION, ModelSpec
 

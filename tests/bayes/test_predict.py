@@ -207,3 +207,13 @@ def test_a_population_without_criteria_is_refused(counts):
 def test_cells_without_a_row_are_refused(fitted):
     with pytest.raises(InputError, match="cells: got no rows"):
         hmetad.predict(fitted, {"task": []})
+
+
+def test_columns_that_stand_in_brackets_alone_are_not_needed_for_an_average_group():
+    coords = {"subject": list("aabbccdd"), "task": ["x", "y"] * 4, "item": [1, 2, 2, 1] * 2}
+    counts = simulate_counts(1.5, trials=100, ratings=3, coords=coords, m_ratio=[0.8] * 8)
+    formula = {"log_m": "1 + item + (1 + item + task | subject)"}
+    quiet = {"draws": 10, "tune": 20, "chains": 2, "progressbar": False, "quiet": True}
+    drawn = fit(counts, "group", formula=formula, random_seed=1, **quiet)
+    found = predict(drawn, {"item": [1, 2]})
+    assert found.sizes["cell"] == 2

@@ -22,7 +22,7 @@ from hmetad import (
 from hmetad.bayes.sensitivity import COARSER, coarser, other_choices, widen
 from hmetad.compare import repeat_decisions
 from hmetad.notice import with_notices
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.layout import layout_of
 from hmetad.specs.spec import ModelSpec
 

@@ -15,7 +15,7 @@ from hmetad.bayes.store import load_fit, save_fit
 from hmetad.errors import InputError
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.loading import load_model
 
 pytestmark = pytest.mark.integration

@@ -15,8 +15,9 @@ from scipy import stats
 
 from hmetad import InputError, fit
 from hmetad.simulate import plan_groups, subjects_needed, trials_needed
-from hmetad.simulate.people import QUESTIONS, population_of, simulate_people
+from hmetad.simulate.people import judged_draws, population_of, simulate_people
 from hmetad.simulate.plan import summarise_studies
+from hmetad.simulate.plan_questions import QUESTIONS
 from hmetad.simulate.studies import finished_studies, worker_processes
 
 ROPE = (-0.1, 0.1)
@@ -110,14 +111,15 @@ def test_the_judged_draws_are_those_of_the_labelled_levels():
     population = population_of("tasks", {"effect": 0.3})
     counts = simulate_people(population, "tasks", 4, 60, np.random.default_rng(1))
     quiet = {"draws": 20, "tune": 50, "chains": 2, "progressbar": False, "quiet": True}
-    posterior = fit(counts, "multitask", random_seed=1, **quiet)["posterior"].to_dataset()
+    drawn = fit(counts, "multitask", random_seed=1, **quiet)
+    posterior = drawn["posterior"].to_dataset()
     level = posterior["log_m_task"].sel
     expected = level(task_dim="a", drop=True) - level(task_dim="b", drop=True)
-    np.testing.assert_array_equal(QUESTIONS["tasks"].draws(posterior), expected)
+    np.testing.assert_array_equal(judged_draws("tasks", drawn), expected)
     correlation = posterior["log_m_task|subject_corr"].sel(
         {"task|subject__effect": "a", "task|subject__effect_bis": "b"}
     )
-    np.testing.assert_array_equal(QUESTIONS["correlation"].draws(posterior), correlation)
+    np.testing.assert_array_equal(judged_draws("correlation", drawn), correlation)
 
 
 def test_the_same_seed_gives_the_same_table_in_threads_too():

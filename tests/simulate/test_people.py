@@ -13,6 +13,9 @@ from hmetad.simulate.people import (
     simulate_people,
     truth_value,
 )
+from hmetad.specs.design import designs_of
+from hmetad.specs.layout import layout_of
+from hmetad.specs.loading import load_model
 
 MANY = 20_000
 ERRORS = 4
@@ -127,51 +130,65 @@ def test_what_is_no_population_is_refused(question, guesses, ratings, says):
         population_of(question, guesses, ratings)
 
 
-def pilot_fit(**variables):
-    """Fit whose posterior has these values, in two draws around each."""
-    dims = {
-        "log_gap_Intercept": ("response", "criterion"),
-        "log_gap_1|subject_sigma": ("response", "criterion"),
-        "log_m_group": ("group_dim",),
-        "log_m_task": ("task_dim",),
-        "log_m_task|subject_sigma": ("task__expr_dim",),
-        "log_m_task|subject_corr": ("effect", "effect_bis"),
+CARDS = {"difference": "group_comparison", "tasks": "multitask", "mean": "group"}
+
+
+def pilot_fit(card, formula=None, **variables):
+    """Fit of a card whose posterior has these values, in two draws around each."""
+    questions = {name: question for question, name in CARDS.items()}
+    question = questions.get(card, "mean")
+    population = population_of(question, {} if question == "mean" else {"effect": 0.1}, 3)
+    counts = simulate_people(population, question, 6, 60, np.random.default_rng(1))
+    spec = load_model(card) if formula is None else load_model(card, formula=formula)
+    layout = layout_of(counts, spec, designs_of(counts, spec))
+    usual = {
+        "dprime": {"coefficient": 1.8, "sd": 0.4},
+        "c": {"coefficient": 0.1, "sd": 0.3},
+        "log_gap": {"coefficient": np.log([0.4, 0.6]), "sd": 0.2},
+        "log_m": {"sd": 0.25},
     }
-    values = {"dprime_Intercept": 1.8, "dprime_1|subject_sigma": 0.4, "c_Intercept": 0.1}
-    values |= {"c_1|subject_sigma": 0.3, "log_gap_Intercept": np.log([[0.4, 0.6]] * 2)}
-    values |= {"log_gap_1|subject_sigma": np.full((2, 2), 0.2), "log_m_1|subject_sigma": 0.25}
-    values = {k: v for k, v in {**values, **variables}.items() if v is not None}
+    values = {
+        one.name: usual[parameter].get(one.role, 0.0)
+        for parameter, own in layout.formulas.items()
+        for one in [*own.coefficients, *(sd for block in own.blocks for sd in block.sds)]
+    }
+    values |= variables
     data = {
-        name: (
-            ("chain", "draw", *dims.get(name, ())),
-            np.asarray(value) + np.array([[-0.1, 0.1]]).reshape(1, 2, *[1] * np.ndim(value)),
+        one.name: (
+            ("chain", "draw", *one.dims),
+            np.broadcast_to(values.get(one.name, 0.0), one.shape)
+            + np.array([[-0.1, 0.1]]).reshape(1, 2, *[1] * len(one.shape)),
         )
-        for name, value in values.items()
+        for one in layout.variables
     }
-    return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
+    groups = {"posterior": xr.Dataset(data), "observed_data": xr.Dataset({"counts": counts})}
+    pilot = xr.DataTree.from_dict(groups)
+    pilot.attrs["spec"] = spec.to_json()
+    return pilot
 
 
 def test_a_pilot_gives_the_means_of_its_posterior():
-    pilot = pilot_fit(log_m_group=[-0.1, -0.5])
+    pilot = pilot_fit("group_comparison", log_m_group=[-0.1, -0.5])
     guesses = guesses_from(pilot, "difference")
     assert guesses["effect"] == pytest.approx(0.4)
     assert guesses["m_ratio"] == pytest.approx(np.exp(-0.3))
-    expected = {"between_sd": 0.25, "dprime": 1.8, "dprime_sd": 0.4, "c": 0.1, "gap_sd": 0.2}
+    expected = {"between_sd": 0.25, "dprime": 1.8, "dprime_sd": 0.4, "c": 0.1, "c_sd": 0.3}
     assert {name: guesses[name] for name in expected} == pytest.approx(expected)
+    assert guesses["gap_sd"] == pytest.approx(0.2)
     np.testing.assert_allclose(guesses["gaps"], [[0.4, 0.6]] * 2)
     assert population_of("difference", {}, None, pilot).effect == pytest.approx(0.4)
 
 
 def test_what_is_given_goes_before_the_pilot():
-    pilot = pilot_fit(log_m_group=[-0.1, -0.5])
+    pilot = pilot_fit("group_comparison", log_m_group=[-0.1, -0.5])
     population = population_of("difference", {"effect": 0.2, "dprime": 1.0}, None, pilot)
     assert (population.effect, population.dprime, population.dprime_sd) == (0.2, 1.0, 0.4)
 
 
 def test_tasks_of_a_pilot_have_their_own_spread_and_correlation():
     own = {"log_m_task": [0.1, -0.1], "log_m_task|subject_sigma": [0.3, 0.5]}
-    own |= {"log_m_task|subject_corr": [[1.0, 0.7], [0.7, 1.0]], "log_m_1|subject_sigma": None}
-    pilot = pilot_fit(**own)
+    own |= {"log_m_task|subject_corr": [[1.0, 0.7], [0.7, 1.0]]}
+    pilot = pilot_fit("multitask", **own)
     guesses = guesses_from(pilot, "tasks")
     assert guesses["effect"] == pytest.approx(0.2)
     assert guesses["correlation"] == pytest.approx(0.7)
@@ -180,15 +197,20 @@ def test_tasks_of_a_pilot_have_their_own_spread_and_correlation():
 
 
 def test_a_pilot_of_another_question_has_no_effect_to_give():
-    pilot = pilot_fit(log_m_Intercept=-0.2)
+    pilot = pilot_fit("group", log_m_Intercept=-0.2)
     assert population_of("slope", {"effect": 0.1}, None, pilot).m_ratio == np.exp(-0.2)
     with pytest.raises(InputError, match="the pilot has another question"):
         population_of("slope", {}, None, pilot)
 
 
+def test_differences_from_a_first_level_are_no_pair_of_levels():
+    pilot = pilot_fit("group_comparison", {"log_m": "1 + group + (1 | subject)"})
+    assert "effect" not in guesses_from(pilot, "difference")
+
+
 def test_a_fit_of_single_cells_is_no_pilot():
-    pilot = pilot_fit(log_m_Intercept=0.0, **{"log_m_1|subject_sigma": None})
+    pilot = pilot_fit("group", {"log_m": "1"})
     with pytest.raises(InputError, match="without a standard deviation of log_m"):
         guesses_from(pilot, "mean")
     with pytest.raises(InputError, match="without a mean of log_m"):
-        guesses_from(pilot_fit(), "mean")
+        guesses_from(pilot_fit("individual"), "mean")

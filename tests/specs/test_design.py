@@ -127,3 +127,13 @@ def test_nested_groups_whose_names_would_be_the_same_are_refused():
         parse_design("log_m", "1 + (1 | lab/subject)", cells)
     apart = parse_design("log_m", "1 + (1 | lab:subject)", cells.replace({"b:c": "bc"}))
     assert apart.blocks[0].groups.tolist() == ["a:bc", "a:d", "a:b:c", "c:c"]
+
+
+def test_what_is_common_to_all_groups_needs_no_columns_of_brackets():
+    cells = pd.DataFrame({"subject": list("aabbcc"), "task": list("xyxyxy"), "age": range(6)})
+    new, formula = pd.DataFrame({"age": [30.0]}), "1 + age + (1 + task | subject)"
+    with pytest.raises(InputError, match="cells"):
+        parse_design("log_m", formula, cells, new)
+    design = parse_design("log_m", formula, cells, new, with_groups=False)
+    np.testing.assert_array_equal(design.columns, [[1.0, 30.0]])
+    assert design.blocks == ()

@@ -6,7 +6,7 @@ import pytest
 
 import hmetad
 from hmetad import load_model
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.identification import even_ratings_notices
 
 

@@ -7,10 +7,9 @@ import xarray as xr
 from formulae import design_matrices
 
 from hmetad.errors import InputError
-from hmetad.specs.design import parse_design
-from hmetad.specs.designs import designs_of
-from hmetad.specs.formula import prior_names
+from hmetad.specs.design import designs_of, parse_design
 from hmetad.specs.layout import layout_of
+from hmetad.specs.loading import prior_names
 from hmetad.specs.spec import ModelSpec
 
 CELLS = pd.DataFrame(

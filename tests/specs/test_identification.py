@@ -3,7 +3,7 @@
 import numpy as np
 
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.identification import identification_notices
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import with_changes

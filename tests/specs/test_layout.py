@@ -5,7 +5,7 @@ import pytest
 
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.layout import LINK_EXP, LINK_FOLDED, LINK_LOGISTIC, layout_of
 from hmetad.specs.loading import load_model
 from hmetad.specs.spec import ModelSpec

@@ -24,6 +24,7 @@ from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_fr
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
+from hmetad.specs.variable_names import name_parts
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
 
@@ -130,11 +131,9 @@ def population_blocks(
 
 def group_columns(fit: xr.DataTree) -> list[str]:
     """Columns of the groups of a formula that have no coefficients."""
-    right = fit.attrs["formula"].partition(" ~ ")[2]
-    common = formula_columns([right])
-    ends = (str(name).partition("|")[2] for name in fit["posterior"].data_vars)
-    factors = [end.removesuffix("_sigma") for end in ends if end.endswith("_sigma")]
-    columns = dict.fromkeys(column for factor in factors for column in factor.split(":"))
+    common = formula_columns([fit.attrs["formula"].partition(" ~ ")[2]])
+    named = (name_parts(str(name)) for name in fit["posterior"].data_vars)
+    columns = dict.fromkeys(x for one in named if one.role == "sd" for x in one.factor.split(":"))
     return [
         x for x in columns if x in cell_table(fit["posterior"].to_dataset()) and x not in common
     ]

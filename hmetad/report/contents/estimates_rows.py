@@ -10,6 +10,7 @@ import xarray as xr
 
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import parameter_name
+from hmetad.specs.variable_names import coefficient_name, name_parts
 from hmetad.text.names import effect_names, symbol
 
 __all__ = ["estimates_rows", "scale_words"]
@@ -67,14 +68,14 @@ def variable_words(
     name: str, parameter: str, scale: str, labels: Mapping[str, str]
 ) -> dict[str, str]:
     """Kind and quantity of a variable; empty for effects of single groups and for cells."""
-    term, bar, factor = name.removeprefix(f"{parameter}_").partition("|")
-    if not bar:
-        is_common = name.startswith(f"{parameter}_")
-        return {"kind": "effect", "quantity": f"{scale}: {term}"} if is_common else {}
-    for end, kind in (("_sigma", "sd"), ("_corr", "correlation")):
-        if factor.endswith(end):
-            groups = " and ".join(labels.get(x, x) for x in factor.removesuffix(end).split(":"))
-            what = "Correlation of effects" if kind == "correlation" else f"SD of {scale}"
-            of = "" if term == "1" or kind == "correlation" else f", {term},"
-            return {"kind": kind, "quantity": f"{what}{of} by {groups}"}
+    parts, start = name_parts(name), coefficient_name(parameter, "")
+    term = parts.term.removeprefix(start)
+    groups = " and ".join(labels.get(x, x) for x in parts.factor.split(":"))
+    if parts.role == "coefficient" and name.startswith(start):
+        return {"kind": "effect", "quantity": f"{scale}: {term}"}
+    if parts.role == "sd":
+        of = "" if term == "1" else f", {term},"
+        return {"kind": "sd", "quantity": f"SD of {scale}{of} by {groups}"}
+    if parts.role == "correlation":
+        return {"kind": "correlation", "quantity": f"Correlation of effects by {groups}"}
     return {}

@@ -17,10 +17,10 @@ from hmetad.bayes.predict import predict
 from hmetad.errors import InputError
 from hmetad.monte_carlo import has_chains
 from hmetad.report.contents.estimates_rows import estimates_rows
-from hmetad.specs.design import cell_table
-from hmetad.specs.designs import designs_of, reference_level
+from hmetad.specs.design import cell_table, designs_of, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
+from hmetad.specs.variable_names import coefficient_name, correlation_name, sd_name
 from hmetad.text.names import effect_names, symbol
 
 __all__ = ["population_table"]
@@ -166,20 +166,20 @@ def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) 
     for parameter in single:
         differences = [term for term in designs[parameter.name].common if not term.is_level]
         for term in differences:
-            variable = spec.named(f"{parameter.variable}_{term.name}")
+            variable = spec.named(coefficient_name(parameter.variable, term.name))
             said = {"kind": "effect", "quantity": f"Effect on {symbol(parameter.name)}"}
-            first = reference_level(term, table)
-            yield from elements(said, posterior[variable], term.name, labels, first)
+            reference = reference_level(term, table)
+            yield from elements(said, posterior[variable], term.name, labels, reference)
     for parameter in single:
         for block in designs[parameter.name].blocks:
             by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
             for term in block.terms:
-                variable = spec.named(f"{parameter.variable}_{term.name}|{block.factor}_sigma")
+                variable = spec.named(sd_name(parameter.variable, term.name, block.factor))
                 said = {"kind": "sd", "quantity": f"SD of {by}"}
                 yield from elements(said, posterior[variable], term.name, labels)
     for parameter in single:
         for block in designs[parameter.name].blocks:
-            variable = spec.named(f"{parameter.variable}_{block.name}_corr")
+            variable = spec.named(correlation_name(parameter.variable, block))
             if variable in posterior:
                 by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
                 said = {"kind": "correlation", "quantity": f"Correlation of {by}"}

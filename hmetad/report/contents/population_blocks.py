@@ -13,7 +13,7 @@ from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.population import population_table
 from hmetad.report.contents.tables import INTERVALS
 from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_frame
-from hmetad.specs.designs import designs_of
+from hmetad.specs.design import designs_of
 from hmetad.specs.spec import spec_of
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
