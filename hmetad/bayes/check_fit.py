@@ -56,7 +56,7 @@ def check_fit(fit: xr.DataTree, source: str) -> ModelSpec:
         counts, posterior = counts_of(fit, layout), fit["posterior"].to_dataset()
         check_posterior(posterior, spec, counts)
         check_labels(posterior, counts, layout)
-        check_stats(fit["sample_stats"].to_dataset(), posterior)
+        check_stats(fit["sample_stats"].to_dataset().reset_coords(drop=True), posterior)
     except InputError as error:
         argument = error.argument if error.argument == source else f"{source}, {error.argument}"
         raise InputError(argument, error.got, error.allowed, error.next_step) from error
