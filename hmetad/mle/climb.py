@@ -5,15 +5,23 @@ a cell, or cells that share coefficients. All units move together, so that a ste
 a few calls. What differs between models is their function, its curvature (exact, by differences, or
 expected as in Fisher scoring), and when a climb ends.
 Source: Moré & Sorensen (1983).
+
+Functions of single cells that are compiled, with exact curvature, are climbed in compiled code cell
+by cell (`climb_cells`), with damping in the place of a region (Levenberg & Marquardt).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Climbed", "Stop", "climb"]
+from hmetad.likelihood.tails import compiled
+
+__all__ = ["Climbed", "Rule", "Stop", "best_of", "climb", "climb_cells", "factorise"]
 
 type Floats = NDArray[np.float64]
 type Integers = NDArray[np.int64]
@@ -31,6 +39,8 @@ SMALLEST_CURVATURE = 1e-9
 SMALL_SLOPE = 1e-3
 # Next to the maximum a rise is lost in rounding, and the slope tells better.
 ROUNDING = 1e-13
+# Of compiled climbs.
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-14, 1e12
 # Halvings that find the length of a step.
 HALVINGS = 25
 
@@ -161,3 +171,150 @@ def steps_within(slopes: Floats, bend: Floats, radius: Floats) -> tuple[Floats, 
     own = np.where(is_long[:, None], rise / (curvature + upper[:, None]), direct)
     expected = (rise * own - curvature * own**2 / 2).sum(axis=1)
     return (vectors @ own[..., None])[..., 0], expected
+
+
+class Rule(NamedTuple):
+    """How cells are climbed in compiled code; the last unknown has bounds, and the others not.
+
+    Parameters
+    ----------
+    smallest, largest : array, shape (unknowns,)
+        Between these an unknown moves in a step.
+    far : array, shape (unknowns,)
+        Beyond, an unknown is lost.
+    slope, rounding : float
+        Largest slope at the end; rise that is lost in rounding, relative to the value.
+    steps : int
+    """
+
+    smallest: Floats
+    largest: Floats
+    far: Floats
+    slope: float
+    rounding: float
+    steps: int
+
+
+class Room(NamedTuple):
+    """Scratch space of a cell, at a point and at one that is tried."""
+
+    slopes: Floats
+    bend: Floats
+    tried: Floats
+    new_slopes: Floats
+    new_bend: Floats
+    factor: Floats
+    step: Floats
+
+
+@njit(inline="always")
+def climb_cells(
+    evaluate: Any, data: Any, rule: Rule, points: Floats, bounds: Floats, found: Floats
+) -> None:
+    """Move points (cells, unknowns) to the maxima that are reached from them.
+
+    `evaluate` is compiled: point, cell, data, slopes and minus the Hessian's lower triangle, both
+    of zeros, which it sets → value. `bounds` (cells, 2) are those of the last unknown, `found`
+    (cells, 2) gets value and largest slope. Call it in a function that is compiled, and cached.
+    """
+    size = points.shape[1]
+    room = Room(
+        np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros(size),
+        np.zeros((size, size)), np.zeros((size, size)), np.zeros(size),
+    )  # fmt: skip
+    slopes, bend, tried, new_slopes, new_bend, _, step = room
+    for cell in range(len(points)):
+        x, (lower, upper) = points[cell], bounds[cell]
+        slopes[:], bend[:] = 0.0, 0.0
+        value = evaluate(x, cell, data, slopes, bend)
+        free = count_free(x, slopes, lower, upper)
+        slope, damping = steepest(slopes, free), FIRST_DAMPING
+        for _ in range(rule.steps):
+            if slope < rule.slope or (np.abs(x) > rule.far).any():
+                break
+            # Next to the maximum the value is lost in rounding, and the slope tells better.
+            level, is_better = value - rule.rounding * (1 + abs(value)), False
+            while not is_better and damping < LARGEST_DAMPING:
+                if not set_step(free, damping, rule, room):
+                    damping *= 10
+                    continue
+                for i in range(size):
+                    tried[i] = x[i] + step[i]
+                tried[-1] = min(max(tried[-1], lower), upper)
+                new_slopes[:], new_bend[:] = 0.0, 0.0
+                new = evaluate(tried, cell, data, new_slopes, new_bend)
+                new_free = count_free(tried, new_slopes, lower, upper)
+                new_slope = steepest(new_slopes, new_free)
+                is_better = new > value or (new >= level and new_slope < slope)
+                if not is_better:
+                    damping *= 10
+            if not is_better:
+                break
+            value, slope, free = new, new_slope, new_free
+            damping = max(damping / 10, LEAST_DAMPING)
+            x[:], slopes[:], bend[:] = tried, new_slopes, new_bend
+        found[cell, 0], found[cell, 1] = value, slope
+
+
+@compiled
+def count_free(x: Floats, slopes: Floats, lower: float, upper: float) -> int:
+    """How many unknowns may move: all, or all but the last, which is pressed against a bound."""
+    is_held = (x[-1] <= lower and slopes[-1] < 0) or (x[-1] >= upper and slopes[-1] > 0)
+    return len(x) - 1 if is_held else len(x)
+
+
+@compiled
+def steepest(slopes: Floats, free: int) -> float:
+    """Largest slope of the unknowns that may move."""
+    largest = 0.0
+    for i in range(free):
+        largest = max(largest, abs(slopes[i]))
+    return largest
+
+
+@compiled
+def factorise(size: int, bend: Floats, damping: float, factor: Floats) -> bool:
+    """Set Cholesky's factor of the first rows of a matrix; whether it is positive definite."""
+    for i in range(size):
+        first = 0
+        while first < i and bend[i, first] == 0:
+            factor[i, first] = 0.0
+            first += 1
+        for j in range(first, i + 1):
+            total = bend[i, j] + (damping if i == j else 0.0)
+            for k in range(first, j):
+                total -= factor[i, k] * factor[j, k]
+            if j < i:
+                factor[i, j] = total / factor[j, j]
+            elif total > 0:
+                factor[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@compiled
+def set_step(free: int, damping: float, rule: Rule, room: Room) -> bool:
+    """Damped Newton step of the unknowns that may move; whether it leads to a maximum."""
+    slopes, bend, _, _, _, factor, step = room
+    if not factorise(free, bend, damping, factor):
+        return False
+    step[free:] = 0.0
+    for i in range(free):
+        total = slopes[i]
+        for k in range(i):
+            total -= factor[i, k] * step[k]
+        step[i] = total / factor[i, i]
+    for i in range(free - 1, -1, -1):
+        for k in range(i + 1, free):
+            step[i] -= factor[k, i] * step[k]
+        step[i] /= factor[i, i]
+    for i in range(free):
+        step[i] = min(max(step[i], rule.smallest[i]), rule.largest[i])
+    return True
+
+
+def best_of(value: Floats) -> Integers:
+    """Place of the highest of each row of values (cells, starts), in the flat array of them."""
+    number, each = value.shape
+    return np.nan_to_num(value, nan=-np.inf).argmax(axis=1) + each * np.arange(number)

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from hmetad.errors import InputError
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.tape import add_value_and_gradient, column_shapes, tape_of
-from hmetad.mle.climb import Stop, climb
+from hmetad.mle.climb import Stop, best_of, climb
 from hmetad.mle.scoring import CellLikelihood, kernel_of
 from hmetad.specs.design import Design
 from hmetad.specs.spec import ModelSpec
@@ -204,7 +204,7 @@ def maximise_units(units: Units, starts: Floats) -> Maxima:
         stop,
         lambda points, rows, slopes: units.information(points, unit[rows], slopes),
     )
-    best = found.value.reshape(number, each).argmax(axis=1) + each * np.arange(number)
+    best = best_of(found.value.reshape(number, each))
     points, value = found.points[best], found.value[best]
     curvature, vectors = np.linalg.eigh(units.information(points, np.arange(number)))
     known = np.maximum(curvature, SMALLEST_CURVATURE)

@@ -5,25 +5,34 @@ operating points.
 Source: Green & Swets (1966); Dorfman & Alf (1969); Simpson & Fitter (1973) for d_a.
 """
 
+import math
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError
+from hmetad.likelihood.tails import compiled
 from hmetad.measures.sdt import Correction, added_per_response
+from hmetad.mle.climb import Rule, climb_cells, factorise
+from hmetad.mle.edges import Edges, add_row, gather_used, new_edges, spread_used
 from hmetad.mle.labels import label_estimates
-from hmetad.mle.roc_newton import FOUND, fit_rocs
 from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["uvsdt"]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 SLOPE = 1e-6
+FARTHEST = 20.0  # of a; beyond, it grows without bound
+FARTHEST_SCALE = 3.0  # of log s
 SQRT2 = np.sqrt(2.0)
 
 
@@ -84,16 +93,129 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     table = table + added_per_response(correction, ratings) / ratings
     # From surely S1 to surely S2.
     scale = np.concatenate([table[:, :, 0, ::-1], table[:, :, 1]], axis=-1)
-    found = np.full((len(scale), len(FOUND)), np.nan)
-    cut = np.full((len(scale), 2 * ratings - 1), np.nan)
-    bounded = np.where(is_separated(scale)[:, None, None], 0.0, scale)
-    fit_rocs(bounded, *starts(scale), found, cut)
-    fitted = dict(zip(FOUND, found.T, strict=True))
+    fitted, cut = fit_rocs(scale)
     result = label_estimates(estimates(fitted, cut), "uvsdt", ordered)
     result.attrs["correction"] = correction if isinstance(correction, str) else float(correction)
     lost = result["s"].isnull()
     masks = {"roc-undefined": lost, "not-converged.roc": ~result["converged"] & ~lost}
     return copy_notices(result, counts, notices_where(masks))
+
+
+def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
+    """What is found of each cell by name, and all its cut points; NaN where there is no maximum.
+
+    Counts have dims (cells, stimulus, category). `boundary` is the cut point between the responses,
+    t in covariances is that one; `full` is ℓ with a probability for every category.
+    """
+    cells, _, categories = counts.shape
+    t, a, log_s = starts(counts)
+    lower = np.column_stack([np.full(cells, -np.inf), t])
+    used, lower, levels = gather_used(counts, lower)
+    totals = counts.sum(axis=-1)
+    is_fit = ~is_separated(counts) & (levels > 2) & (totals > 0).all(axis=1)
+    rows = np.flatnonzero(is_fit)
+    points, found = np.column_stack([lower[:, 1:], a, log_s]), np.empty((cells, 2))
+    data = Roc(used[rows], levels[rows], new_edges(categories, 2))
+    own, own_found = points[rows], found[rows]
+    information = np.zeros((len(rows), *[points.shape[1]] * 2))
+    climb_rocs(data, climbing_rule(categories - 1), own, own_found, information)
+    points[rows], found[rows] = own, own_found
+    is_fit &= (abs(points[:, -2]) <= FARTHEST) & (abs(points[:, -1]) <= FARTHEST_SCALE)
+    below = (counts.sum(axis=1) > 0)[:, : categories // 2].sum(axis=1)
+    has_middle = is_fit & (below > 0) & (below < levels)
+    covariance = np.full((cells, *information.shape[1:]), np.nan)
+    covariance[rows] = np.linalg.inv(information)
+    at, cell = np.maximum(below - 1, 0), np.arange(cells)
+
+    def where(mask: NDArray[np.bool_], values: Floats) -> Floats:
+        return np.where(mask, values, np.nan)
+
+    with np.errstate(invalid="ignore"):
+        full = (xlogy(counts, counts).sum(axis=-1) - xlogy(totals, totals)).sum(axis=-1)
+    spread = np.column_stack([np.full(cells, -np.inf), points[:, : categories - 1]])
+    cut = spread_used(spread, counts, -np.inf)[:, 1:]
+    return {
+        "value": where(is_fit, found[:, 0]),
+        "a": where(is_fit, points[:, -2]),
+        "log_s": where(is_fit, points[:, -1]),
+        "slope": where(is_fit, found[:, 1]),
+        "boundary": where(has_middle, points[cell, at]),
+        "var_a": where(is_fit, covariance[:, -2, -2]),
+        "cov_as": where(is_fit, covariance[:, -2, -1]),
+        "var_s": where(is_fit, covariance[:, -1, -1]),
+        "var_t": where(has_middle, covariance[cell, at, at]),
+        "cov_ta": where(has_middle, covariance[cell, at, -2]),
+        "cov_ts": where(has_middle, covariance[cell, at, -1]),
+        "levels": where(is_fit, levels.astype(float)),
+        "full": where(is_fit, np.asarray(full, dtype=float)),
+    }, np.where(is_fit[:, None], cut, np.nan)
+
+
+class Roc(NamedTuple):
+    """Counts (cells, stimulus, category) of the categories in use, of which there are `levels`."""
+
+    counts: Floats
+    levels: Integers
+    edges: Edges
+
+
+@cache
+def climbing_rule(cuts: int) -> Rule:
+    """How cut points, a and log s are climbed to."""
+    largest, far = np.full((2, cuts + 2), np.inf)
+    largest[-2:] = 0.7
+    far[-2:] = FARTHEST, FARTHEST_SCALE
+    return Rule(-largest, largest, far, 1e-9, 1e-13, 200)
+
+
+@compiled
+def climb_rocs(data: Roc, rule: Rule, points: Floats, found: Floats, information: Floats) -> None:
+    """Climb to cut points, a and log s of cells: ℓ, the largest slope, and the information.
+
+    What is not positive definite has NaN on its diagonal.
+    """
+    cells, size = points.shape
+    bounds = np.empty((cells, 2))
+    bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
+    climb_cells(evaluate_roc, data, rule, points, bounds, found)
+    slopes, factor = np.zeros(size), np.zeros((size, size))
+    for i in range(cells):
+        evaluate_roc(points[i], i, data, slopes, information[i])
+        is_definite = factorise(size, information[i], 0.0, factor)
+        for j in range(size):
+            for k in range(j):
+                information[i, k, j] = information[i, j, k]
+            if not is_definite:
+                information[i, j] = np.nan
+
+
+@compiled
+def evaluate_roc(x: Floats, cell: int, data: Roc, slopes: Floats, bend: Floats) -> float:
+    """ℓ of a cell: category k of S1 has the area of N(0, 1) between t_k and t_{k+1}.
+
+    Of S2 it has that between s·t_k − a and s·t_{k+1} − a (Dorfman & Alf 1969).
+    """
+    all_counts, all_levels, edges = data
+    at, width, slope, _, _, by = edges
+    used, a, s = all_levels[cell], x[-2], math.exp(x[-1])
+    for k in range(max(used - 1, 0), len(x) - 2):
+        bend[k, k] = 1.0
+    value = 0.0
+    at[0], by[:, 0] = -np.inf, 0.0
+    for stimulus in range(2):
+        scale, shift = (s, a) if stimulus == 1 else (1.0, 0.0)
+        for k in range(1, used):
+            at[k] = scale * x[k - 1] - shift
+            by[0, k], by[1, k] = -1.0, scale * x[k - 1]
+            if k < used - 1:
+                width[k] = scale * (x[k] - x[k - 1])
+        counts = all_counts[cell, stimulus]
+        value += add_row(counts, used, scale, 0, 2 * stimulus, edges, slopes, bend)
+    # Cut points of S2 move by log s in proportion to themselves.
+    for k in range(1, used):
+        bend[-1, k - 1] -= s * slope[k]
+        bend[-1, -1] -= s * x[k - 1] * slope[k]
+    return value
 
 
 def is_separated(scale: Floats) -> NDArray[np.bool_]:

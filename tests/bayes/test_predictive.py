@@ -4,7 +4,7 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from hmetad.likelihood.theory import log_joint_probabilities
+from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from scipy import stats
 
 import hmetad

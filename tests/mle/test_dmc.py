@@ -13,8 +13,7 @@ from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.likelihood.families.meta_d import log_conditional_probabilities
 from hmetad.likelihood.ratings import type2_criteria
-from hmetad.mle.dmc import fit_dmc
-from hmetad.mle.dmc_minimum import limiting_loss
+from hmetad.mle.dmc import fit_dmc, limiting_loss
 from hmetad.notice import notices
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import load_model
