@@ -174,7 +174,12 @@ PROCESSES = {
 
 def weight(process: Process, k: int) -> Formula:
     """One of the weights, of every cell."""
-    return lambda v, xp: process.weights(v, xp)[k] + xp.zeros_like(v["dprime"])
+
+    def of_cells(v: Values, xp: Arrays) -> Array:
+        own = process.weights(v, xp)[k]
+        return own + xp.zeros_like(v["dprime"]) if isinstance(own, float) else own
+
+    return of_cells
 
 
 LIMITS = (
