@@ -163,15 +163,10 @@ def rank(
     rows = np.moveaxis(numbers, -1, 0)
     options = {"largest_first": largest_first, "ci_prob": ci_prob, "are_chains": are_chains}
     result, reasons, joint = rank_strata(rows, values, strata, design[over].to_numpy(), options)
-    share, undefined = result["undefined"].values, None
-    if (share > 0).any():
-        kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined."
-        said = {"share": share.max(), "kept": kept * (joint < 1)}
-        undefined = notice_of("undefined-draws.left-out", labels[share > 0].astype(str), **said)
     found = [
         *carried_notices(values, over),
         *related,
-        *([undefined] if undefined is not None else []),
+        *undefined_notice(labels, result["undefined"].values, joint),
         *draws_notice(rows, ci_prob),
     ]
     coords: dict[str, Any] = {str(k): v for k, v in values.coords.items() if v.dims == ("cell",)}
@@ -310,6 +305,15 @@ def rank_shares(first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
         steps[i] -= np.bincount(last[i] + 1, weight[i], levels + 2)
     shares = steps.cumsum(axis=1)[:, 1 : levels + 1] / first.shape[1]
     return np.clip(shares, 0, 1)
+
+
+def undefined_notice(labels: NDArray[Any], share: Floats, joint: float) -> list[Notice]:
+    """Notice of what has undefined draws, and of what is left where all has to be defined."""
+    if not (share > 0).any():
+        return []
+    kept = f" Ranks are of the {joint:.1%} in which all that is ranked is defined." * (joint < 1)
+    concerned = labels[share > 0].astype(str)
+    return [notice_of("undefined-draws.left-out", concerned, share=share.max(), kept=kept)]
 
 
 def draws_notice(rows: Floats, ci_prob: float) -> list[Notice]:
