@@ -4,13 +4,13 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from scipy import stats
 
 import hmetad
 from hmetad import InputError, from_nr, load_model, notices, simulate_counts
 from hmetad.bayes import add_groups, draw_prior, predicted_counts
 from hmetad.bayes.predictive import mean_counts
+from hmetad.likelihood.families.meta_d import log_joint_probabilities
 from hmetad.measures import type2_roc
 from hmetad.specs.loading import card_names
 
