@@ -23,6 +23,7 @@ __all__ = [
     "compiled",
     "fill_logarithms",
     "fill_tails",
+    "inlined",
     "log_area",
     "log_between",
     "log_share",
@@ -43,6 +44,8 @@ MILLS_DEGREE = 20
 SQRT_2PI = math.sqrt(2 * math.pi)
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
+# A function that takes another one can be cached only as a part of its caller.
+inlined = njit(inline="always")
 compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.tails import compiled, inlined
 
 __all__ = ["Climbed", "Rule", "Stop", "best_of", "climb", "climb_cells", "factorise"]
 
@@ -207,7 +206,7 @@ class Room(NamedTuple):
     step: Floats
 
 
-@njit(inline="always")
+@inlined
 def climb_cells(
     evaluate: Any, data: Any, rule: Rule, points: Floats, bounds: Floats, found: Floats
 ) -> None:
