@@ -237,13 +237,10 @@ def type2_functions() -> list[str]:
     >>> type2_functions()[:3]
     ['auroc2', 'gamma', 'v_statistic']
     """
+    measured = [x.function for x in results() if x.measured and not x.stimulus]
     # What only counts the trials is no public function.
-    found = [
-        x.function
-        for x in results()
-        if x.measured and not x.stimulus and not x.function.startswith("measures.catalogue.")
-    ]
-    return [function.rpartition(".")[2] for function in dict.fromkeys(found)]
+    public = [x for x in measured if not x.startswith("measures.catalogue.")]
+    return [x.rpartition(".")[2] for x in dict.fromkeys(public)]
 
 
 @cache
@@ -268,7 +265,6 @@ def results() -> tuple[Result, ...]:
             before = first.get(name, {})
             record = {key: before[key] for key in OF_NAME if key in before} | shared | own
             first.setdefault(name, record)
-            options = tuple(own.get("with", {}).items())
-            of_result = {key: value for key, value in record.items() if key != "with"}
-            found.append(Result(section, name, options=options, **of_result))
+            options = tuple(record.pop("with", {}).items())
+            found.append(Result(section, name, options=options, **record))
     return tuple(found)
