@@ -22,8 +22,8 @@ from hmetad.bayes.predict import level_draws, predicted_cells
 from hmetad.counts.checks import STIMULI
 from hmetad.counts.resample import counts_together
 from hmetad.counts.tables import high_ratio_notices, is_high_ratio, items_together
-from hmetad.measures.confidence_sign import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.measures.sdt import sdt
+from hmetad.measures.type2 import CLEAR_Z, confidence_z, faint_confidence
 from hmetad.memory import in_words
 from hmetad.notice import (
     CARRIED_ATTRS,

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import f
 
-from hmetad.arguments import check_inputs, probability, seed_or_none
-from hmetad.counts.checks import table_dims, whole_number
+from hmetad.arguments import check_inputs, probability, seed_or_none, whole
+from hmetad.counts.checks import table_dims
+from hmetad.counts.resample import as_dataset
 from hmetad.errors import InputError, nearest
 from hmetad.notice import notices, with_notices
-from hmetad.results import attrs_of
+from hmetad.results import attrs_of, names_of
 
 __all__ = ["icc", "split_half"]
 
@@ -31,7 +32,11 @@ FEWEST, BOOTSTRAPS = 4, 2000
 
 
 @check_inputs(
-    skip=("counts", "statistic"), goal=probability, ci_prob=probability, seed=seed_or_none
+    skip=("counts", "statistic"),
+    n=whole(1),
+    goal=probability,
+    ci_prob=probability,
+    seed=seed_or_none,
 )
 def split_half(
     counts: xr.DataArray,
@@ -108,7 +113,6 @@ def split_half(
     0.92
     """
     dims = table_dims(counts, "split_half")
-    splits = whole_number("n", n, 1)
     if set(counts.dims) != {"cell", *dims}:
         raise InputError("counts", f"dims {counts.dims}", f"(cell, {', '.join(dims)})")
     table = counts.transpose("cell", *dims)
@@ -117,39 +121,32 @@ def split_half(
     if (values < 0).any() or not (values == np.floor(values)).all():
         raise InputError("counts", "counts that are no whole numbers", "trials")
     rng = np.random.default_rng(seed)
-    first = halves(values.astype(np.int64), splits, rng)
-    whole = np.broadcast_to(values[:, None], first.shape).astype(np.int64)
-    sides = [named_values(statistic, table, drawn) for drawn in (first, whole - first)]
-    found = np.full((4, len(groups), len(sides[0])), np.nan)
-    people = np.zeros((len(groups), len(sides[0])))
+    first = halves(values.astype(np.int64), n, rng)
+    sides = [
+        named_values(statistic, table, drawn)
+        for drawn in (first, values[:, None].astype(np.int64) - first)
+    ]
+    found = {name: np.full((len(groups), len(sides[0])), np.nan) for name in names_of("split_half")}
     for row, cells in enumerate(groups.values()):
         weights = rng.multinomial(len(cells), np.full(len(cells), 1 / len(cells)), BOOTSTRAPS)
+        trials = values[cells].sum() / len(cells)
         for column, name in enumerate(sides[0]):
             x, y = (side[name][cells] for side in sides)
-            people[row, column] = (np.isfinite(x) & np.isfinite(y)).sum(axis=0).mean()
-            if people[row, column] >= FEWEST:
-                found[:, row, column] = halves_agree(x, y, weights, ci_prob)
+            people = (np.isfinite(x) & np.isfinite(y)).sum(axis=0).mean()
+            own: dict[str, float] = {"people": people}
+            if people >= FEWEST:
+                own |= halves_agree(x, y, weights, ci_prob)
+                whole = own["reliability"]
+                if whole > 0:
+                    # By the Spearman-Brown formula.
+                    own["trials_needed"] = trials * goal * (1 - whole) / (whole * (1 - goal))
+            for key, value in own.items():
+                found[key][row, column] = value
+    over = ("group", "quantity")
     coords = {"group": list(groups), "quantity": list(sides[0])}
-    own = [values[cells].sum() / len(cells) for cells in groups.values()]
-    needed = trials_for(goal, found[1], np.array(own)[:, None])
-    names = ("correlation", "reliability", "reliability_lower", "reliability_upper")
-    result = xr.Dataset(
-        {
-            name: (("group", "quantity"), own, attrs_of(name, "split_half"))
-            for name, own in zip(
-                (*names, "trials_needed", "people"), (*found, needed, people), strict=True
-            )
-        },
-        coords,
-    )
-    return with_notices(result.assign_attrs(n=splits, goal=goal, ci_prob=ci_prob), notices(counts))
-
-
-def trials_for(goal: float, reliability: Floats, trials: Floats) -> Floats:
-    """Trials for a reliability, from those of a known one, by the Spearman-Brown formula."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        needed = trials * goal * (1 - reliability) / (reliability * (1 - goal))
-    return np.where(reliability > 0, needed, np.nan)
+    described = {name: (over, x, attrs_of(name, "split_half")) for name, x in found.items()}
+    attrs = {"n": int(n), "goal": goal, "ci_prob": ci_prob}
+    return with_notices(xr.Dataset(described, coords, attrs), notices(counts))
 
 
 def groups_of(table: xr.DataArray, subject: str) -> dict[str, NDArray[np.intp]]:
@@ -196,9 +193,7 @@ def named_values(
     tables = xr.DataArray(drawn, dims=dims, coords=coords, name="counts").assign_coords(
         cell=table["cell"]
     )
-    result = statistic(tables)
-    if isinstance(result, xr.DataArray):
-        result = result.to_dataset(name=result.name or "statistic")
+    result = as_dataset(statistic(tables))
     found = {
         str(name): values.transpose("cell", "draw").to_numpy().astype(float)
         for name, values in result.data_vars.items()
@@ -212,7 +207,7 @@ def named_values(
 
 def halves_agree(
     x: Floats, y: Floats, weights: NDArray[np.int64], ci_prob: float
-) -> tuple[float, float, float, float]:
+) -> dict[str, float]:
     """Mean correlation over splits, and reliability of the whole with an interval."""
     with np.errstate(invalid="ignore", divide="ignore"):
         r = np.nanmean(correlations(x, y, np.ones((1, len(x)))), axis=1)[0]
@@ -222,7 +217,12 @@ def halves_agree(
         error *= np.sqrt(len(x) / (len(x) - 3))
         ends = np.tanh(np.arctanh(r) + error * np.array([0.0, -1.0, 1.0]))
         whole, lower, upper = 2 * ends / (1 + ends)
-    return float(r), float(whole), float(lower), float(upper)
+    return {
+        "correlation": r,
+        "reliability": whole,
+        "reliability_lower": lower,
+        "reliability_upper": upper,
+    }
 
 
 def correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -313,13 +313,13 @@ def icc(
         n * (rows - first * rest) / (first * shared + n * rows),
         n * (second * rows - rest) / (shared + n * second * rows),
     ]
-    numbers = np.array([[agreement, *of_agreement], [consistency, *of_consistency]]).T
-    names = ("icc", "icc_lower", "icc_upper")
+    found = {
+        "icc": [agreement, consistency],
+        "icc_lower": [of_agreement[0], of_consistency[0]],
+        "icc_upper": [of_agreement[1], of_consistency[1]],
+    }
     result = xr.Dataset(
-        {
-            name: ("kind", own, attrs_of(name, "icc"))
-            for name, own in zip(names, numbers, strict=True)
-        },
+        {name: ("kind", own, attrs_of(name, "icc")) for name, own in found.items()},
         {"kind": ["agreement", "consistency"]},
         {"people": n, "sessions": k, "ci_prob": ci_prob},
     )
@@ -333,18 +333,11 @@ def people_by_session(values: xr.DataArray, subject: str, session: str) -> Float
         raise InputError("values", got, "a DataArray with dim cell")
     for name in (subject, session):
         if name not in values.coords or values[name].dims != ("cell",):
-            step = (
-                nearest(name, [*map(str, values.coords)])
-                or "Count by it: by=['subject', 'session']."
-            )
+            near = nearest(name, [*map(str, values.coords)])
+            step = near or "Count by it: by=['subject', 'session']."
             raise InputError("values", f"no {name!r}", "a coordinate of the cells", step)
-    frame = pd.DataFrame(
-        {
-            "row": values[subject].to_numpy(),
-            "column": values[session].to_numpy(),
-            "value": values.to_numpy().astype(float),
-        }
-    )
+    columns = {"row": values[subject], "column": values[session], "value": values.astype(float)}
+    frame = pd.DataFrame({name: x.to_numpy() for name, x in columns.items()})
     if frame.duplicated(["row", "column"]).any():
         allowed = "one value for each person and session"
         raise InputError("values", "several values of a person in a session", allowed)

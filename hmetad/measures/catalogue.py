@@ -15,7 +15,7 @@ import xarray as xr
 from hmetad.arguments import refuse_same_names
 from hmetad.counts.checks import TYPE2_DIMS, table_dims
 from hmetad.counts.tables import type2_counts
-from hmetad.measures.results import describe
+from hmetad.measures.results import described
 from hmetad.measures.sdt import Correction
 from hmetad.notice import notices, with_notices
 from hmetad.results import Result, results
@@ -32,8 +32,8 @@ def numbers_of_trials(counts: xr.DataArray) -> xr.Dataset:
     by_correct = table.sum("rating").transpose("cell", ..., missing_dims="ignore")
     total = by_correct.sum("correct")
     right = by_correct.sel(correct="right", drop=True)
-    found = {"trials": total, "share_right": right / total.where(total > 0)}
-    return xr.Dataset({name: describe(x, name, x.to_numpy()) for name, x in found.items()})
+    share = right / total.where(total > 0)
+    return described(total, {"trials": total.to_numpy(), "share_right": share.to_numpy()})
 
 
 def measures_of(
@@ -49,16 +49,15 @@ def measures_of(
     found = [measure_result(counts, result, options) for result in calls.values()]
     # Each part carries the notices of the counts and its own; duplicates are dropped.
     said = [notice for part in found for notice in notices(part)]
-    bare = [part.assign_attrs(notices="[]") for part in found]
     known: dict[str, xr.DataArray] = {}
     parts = []
-    for part in bare:
+    for part in found:
         # One name, one quantity, but for rounding where counts are no whole numbers.
         twice = [str(name) for name in part.data_vars if name in known]
         if not all(np.allclose(part[name], known[name], equal_nan=True) for name in twice):
             raise ValueError(f"measures differ under one of the names {', '.join(twice)}")
         known |= {str(name): values for name, values in part.data_vars.items()}
-        parts.append(part.drop_vars(twice))
+        parts.append(part.drop_vars(twice).assign_attrs(notices="[]"))
     merged = xr.merge(parts, combine_attrs="drop_conflicts", compat="equals", join="exact")
     return with_notices(merged, said)
 

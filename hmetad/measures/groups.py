@@ -11,33 +11,14 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from hmetad.arguments import arrays_of_numbers, check_inputs
-from hmetad.counts.columns import Label
+from hmetad.arguments import arrays_of_numbers, check_inputs, probability
+from hmetad.counts.columns import Label, given_labels
 from hmetad.errors import InputError
-from hmetad.measures.group_accuracy import (
-    best_accuracy,
-    greatest_accuracy,
-    joint_log_odds,
-    right_votes,
-)
-from hmetad.measures.members import (
-    Values,
-    is_s2,
-    label_pair,
-    member_array,
-    one_group,
-    outer_dim,
-    prior_given,
-    refuse_other_prior,
-    refuse_shares,
-    same_shape,
-    with_dims,
-)
-from hmetad.measures.results import describe
-from hmetad.notice import Notice, notice_where, notices, notices_where, with_notices
+from hmetad.measures.results import describe, described
+from hmetad.notice import notice_where, notices, notices_where, with_notices
 
 __all__ = [
     "combine_predictions",
@@ -47,7 +28,22 @@ __all__ = [
     "predictionwise_vote",
 ]
 
-Floats = NDArray[np.float64]
+type Floats = NDArray[np.float64]
+type Truths = NDArray[np.bool_]
+type Values = xr.DataArray | ArrayLike
+
+# What sums may miss their 1, or their prior, by: the digits of a table written by hand.
+SLACK = 1e-6
+# What a sum of probabilities may be beyond 0 or 1.
+ROUNDING = 1e-9
+# Joint responses of a group that are looked at one by one; beyond, their log-odds are binned.
+MOST = 2**16
+BINS = 2**16
+# At odds of exp(40) what a group may still get wrong is below the rounding of its accuracy.
+REACH = 40.0
+BLOCK = 2**20
+# Log-odds that cancel, up to the rounding of their sum.
+TIE = 1e-12
 
 
 @check_inputs(skip=("accuracy",))
@@ -87,10 +83,18 @@ def majority_vote(accuracy: Values) -> xr.DataArray:
     """
     members = member_array("accuracy", accuracy, "member")
     K = members.sizes["member"]
-    votes = np.arange(K + 1)
-    value = right_votes(members.to_numpy()) @ np.where(2 * votes == K, 0.5, 2 * votes > K)
-    result = describe(one_group(members), "majority_vote", value)
-    return with_notices(result, [*notices(members), *missing(members.isnull())])
+    # Probability that 0, 1, ..., K members are right.
+    votes = np.zeros((*members.shape[:-1], K + 1))
+    votes[..., 0] = 1.0
+    for k, right in enumerate(np.moveaxis(members.to_numpy(), -1, 0)):
+        one_more = votes[..., : k + 1] * right[..., None]
+        votes[..., : k + 1] *= 1 - right[..., None]
+        votes[..., 1 : k + 2] += one_more
+    number = 2 * np.arange(K + 1)
+    value = votes @ np.where(number == K, 0.5, number > K)
+    result = describe(members.isel(member=0, drop=True), "majority_vote", value)
+    gaps = notice_where(members.isnull().any("member"), "missing-member")
+    return with_notices(result, [*notices(members), *gaps])
 
 
 @check_inputs(skip=("accuracy",))
@@ -136,12 +140,12 @@ def confidence_weighted_vote(accuracy: Values) -> xr.DataArray:
     right = members.to_numpy()
     responses = np.stack([right, 1 - right], axis=-1)
     value, method = best_accuracy(responses, responses[..., ::-1], 0.5)
-    result = describe(one_group(members), "confidence_weighted_vote", value)
-    result.attrs["method"] = method
-    return with_notices(result, [*notices(members), *missing(members.isnull())])
+    result = describe(members.isel(member=0, drop=True), "confidence_weighted_vote", value)
+    gaps = notice_where(members.isnull().any("member"), "missing-member")
+    return with_notices(result.assign_attrs(method=method), [*notices(members), *gaps])
 
 
-@check_inputs(share=arrays_of_numbers)
+@check_inputs(share=arrays_of_numbers, prior=probability)
 def predictionwise_vote(
     share: Values,
     confidence: Values,
@@ -200,33 +204,41 @@ def predictionwise_vote(
     >>> predictionwise_vote(share, confidence).round(3).item()
     0.892
     """
-    p = prior_given(prior)
-    dims = ("member", level)
-    shares = member_array("share", share, *dims)
-    sure = member_array("confidence", confidence, *dims, outer=outer_dim(shares, 2, "cell"))
-    shares, sure = same_shape(shares, "confidence", sure)
+    shares = member_array("share", share, "member", level)
+    shares, sure = with_others(shares, "confidence", confidence, "member", level)
     m, c = shares.to_numpy(), sure.to_numpy()
-    refuse_shares(m)
+    total = m.sum(axis=-1)
+    off = total[abs(total - 1) > SLACK]
+    if off.size:
+        step = "Divide each member's frequencies by their sum."
+        raise InputError("share", f"shares that add up to {off.flat[0]:g}", "1 in all", step)
     c = np.where(m == 0, 0.5, c)
     if prediction is not None:
         q = np.where(is_s2(prediction, shares), c, 1 - c)
-        refuse_other_prior(m, q, p)
+        implied = (m * q).sum(axis=-1)
+        off = implied[abs(implied - prior) > SLACK]
+        if off.size:
+            got = f"confidence that makes S2 true with {off.flat[0]:g} on average"
+            step = "Pass this prior, or weigh the trials of S1 and S2 so that all members have one."
+            raise InputError("confidence", got, f"the prior {prior:g}", step)
         plus, minus = m * q, m * (1 - q)
-    elif p == 0.5:
+    elif prior == 0.5:
         plus = np.concatenate([m * c, m * (1 - c)], axis=-1)
         minus = np.concatenate([m * (1 - c), m * c], axis=-1)
     else:
-        raise InputError("prior", f"{p:g} without prediction", "0.5, or prediction given as well")
+        got = f"{prior:g} without prediction"
+        raise InputError("prior", got, "0.5, or prediction given as well")
     plus, minus = (x / x.sum(axis=-1, keepdims=True) for x in (plus, minus))
-    value, method = best_accuracy(plus, minus, p)
-    like = one_group(shares.isel({level: 0}, drop=True))
+    value, method = best_accuracy(plus, minus, prior)
+    like = shares.isel({level: 0, "member": 0}, drop=True)
     result = describe(like, "predictionwise_vote", value)
-    result.attrs |= {"method": method, "prior": p}
-    gaps = shares.copy(data=np.isnan(m + c)).any(level)
-    return with_notices(result, [*notices(shares), *notices(sure), *missing(gaps)])
+    result.attrs |= {"method": method, "prior": float(prior)}
+    is_gap = shares.copy(data=np.isnan(m + c)).any([level, "member"])
+    gaps = notice_where(is_gap, "missing-member")
+    return with_notices(result, [*notices(shares), *notices(sure), *gaps])
 
 
-@check_inputs(skip=("accuracy",), accuracy_s1=arrays_of_numbers)
+@check_inputs(skip=("accuracy",), accuracy_s1=arrays_of_numbers, prior=probability)
 def group_bounds(
     accuracy: Values, *, accuracy_s1: Values | None = None, prior: float = 0.5
 ) -> xr.Dataset:
@@ -275,25 +287,28 @@ def group_bounds(
     >>> bounds["lower"].round(3).item(), bounds["upper"].round(3).item()
     (0.784, 0.892)
     """
-    p = prior_given(prior)
+    given = accuracy if accuracy_s1 is None else accuracy_s1
     members = member_array("accuracy", accuracy, "member")
-    given, outer = accuracy if accuracy_s1 is None else accuracy_s1, outer_dim(members, 1, "cell")
-    others = member_array("accuracy_s1", given, "member", outer=outer)
-    members, others = same_shape(members, "accuracy_s1", others)
+    members, others = with_others(members, "accuracy_s1", given, "member")
     of_s2, of_s1 = members.to_numpy(), others.to_numpy()
     responses = np.stack([of_s2, 1 - of_s2], axis=-1), np.stack([1 - of_s1, of_s1], axis=-1)
-    lower, method = best_accuracy(*responses, p)
-    upper, is_below = greatest_accuracy(p * of_s2 + (1 - p) * of_s1, max(p, 1 - p))
-    like = one_group(members)
-    values = {"lower": lower, "upper": upper}
-    bounds = {name: describe(like, name, x, "group_bounds") for name, x in values.items()}
-    below = notice_where(like.copy(data=is_below), "below-prior")
-    gaps = missing(members.isnull() | others.isnull())
-    result = xr.Dataset(bounds, attrs={"method": method, "prior": p})
-    return with_notices(result, [*notices(members), *notices(others), *gaps, *below])
+    lower, method = best_accuracy(*responses, prior)
+    overall, larger = prior * of_s2 + (1 - prior) * of_s1, max(prior, 1 - prior)
+    is_below = (overall < larger - TIE).any(axis=-1)
+    # By logarithms: powers of the prior underflow in large groups.
+    with np.errstate(divide="ignore"):
+        errors = np.log1p(-np.minimum(overall, 1.0)).sum(axis=-1)
+    upper = -np.expm1(errors - (overall.shape[-1] - 1) * np.log(larger))
+    like = members.isel(member=0, drop=True)
+    values = {"lower": lower, "upper": np.where(is_below, np.nan, upper)}
+    result = described(like, values, "group_bounds")
+    result.attrs |= {"method": method, "prior": float(prior)}
+    gaps = (members.isnull() | others.isnull()).any("member")
+    masks = {"missing-member": gaps, "below-prior": like.copy(data=is_below)}
+    return with_notices(result, [*notices(members), *notices(others), *notices_where(masks)])
 
 
-@check_inputs()
+@check_inputs(prior=probability)
 def combine_predictions(
     responses: Values,
     confidence: Values,
@@ -345,41 +360,232 @@ def combine_predictions(
     >>> said["response"].item(), said["confidence"].round(2).item()
     ('S1', 0.72)
     """
-    p = prior_given(prior)
     said = with_dims("responses", responses, "trial", "member")
     pair = label_pair(said, labels)
-    sure = member_array("confidence", confidence, "member", outer=outer_dim(said, 1, "trial"))
-    said, sure = same_shape(said, "confidence", sure)
+    said, sure = with_others(said, "confidence", confidence, "member", outer="trial")
     is_there = (said.notnull() & sure.notnull()).to_numpy()
     is_second = said.where(said.notnull(), pair[0]).to_numpy() == pair[1]
-    weight = np.where(is_second, 1.0, -1.0) * logit(sure.to_numpy()) - logit(p)
-    log_odds, is_tie, is_torn = joint_log_odds(np.where(is_there, weight, 0.0), logit(p))
+    weight = np.where(is_second, 1.0, -1.0) * logit(sure.to_numpy()) - logit(prior)
+    log_odds, is_tie, is_torn = joint_log_odds(np.where(is_there, weight, 0.0), logit(prior))
     first = np.take_along_axis(is_second, is_there.argmax(axis=-1)[..., None], axis=-1)[..., 0]
     group = np.where(is_tie | is_torn, first, log_odds > 0)
-    like = one_group(said)
+    like = said.isel(member=0, drop=True)
     values: dict[str, NDArray[Any]] = {
         "response": np.array(pair)[group.astype(int)],
         "confidence": expit(abs(log_odds)),
         "log_odds": log_odds,
         "is_tie": is_tie,
     }
-    result = xr.Dataset(
-        {name: describe(like, name, x, "combine_predictions") for name, x in values.items()},
-        attrs={"labels": json.dumps(pair, ensure_ascii=False), "prior": p},
-    )
-    found = trial_notices(like, is_there, is_torn)
+    result = described(like, values, "combine_predictions")
+    result.attrs |= {"labels": json.dumps(pair, ensure_ascii=False), "prior": float(prior)}
+    masks = {
+        "members-left-out": ~is_there.all(axis=-1),
+        "no-members": ~is_there.any(axis=-1),
+        "certain-and-opposed": is_torn,
+    }
+    found = notices_where({code: like.copy(data=mask) for code, mask in masks.items()})
     return with_notices(result, [*notices(said), *notices(sure), *found])
 
 
-def missing(gaps: xr.DataArray) -> list[Notice]:
-    """Notice of the groups in which something of a member is missing."""
-    return notice_where(gaps.any("member"), "missing-member")
+# What members have, as labelled arrays
 
 
-def trial_notices(
-    like: xr.DataArray, is_there: NDArray[np.bool_], is_torn: NDArray[np.bool_]
-) -> list[Notice]:
-    """Notices of trials that not all members answered, or some for certain and oppositely."""
-    partly, alone = ~is_there.all(axis=-1), ~is_there.any(axis=-1)
-    masks = {"members-left-out": partly, "no-members": alone, "certain-and-opposed": is_torn}
-    return notices_where({code: like.copy(data=mask) for code, mask in masks.items()})
+def with_dims(argument: str, values: Values, outer: str, *dims: str) -> xr.DataArray:
+    """Values as a DataArray that ends with the dims; an array may have one more, the outer."""
+    if isinstance(values, xr.Dataset | xr.DataTree):
+        step = "Take a variable out of it."
+        raise InputError(argument, f"a {type(values).__name__}", "an array of numbers", step)
+    if isinstance(values, xr.DataArray):
+        if not set(dims) <= set(values.dims):
+            got = f"dims ({', '.join(map(str, values.dims))})"
+            raise InputError(argument, got, f"dims ({', '.join(dims)}) and maybe more")
+        array = values.transpose(..., *dims)
+    else:
+        try:
+            numbers = np.asarray(values)
+        except ValueError as error:
+            raise InputError(argument, "rows of different length", "one shape for all") from error
+        if not len(dims) <= numbers.ndim <= len(dims) + 1:
+            step = "Further dims need names: pass a DataArray."
+            allowed = f"axes ({', '.join(dims)}), or ({', '.join((outer, *dims))})"
+            raise InputError(argument, f"{numbers.ndim} axes", allowed, step)
+        array = xr.DataArray(numbers, dims=(outer, *dims)[-numbers.ndim :])
+    if array.sizes["member"] == 0:
+        raise InputError(argument, "no members", "at least one")
+    return array
+
+
+def member_array(argument: str, values: Values, *dims: str, outer: str = "cell") -> xr.DataArray:
+    """Probabilities, 0 to 1 or missing, that end with the dims.
+
+    Examples
+    --------
+    >>> member_array("accuracy", [70, 80], "member")
+    Traceback (most recent call last):
+    hmetad.errors.InputError: accuracy: got 70, allowed is probabilities from 0 to 1. Divide \
+percentages by 100.
+    """
+    array = with_dims(argument, values, outer, *dims)
+    allowed = "probabilities from 0 to 1"
+    if array.dtype.kind not in "iufb":
+        raise InputError(argument, f"values of type {array.dtype}", allowed)
+    numbers = array.to_numpy().astype(float)
+    off = numbers[(numbers < -ROUNDING) | (numbers > 1 + ROUNDING)]
+    if off.size:
+        step = "Divide percentages by 100." if (off > 1).all() and (off <= 100).all() else ""
+        raise InputError(argument, f"{off[0]:g}", allowed, step)
+    return array.copy(data=np.clip(numbers, 0.0, 1.0))
+
+
+def with_others(
+    first: xr.DataArray, argument: str, values: Values, *dims: str, outer: str = "cell"
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """An array, and probabilities in its dims; an axis before the last ones is called as there."""
+    outer = str(first.dims[0]) if first.ndim == len(dims) + 1 else outer
+    return same_shape(first, argument, member_array(argument, values, *dims, outer=outer))
+
+
+def same_shape(
+    first: xr.DataArray, argument: str, second: xr.DataArray
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Both arrays in all their dims, those of the first last; labels must be the same."""
+    sizes, known = (", ".join(f"{d} {n}" for d, n in x.sizes.items()) for x in (second, first))
+    # Dims of different names would silently make every combination of the two.
+    if not (set(second.dims) <= set(first.dims) or set(first.dims) <= set(second.dims)):
+        raise InputError(argument, f"dims {sizes}", f"the dims {known}")
+    try:
+        one, other = xr.broadcast(*xr.align(first, second, join="exact"))
+    except ValueError as error:
+        got = f"dims {sizes}, with other sizes or labels"
+        raise InputError(argument, got, f"those of {known}") from error
+    return one.transpose(..., *first.dims), other.transpose(..., *first.dims)
+
+
+def is_s2(prediction: Values, like: xr.DataArray) -> Truths:
+    """Whether each level predicts S2, in the shape of `like`."""
+    if not isinstance(prediction, xr.DataArray):
+        array = np.asarray(prediction)
+        if array.ndim > like.ndim:
+            raise InputError("prediction", f"{array.ndim} axes", f"at most {like.ndim}")
+        prediction = xr.DataArray(array, dims=like.dims[like.ndim - array.ndim :])
+    full = same_shape(like, "prediction", prediction)[1]
+    if full.sizes != like.sizes:
+        got = ", ".join(map(str, full.dims))
+        raise InputError("prediction", f"dims ({got})", f"dims ({', '.join(map(str, like.dims))})")
+    words = full.to_numpy()
+    other = words[(words != "S1") & (words != "S2")]
+    if other.size:
+        raise InputError("prediction", repr(other.flat[0]), "'S1' or 'S2' for each level")
+    return words == "S2"
+
+
+def label_pair(said: xr.DataArray, labels: Sequence[Label] | None) -> list[Label]:
+    """Labels (S1, S2) of responses: those given, or the two that were said, sorted."""
+    seen: set[Label] = set(said.to_numpy()[said.notnull().to_numpy()].tolist())
+    in_order = sorted(seen, key=lambda label: (isinstance(label, str), label))
+    pair = in_order if labels is None else given_labels(labels)
+    listed = ", ".join(sorted(map(repr, seen))[:5])
+    if labels is None and len(pair) != 2:
+        step = "Name both: labels=(S1, S2)." if len(pair) < 2 else "Leave out the others."
+        raise InputError("responses", f"{len(pair)} labels: {listed or 'none'}", "two", step)
+    if not seen <= set(pair):
+        raise InputError("labels", f"{labels!r} for responses {listed}", "all that were said")
+    return pair
+
+
+# Joint responses
+
+
+def best_accuracy(plus: Floats, minus: Floats, prior: float) -> tuple[Floats, str]:
+    r"""Accuracy of the group that says what is likelier given all responses, and the method.
+
+    Probabilities (..., members, responses) of responses where the one label, with this prior, or
+    the other is true → accuracy (...), NaN where a probability is:
+    :math:`\sum_i \max\{p \prod_k P(i_k \mid +), (1 - p) \prod_k P(i_k \mid -)\}` over all joint
+    responses i or, where there are too many, with their log-odds in bins.
+
+    Examples
+    --------
+    >>> votes = np.array([[0.7, 0.3]] * 3)
+    >>> accuracy, method = best_accuracy(votes, votes[:, ::-1], 0.5)
+    >>> accuracy.round(3).item(), method
+    (0.784, 'enumeration')
+    """
+    *outer, members, responses = plus.shape
+    ones, others = (x.reshape(-1, members, responses) for x in (plus, minus))
+    is_whole = np.isfinite(ones + others).all(axis=(1, 2))
+    value = np.full(len(ones), np.nan)
+    joint = responses**members
+    step = max(1, BLOCK // joint) if joint <= MOST else 1
+    accuracy_of = enumerate_responses if joint <= MOST else convolve_members
+    rows = np.flatnonzero(is_whole)
+    for part in (rows[i : i + step] for i in range(0, len(rows), step)):
+        value[part] = accuracy_of(ones[part], others[part], prior)
+    method = "enumeration" if joint <= MOST else f"log-odds in bins of {2 * REACH / BINS:.2g}"
+    # Sums of many probabilities end an ulp above 1.
+    return np.minimum(value, 1.0).reshape(outer), method
+
+
+def enumerate_responses(plus: Floats, minus: Floats, prior: float) -> Floats:
+    """Accuracy of each group from all its joint responses; (groups, members, responses)."""
+    groups, members, _ = plus.shape
+    p, q = np.full((groups, 1), prior), np.full((groups, 1), 1 - prior)
+    for k in range(members):
+        p = (p[:, :, None] * plus[:, k, None, :]).reshape(groups, -1)
+        q = (q[:, :, None] * minus[:, k, None, :]).reshape(groups, -1)
+    return np.maximum(p, q).sum(axis=1)
+
+
+def convolve_members(plus: Floats, minus: Floats, prior: float) -> Floats:
+    """Accuracy of one group, (1, members, responses), one member after the other.
+
+    Joint responses whose log-odds share a bin are taken together once they are many. A group that
+    cannot tell them apart does a little worse, and no worse where they are the same.
+
+    Examples
+    --------
+    >>> votes = np.full((1, 101, 2), [0.6, 0.4])
+    >>> convolve_members(votes, votes[..., ::-1], 0.5).round(6)
+    array([0.979103])
+    """
+    p, q = np.array([prior]), np.array([1 - prior])
+    for a, b in zip(plus[0], minus[0], strict=True):
+        if p.size * a.size <= MOST:
+            p, q = np.outer(p, a).ravel(), np.outer(q, b).ravel()
+        else:
+            p, q = bin_log_odds(p, q, a, b)
+    return np.maximum(p, q).sum(keepdims=True)
+
+
+def bin_log_odds(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Probabilities of joint responses and one member's, summed by bins of their log-odds."""
+    ones, others = np.zeros(BINS), np.zeros(BINS)
+    step = max(1, BLOCK // a.size)
+    for rows in (slice(i, i + step) for i in range(0, p.size, step)):
+        both = np.outer(p[rows], a).ravel(), np.outer(q[rows], b).ravel()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_odds = np.log(both[0]) - np.log(both[1])
+        # What is impossible under both labels may lie anywhere.
+        within = np.nan_to_num(np.clip(log_odds, -REACH, REACH))
+        index = ((within + REACH) * ((BINS - 1) / (2 * REACH))).astype(np.int64)
+        ones += np.bincount(index, both[0], BINS)
+        others += np.bincount(index, both[1], BINS)
+    is_used = (ones > 0) | (others > 0)
+    return ones[is_used], others[is_used]
+
+
+def joint_log_odds(weights: Floats, prior: float) -> tuple[Floats, Truths, Truths]:
+    """Log-odds of a group; where they tie, which makes them 0; where ∞ meets −∞, which is NaN.
+
+    Weights (..., members) are the log-likelihood ratios by each member, ±∞ where it is certain.
+
+    Examples
+    --------
+    >>> joint_log_odds(np.array([[0.5, -0.5], [np.inf, -1.0]]), 0.0)[0]
+    array([ 0., inf])
+    """
+    is_torn = (weights == np.inf).any(axis=-1) & (weights == -np.inf).any(axis=-1)
+    whole = np.where(is_torn[..., None], 0.0, weights)
+    total = prior + whole.sum(axis=-1)
+    is_tie = np.isfinite(total) & (abs(total) <= TIE * (1 + abs(whole).sum(axis=-1))) & ~is_torn
+    return np.where(is_torn, np.nan, np.where(is_tie, 0.0, total)), is_tie, is_torn

@@ -104,7 +104,12 @@ def information_bounds(accuracy: Numbers, prior: Numbers) -> xr.Dataset:
     inputs = {"accuracy": numbers_within("accuracy", accuracy, 0.0, 1.0), "prior": values}
     if is_vector:
         return labelled_results(bounds_of_labels, inputs, "information_bounds", [[], ["label"]])
-    return labelled_results(bounds_of_two, inputs, "information_bounds")
+    # Theorem 3 is the case L = 2 of Theorem 6.
+    return labelled_results(
+        lambda a, p: bounds_of_labels(a, np.stack([p, 1 - p], axis=-1)),
+        inputs,
+        "information_bounds",
+    )
 
 
 @check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
@@ -142,7 +147,7 @@ def type1_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     >>> bounds["lower"].round(3).values, bounds["upper"].round(3).values
     (array([0. , 0.5, 1. ]), array([0.4, 0.7, 1. ]))
     """
-    return labelled_results(bounds_of_tpr, rates_and_accuracy(fpr, accuracy), "type1_roc_bounds")
+    return bounds_of_rates(bounds_of_tpr, fpr, accuracy, "type1_roc_bounds")
 
 
 @check_inputs(fpr=arrays_of_numbers, accuracy=arrays_of_numbers)
@@ -178,7 +183,7 @@ def type2_roc_bounds(fpr: Numbers, accuracy: Numbers) -> xr.Dataset:
     >>> bounds["lower"].item(), bounds["upper"].round(3).item()
     (0.3, 0.7)
     """
-    return labelled_results(bounds_of_tpr2, rates_and_accuracy(fpr, accuracy), "type2_roc_bounds")
+    return bounds_of_rates(bounds_of_tpr2, fpr, accuracy, "type2_roc_bounds")
 
 
 @check_inputs(dprime=arrays_of_numbers)
@@ -274,14 +279,6 @@ def numbers_within(argument: str, given: Numbers, low: float, high: float) -> Fl
     return values
 
 
-def rates_and_accuracy(fpr: Numbers, accuracy: Numbers) -> dict[str, Floats | xr.DataArray]:
-    """Both arguments of a ROC bound, in their ranges."""
-    return {
-        "fpr": numbers_within("fpr", fpr, 0.0, 1.0),
-        "accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0),
-    }
-
-
 def labelled_results(
     function: Callable[..., tuple[Floats, ...]],
     inputs: Mapping[str, Floats | xr.DataArray],
@@ -314,9 +311,23 @@ def labelled_results(
 # Bounds
 
 
-def bounds_of_tpr(fpr: Floats, accuracy: Floats) -> tuple[Floats, Floats]:
+def bounds_of_rates(
+    function: Callable[..., tuple[Floats, ...]], fpr: Numbers, accuracy: Numbers, section: str
+) -> xr.Dataset:
+    """Bounds of a true-positive rate by false-positive rate and accuracy, in their ranges."""
+    inputs = {
+        "fpr": numbers_within("fpr", fpr, 0.0, 1.0),
+        "accuracy": numbers_within("accuracy", accuracy, 0.5, 1.0),
+    }
+    return labelled_results(
+        lambda rate, a: function(*np.broadcast_arrays(rate.clip(0.0, 1.0), a.clip(0.5, 1.0))),
+        inputs,
+        section,
+    )
+
+
+def bounds_of_tpr(rate: Floats, a: Floats) -> tuple[Floats, Floats]:
     """Proposition 4."""
-    rate, a = np.broadcast_arrays(np.clip(fpr, 0.0, 1.0), np.clip(accuracy, 0.5, 1.0))
     wrong, surplus = 2 * (1 - a), 2 * a - 1
     # Where all is right, the first false alarm is one too many for a bound from above.
     none_wrong = np.where(rate > 0, np.inf, rate)
@@ -324,20 +335,21 @@ def bounds_of_tpr(fpr: Floats, accuracy: Floats) -> tuple[Floats, Floats]:
     return np.minimum(from_above, wrong * rate + surplus), np.minimum(rate + surplus, 1.0)
 
 
-def bounds_of_tpr2(fpr: Floats, accuracy: Floats) -> tuple[Floats, Floats]:
+def bounds_of_tpr2(rate: Floats, a: Floats) -> tuple[Floats, Floats]:
     """Proposition 5."""
-    rate, a = np.broadcast_arrays(np.clip(fpr, 0.0, 1.0), np.clip(accuracy, 0.5, 1.0))
     return np.where(np.isnan(a), np.nan, rate), 1 - (1 - a) / a * (1 - rate)
-
-
-def bounds_of_two(accuracy: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """Theorem 3, as the case L = 2 of Theorem 6."""
-    return bounds_of_labels(accuracy, np.stack([prior, 1 - prior], axis=-1))
 
 
 def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
     """Theorem 6; priors of shape (..., L)."""
-    refuse_priors(priors)
+    if priors.shape[-1] < 2:
+        step = "A scalar is the prior of one of two labels."
+        raise InputError("prior", "a single label", "at least two", step)
+    sums = priors.sum(axis=-1)
+    is_off = np.asarray(abs(sums - 1) > 1e-6)
+    if is_off.any():
+        step = "Priors of one of two labels, one a cell, come as a DataArray without dim label."
+        raise InputError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
     p = -np.sort(-np.clip(priors, 0.0, 1.0), axis=-1)
     is_below = np.asarray(accuracy < p[..., 0] - SLACK)
     if is_below.any():
@@ -348,18 +360,6 @@ def bounds_of_labels(accuracy: Floats, priors: Floats) -> tuple[Floats, Floats]:
         raise InputError("accuracy", f"{low:g}", f"from the largest prior, {least:g}, to 1", step)
     a = np.clip(accuracy, p[..., 0], 1.0)
     return least_information(a, p), -times_log2(p).sum(axis=-1) - least_uncertainty(a)
-
-
-def refuse_priors(priors: Floats) -> None:
-    """Refuse what is no distribution over two labels or more."""
-    if priors.shape[-1] < 2:
-        step = "A scalar is the prior of one of two labels."
-        raise InputError("prior", "a single label", "at least two", step)
-    sums = priors.sum(axis=-1)
-    is_off = np.asarray(abs(sums - 1) > 1e-6)
-    if is_off.any():
-        step = "Priors of one of two labels, one a cell, come as a DataArray without dim label."
-        raise InputError("prior", f"a sum of {sums[is_off][0]:g}", "priors that add up to 1", step)
 
 
 def least_information(a: Floats, p: Floats) -> Floats:

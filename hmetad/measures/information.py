@@ -12,21 +12,23 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, whole
-from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, refuse_no_counts, table_dims
+from hmetad.arguments import check_inputs, seed_or_none, whole
+from hmetad.counts.checks import TYPE1_DIMS, refuse_no_counts, table_dims
 from hmetad.counts.resample import Hold, cell_generator, draw_tables, seed_entropy
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
-from hmetad.measures.comparability import unequal_ratings
 from hmetad.measures.ideal_observers import binary_entropy, meta_i_of_dprime, times_log2
+from hmetad.measures.results import described
 from hmetad.measures.sdt import type1_rates, z_scores
+from hmetad.measures.type2 import unequal_ratings
 from hmetad.notice import notice_where, notices, notices_where, with_notices
-from hmetad.results import attrs_of, names_of
+from hmetad.results import names_of
 
 __all__ = ["meta_information"]
 
 type Floats = NDArray[np.float64]
 type Estimates = dict[str, Floats]
+type Masks = dict[str, NDArray[np.bool_]]
 type Measure = Callable[[Floats], Estimates]
 
 # Counts that are drawn and measured at once: few enough for the caches of a processor.
@@ -122,83 +124,68 @@ def meta_information(
     0.53
     """
     dims = table_dims(counts, "meta_information")
-    table = checked_table(counts, dims, debias, hold)
-    like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    has_stimulus = dims == TYPE1_DIMS
+    refuse_no_counts(counts)
+    if hold == "stimulus" and not has_stimulus:
+        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
+    if debias and bool((counts != counts.round()).any()):
+        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
+        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
+    table = counts if has_stimulus else type2_counts(counts)
+    table = table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
     values = table.to_numpy().astype(float).reshape(-1, *table.shape[-len(dims) :])
-    measure = information_of_tables if dims == TYPE1_DIMS else information_of_type2_tables
+    measure = information_of_tables if has_stimulus else information_of_type2_tables
     estimates, lost = measure(values), np.zeros(len(values))
     attrs: dict[str, int | str] = {"debias": int(debias), "hold": hold}
     if debias and values.size:
         entropy = seed_entropy(seed)
         estimates, lost = bias_reduced(estimates, values, measure, debias, entropy, hold)
         attrs["seed"] = str(entropy)
-    if dims == TYPE2_DIMS:
-        estimates["rmi"] = np.where(has_rating_below_half(values), np.nan, estimates["rmi"])
-    result = label_estimates(estimates, like, dims, debias).assign_attrs(attrs)
-    found = problems_of_tables if dims == TYPE1_DIMS else problems_of_type2_tables
-    no_trials = values.sum(axis=tuple(range(1, values.ndim))) == 0
-    masks = {"no-trials": no_trials, **found(estimates, values)}
+    problems = problems_of_tables if has_stimulus else problems_of_type2_tables
+    masks = {"no-trials": values.sum(axis=tuple(range(1, values.ndim))) == 0}
+    masks |= problems(estimates, values)
+    # A rating below half is turned round, which takes two alternatives.
+    is_turned = masks.get("rating-below-half", False)
+    estimates = estimates | {"rmi": np.where(is_turned, np.nan, estimates["rmi"])}
+    like = table.isel(dict.fromkeys(dims, 0), drop=True)
+    section = "information" if has_stimulus else "information_of_correctness"
+    named = {name: estimates[name].reshape(like.shape) for name in names_of(section)}
+    result = described(like, named, section).assign_attrs(attrs)
+    for name, one in result.items():
+        one.attrs["estimate"] = "bias reduced" if debias and name in CORRECTED else "plug-in"
     raised = notices_where(
         {code: like.copy(data=x.reshape(like.shape)) for code, x in masks.items()}
     )
-    if lost.any():
-        mask = like.copy(data=(lost > 0).reshape(like.shape))
-        raised += notice_where(mask, "undefined-resamples", share=lost.max())
+    is_lost = like.copy(data=(lost > 0).reshape(like.shape))
+    raised += notice_where(is_lost, "undefined-resamples", share=lost.max(initial=0.0))
     return with_notices(result, [*notices(table), *raised, *unequal_ratings(table)])
 
 
-def checked_table(
-    counts: xr.DataArray, dims: tuple[str, ...], debias: int, hold: Hold
-) -> xr.DataArray:
-    """Table with dim cell first and those of one cell last, if it is what the arguments need."""
-    refuse_no_counts(counts)
-    if hold == "stimulus" and dims == TYPE2_DIMS:
-        raise InputError("hold", "'stimulus' for a type-2 table", "'none', as it has no stimulus")
-    if debias and bool((counts != counts.round()).any()):
-        step = "Leave debias at 0 for corrected counts, and for weights that were drawn."
-        raise InputError("counts", "counts that are not whole", "numbers of trials", step)
-    table = type2_counts(counts) if dims == TYPE2_DIMS else counts
-    return table.transpose(*(["cell"] if "cell" in table.dims else []), ..., *dims)
-
-
-def label_estimates(
-    estimates: Estimates, like: xr.DataArray, dims: tuple[str, ...], debias: int
-) -> xr.Dataset:
-    """Dataset of the estimates, in the dims of the table."""
-    result = xr.Dataset(coords=like.coords)
-    section = "information" if dims == TYPE1_DIMS else "information_of_correctness"
-    refuse_same_names(like.coords, names_of(section))
-    for name in names_of(section):
-        result[name] = (like.dims, estimates[name].reshape(like.shape))
-        estimate = "bias reduced" if debias and name in CORRECTED else "plug-in"
-        result[name].attrs = {**attrs_of(name, section), "estimate": estimate}
-    return result
-
-
-def problems_of_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+def problems_of_tables(found: Estimates, tables: Floats) -> Masks:
     """Where a notice of a count table applies, by its code."""
-    has_trials = np.isfinite(found["accuracy"])
-    told, chi_square = told_by_response(tables)
-    is_unequal = (chi_square > CLEAR) & (told > CLEAR_SHARE * found["meta_i"])
+    # The part of meta-I that the response tells without the rating, in bits, and its χ².
+    given = tables.sum(axis=(-3, -1))
+    right = tables.max(axis=-3).sum(axis=-1)
+    trials = positive(given.sum(axis=-1))
+    left = np.where(given > 0, given * binary_entropy(right / positive(given)), 0.0).sum(axis=-1)
+    told = binary_entropy(right.sum(axis=-1) / trials) - left / trials
+    is_clear = 2 * np.log(2) * trials * told > CLEAR
     has_rmi = np.isfinite(found["rmi"])
     return {
-        "undefined-rmi": has_trials & ~has_rmi,
+        "undefined-rmi": np.isfinite(found["accuracy"]) & ~has_rmi,
         "undefined-dprime.information": has_rmi & ~np.isfinite(found["meta_i1r"]),
-        "response-bias": is_unequal,
+        "response-bias": is_clear & (told > CLEAR_SHARE * found["meta_i"]),
     }
 
 
-def problems_of_type2_tables(found: Estimates, tables: Floats) -> dict[str, NDArray[np.bool_]]:
+def problems_of_type2_tables(found: Estimates, tables: Floats) -> Masks:
     """Where a notice of a type-2 table applies, by its code."""
-    is_below = has_rating_below_half(tables)
+    is_below = (tables[..., 0, :] > tables[..., 1, :]).any(axis=-1)
     is_undefined = np.isnan(found["meta_i2r"]) | (np.isnan(found["rmi"]) & ~is_below)
     return {
         "undefined-rmi": np.isfinite(found["share_right"]) & is_undefined,
         "rating-below-half": is_below,
     }
-
-
-# Reduction of bias
 
 
 def bias_reduced(
@@ -207,38 +194,23 @@ def bias_reduced(
     """Estimates 2θ̂ − θ̄, and the largest share of resamples that left one of them undefined."""
     names = [name for name in CORRECTED if name in estimates]
     plug_in = np.stack([estimates[name] for name in names])
-    step = max(1, AT_ONCE // (n * tables[0].size))
-    parts = [np.arange(len(tables))[i : i + step] for i in range(0, len(tables), step)]
-    found = [sums_of_resamples(tables, part, names, measure, n, entropy, hold) for part in parts]
-    sums, defined = np.concatenate(found, axis=-1)
-    reduced = 2 * plug_in - sums / np.where(defined > 0, defined, np.nan)
+    sums, defined = np.zeros((2, *plug_in.shape))
+    cells, draws = (max(1, AT_ONCE // x) for x in (n * tables[0].size, tables[0].size))
+    for start in range(0, len(tables), cells):
+        part = slice(start, start + cells)
+        generators = [cell_generator(entropy, start + i) for i in range(len(tables[part]))]
+        for done in range(0, n, draws):
+            size = min(draws, n - done)
+            pairs = zip(tables[part], generators, strict=True)
+            drawn = np.stack([draw_tables(table, size, one, hold=hold) for table, one in pairs])
+            found = measure(drawn.astype(float))
+            values = np.stack([found[name] for name in names])
+            is_defined = np.isfinite(values)
+            sums[:, part] += np.where(is_defined, values, 0.0).sum(axis=-1)
+            defined[:, part] += is_defined.sum(axis=-1)
+    reduced = 2 * plug_in - sums / positive(defined)
     lost = np.where(np.isfinite(plug_in), 1 - defined / n, 0.0).max(axis=0)
     return estimates | dict(zip(names, reduced, strict=True)), lost
-
-
-def sums_of_resamples(
-    tables: Floats,
-    part: NDArray[np.int64],
-    names: list[str],
-    measure: Measure,
-    n: int,
-    entropy: int,
-    hold: Hold,
-) -> Floats:
-    """Sums over n resamples and how many of them are defined, (2, names, cells of the part)."""
-    totals = np.zeros((2, len(names), len(part)))
-    generators = [cell_generator(entropy, int(i)) for i in part]
-    most = max(1, AT_ONCE // tables[0].size)
-    for done in range(0, n, most):
-        size = min(most, n - done)
-        cells = zip(tables[part], generators, strict=True)
-        drawn = np.stack([draw_tables(table, size, one, hold=hold) for table, one in cells])
-        found = measure(drawn.astype(float))
-        values = np.stack([found[name] for name in names])
-        is_defined = np.isfinite(values)
-        totals[0] += np.where(is_defined, values, 0.0).sum(axis=-1)
-        totals[1] += is_defined.sum(axis=-1)
-    return totals
 
 
 # Plug-in estimates of many tables
@@ -246,21 +218,23 @@ def sums_of_resamples(
 
 def information_of_tables(tables: Floats) -> Estimates:
     """Estimates of count tables (..., 2, 2, K); NaN without trials or where a divisor is 0."""
-    n = by_pair(tables)
-    trials = number_of_trials(n)
+    # By stimulus and pair of response and rating.
+    n = tables.reshape(*tables.shape[:-2], 2 * tables.shape[-1])
+    trials = positive(n.sum(axis=(-2, -1)))
     accuracy = n.max(axis=-2).sum(axis=-1) / trials
     entropy, at_large = binary_entropy(accuracy), binary_entropy(n[..., 0, :].sum(-1) / trials)
     left = uncertainty(n, trials)
     surplus = entropy_lost(entropy, left, trials)
-    lower, upper = at_large - entropy, at_large - 2 * (1 - accuracy)
+    rates = type1_rates(tables)
+    yes, no = z_scores(rates.hits, rates.misses), z_scores(rates.false_alarms, rates.rejections)
     short_of_1: Floats = np.where(accuracy < 1, accuracy, np.nan)
     return {
         "info": entropy_lost(at_large, left, trials),
         "accuracy": accuracy,
-        "lower": lower,
-        "upper": upper,
+        "lower": at_large - entropy,
+        "upper": at_large - 2 * (1 - accuracy),
         "meta_i": surplus,
-        "meta_i1r": bits_ratio(surplus, meta_i_of_dprime(dprime(tables))),
+        "meta_i1r": bits_ratio(surplus, meta_i_of_dprime(yes[0] - no[0])),
         "meta_i1r_accuracy": bits_ratio(surplus, meta_i_of_dprime(2 * ndtri(short_of_1))),
         "meta_i2r": bits_ratio(surplus, entropy),
         "rmi": bits_ratio(surplus, entropy - 2 * (1 - accuracy)),
@@ -269,7 +243,7 @@ def information_of_tables(tables: Floats) -> Estimates:
 
 def information_of_type2_tables(tables: Floats) -> Estimates:
     """Estimates of type-2 tables (..., 2, K); in rmi ratings below half are turned round."""
-    trials = number_of_trials(tables)
+    trials = positive(tables.sum(axis=(-2, -1)))
     left = uncertainty(tables, trials)
     share_right = tables[..., 1, :].sum(axis=-1) / trials
     entropy = binary_entropy(share_right)
@@ -285,31 +259,9 @@ def information_of_type2_tables(tables: Floats) -> Estimates:
     }
 
 
-def has_rating_below_half(tables: Floats) -> NDArray[np.bool_]:
-    """Whether a rating of a type-2 table (..., 2, K) is wrong more often than right."""
-    return (tables[..., 0, :] > tables[..., 1, :]).any(axis=-1)
-
-
-def told_by_response(tables: Floats) -> tuple[Floats, Floats]:
-    """Part of meta-I that the response tells without the rating, in bits, and its χ²."""
-    trials = number_of_trials(by_pair(tables))
-    right = tables.max(axis=-3).sum(axis=-1)
-    given = tables.sum(axis=(-3, -1))
-    accuracy = right / np.where(given > 0, given, np.nan)
-    left = np.where(given > 0, given * binary_entropy(accuracy), 0.0).sum(axis=-1) / trials
-    told = binary_entropy(right.sum(axis=-1) / trials) - left
-    return told, 2 * np.log(2) * trials * told
-
-
-def by_pair(tables: Floats) -> Floats:
-    """Count tables (..., 2, 2, K) by stimulus and pair of response and rating, (..., 2, 2K)."""
-    return tables.reshape(*tables.shape[:-2], 2 * tables.shape[-1])
-
-
-def number_of_trials(n: Floats) -> Floats:
-    """Trials of each table (..., 2, outcomes), NaN where there are none."""
-    trials = n.sum(axis=(-2, -1))
-    return np.where(trials > 0, trials, np.nan)
+def positive(n: Floats) -> Floats:
+    """Numbers to divide by, NaN where there are none."""
+    return np.where(n > 0, n, np.nan)
 
 
 def uncertainty(n: Floats, trials: Floats) -> Floats:
@@ -328,9 +280,3 @@ def entropy_lost(before: Floats, after: Floats, trials: Floats) -> Floats:
 def bits_ratio(of: Floats, to: Floats) -> Floats:
     """Quotient of bits, NaN where the divisor is 0 but for rounding."""
     return of / np.where(to > LEAST, to, np.nan)
-
-
-def dprime(tables: Floats) -> Floats:
-    """d′ of the type-1 tables, uncorrected."""
-    rates = type1_rates(tables)
-    return z_scores(rates.hits, rates.misses)[0] - z_scores(rates.false_alarms, rates.rejections)[0]

@@ -4,6 +4,7 @@ Table of trials → notices, or trials.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from hmetad.rows.duplicates import is_item_name, is_people_name
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
+    "By",
     "absent_rows",
     "common_items",
     "item_column",
@@ -75,23 +77,18 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
     []
     """
     rows = rows_of(trials).spelled(text_columns(by))
-    if cluster is not None:
-        return []
     columns = [name for name in text_columns(by) if name in rows.columns]
-    for name in rows.columns:
+    for name in rows.columns if cluster is None else ():
         if name in columns or not is_item_name(name) or rows.columns.count(name) > 1:
             continue
         used = rows.frame([*columns, name])
         used = used[used[name].notna()]
-        if not is_plain(used[name]):
+        kind = pd.api.types.infer_dtype(used[name], skipna=True)
+        if kind not in ("string", "integer", "categorical") or used[name].is_unique:
             continue
-        number = int(used[name].nunique())
-        if number == len(used):
-            continue
-        in_cells, across_cells = "repeated-items.in-cells", "repeated-items.across-cells"
-        case = in_cells if used.duplicated().any() else across_cells
-        said = {"column": repr(str(name)), "items": f"{number:,}", "trials": f"{len(used):,}"}
-        return [notice_of(case, **said)]
+        where = "in-cells" if used.duplicated().any() else "across-cells"
+        numbers = {"items": f"{used[name].nunique():,}", "trials": f"{len(used):,}"}
+        return [notice_of(f"repeated-items.{where}", column=repr(str(name)), **numbers)]
     return []
 
 
@@ -147,32 +144,27 @@ def common_items(
     frame = rows.frame()
     known = frame[frame[[*names, item, *answered]].notna().all(axis=1)]
     others = strata_columns(known[names].drop_duplicates(), over)
-    parts = {
-        "stratum": 0,
-        "item": pd.factorize(known[item])[0],
-        "level": pd.factorize(known[over])[0],
-    }
-    own = pd.DataFrame(parts, index=known.index)
+    # Numbers of the strata, the items and the levels that are compared.
+    own = pd.DataFrame({"stratum": 0, "item": pd.factorize(known[item])[0]}, index=known.index)
+    own["level"] = pd.factorize(known[over])[0]
     if others:
         own["stratum"] = known.groupby(others, observed=True, sort=False).ngroup()
-    is_common = own.groupby(["stratum", "item"])["level"].transform("nunique") == (
-        own.groupby("stratum")["level"].transform("nunique")
-    )
+    levels = own.groupby("stratum")["level"].transform("nunique")
+    is_common = own.groupby(["stratum", "item"])["level"].transform("nunique") == levels
     if not is_common.any():
         numbers = known.groupby(over, observed=True)[item].nunique()
         step = f"Leave out {numbers.idxmin()}, which answered fewest ({numbers.min():,})."
-        raise InputError(
-            "trials", f"no item that all levels of {over} answered", "one or more", step
-        )
-    kept = known[is_common].reset_index(drop=True)
-    left, all_of_them = (
+        got = f"no item that all levels of {over} answered"
+        raise InputError("trials", got, "one or more", step)
+    left, every = (
         f"{len(x[['stratum', 'item']].drop_duplicates()):,}" for x in (own[is_common], own)
     )
-    said = notice_of("common-items", over=over, kept=left, all=all_of_them)
+    said = notice_of("common-items", over=over, kept=left, all=every)
     before = trials.attrs if isinstance(trials, pd.DataFrame) else {}
-    named = kept.rename(columns=dict(by)) if isinstance(by, Mapping) else kept
-    named.attrs = add_notices(before, [said])
-    return named
+    kept = known[is_common].reset_index(drop=True)
+    kept = kept.rename(columns=dict(by)) if isinstance(by, Mapping) else kept
+    kept.attrs = add_notices(before, [said])
+    return kept
 
 
 @check_inputs(skip=("trials",))
@@ -283,46 +275,27 @@ def told_of_items(
         compared_column(over, names)
     if not names or len(cells) < 2:
         return [], {}
+    code = np.full(len(frame), -1)
+    if item is not None:
+        # Values that cannot be told apart, such as lists, name no items.
+        with suppress(TypeError):
+            code = pd.factorize(frame[item])[0]
     has = ~np.isnan(value)
-    code = item_codes(frame, item)[kept][has]
+    code = code[kept][has]
     coverage = item_coverage(cells, labels, cell[has], code)
     if coverage:
         return coverage_notices(coverage, cells, labels, over), coverage
     # Numbers that no two trials share tell trials apart, not items.
     if (code >= 0).any() and len(np.unique(code)) < len(code):
         return [], {}
-    trials = np.bincount(cell[has], minlength=len(cells))
-    others = cells[strata_columns(cells, compared_column(over, names))]
-    return unequal_trials(labels, trials, others), {}
-
-
-def unequal_trials(labels: list[str], trials: Ints, others: pd.DataFrame) -> list[Notice]:
-    """Notice of cells with fewer trials than others that agree with them in the other columns."""
-    own = pd.Series(trials)
-    keys = [others[name].to_numpy() for name in others] or [np.zeros(len(own))]
-    most = own.groupby(keys).transform("max")
-    share = (own / most).sort_values(kind="stable")
+    trials = pd.Series(np.bincount(cell[has], minlength=len(cells)))
+    others = strata_columns(cells, compared_column(over, names))
+    most = trials.groupby([cells[name].to_numpy() for name in others] or 0 * trials).transform(
+        "max"
+    )
+    share = (trials / most).sort_values(kind="stable")
     short = share[share < 1 - limit(CODE)].index
     if not len(short):
-        return []
-    listed = [f"{labels[i]} {own[i]:,} of {most[i]:,}" for i in short]
-    return [
-        notice_of("unequal-items.unknown", [labels[i] for i in short], listed=first_few(listed))
-    ]
-
-
-def item_codes(frame: pd.DataFrame, item: str | None) -> Ints:
-    """Number of the item of each row; -1 where it is missing, or items cannot be told apart."""
-    unknown = np.full(len(frame), -1)
-    if item is None:
-        return unknown
-    try:
-        return pd.factorize(frame[item])[0]
-    except TypeError:
-        return unknown
-
-
-def is_plain(column: pd.Series) -> bool:
-    """Whether the values of a column can be counted."""
-    kind = pd.api.types.infer_dtype(column, skipna=True)
-    return kind in ("string", "integer", "categorical")
+        return [], {}
+    listed = first_few([f"{labels[i]} {trials[i]:,} of {most[i]:,}" for i in short])
+    return [notice_of("unequal-items.unknown", [labels[i] for i in short], listed=listed)], {}

@@ -1,59 +1,40 @@
 """Measures of trials with confidence as it is, and draws of them: no ratings are made.
 
-DataFrame of trials → Dataset (cell), or Dataset (cell, draw).
+DataFrame of trials → Dataset (cell), or Dataset (cell, draw). Trials of equal confidence are merged
+into a type-2 table (2, confidences) per cell; draws are such tables of weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from hmetad.arguments import check_inputs, probability, seed_or_none, whole
 from hmetad.counts.intervals import biased_draws, is_beside, limits_of
 from hmetad.counts.resample import cell_generator, has_spread, seed_entropy, spreadless
 from hmetad.errors import InputError
-from hmetad.measures.confidence_scale import not_probabilities, rounded_to_probabilities
-from hmetad.measures.forecasts import (
-    By,
+from hmetad.measures.items import By, repeated_items
+from hmetad.measures.results import ratio
+from hmetad.measures.scores import area_error, area_limits, calibration_scores, order_scores
+from hmetad.measures.stated_confidence import (
+    Forecasts,
     Judged,
     Missing,
-    Placed,
     count_forecasts,
     describe_results,
     few_trials,
     judged_trials,
-)
-from hmetad.measures.items import repeated_items
-from hmetad.measures.results import ratio
-from hmetad.measures.trial_scores import (
-    area_error,
-    area_limits,
-    calibration_of,
-    order_measures,
-)
-from hmetad.measures.trial_weights import (
-    Drawn,
-    OwnTrials,
-    Weighted,
-    drawn_weights,
-    own_trials,
-    trial_weights,
-    unit_weights,
+    not_probabilities,
+    rounded_to_probabilities,
 )
 from hmetad.memory import refuse_memory
 from hmetad.monte_carlo import INDEPENDENT
-from hmetad.notice import (
-    Notice,
-    notice_attrs,
-    notice_where,
-    notices,
-    notices_where,
-    with_notices,
-)
+from hmetad.notice import Notice, notice_attrs, notice_where, notices, notices_where, with_notices
 from hmetad.results import debiased_names, is_raised_by_chance
 from hmetad.rows.sources import TableLike
 
@@ -61,10 +42,13 @@ __all__ = ["measure_trials", "resample_trials", "resample_trials_interval"]
 
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
+type Tables = Iterator[Floats]
+Drawn = Literal["bootstrap", "dirichlet"]
 
 SECTION = "measure_trials"
-SUMMARY = ("estimate", "lower", "upper")
 BYTES = 8
+# Numbers that are held at once while draws are made.
+AT_ONCE = 2**22
 # Measures that need no confidence.
 OF_ALL = ("accuracy", "trials")
 
@@ -167,24 +151,15 @@ def measure_trials(
     >>> found["auroc2"].item(), found["brier"].round(3).item()
     (0.875, 0.195)
     """
-    roles = {"correct": correct, "confidence": confidence}
-    roles |= {} if cluster is None else {"cluster": cluster}
-    judged = rounded(judged_trials(trials, by, roles, missing=missing, over=over))
-    cells = own_trials(count_forecasts(judged), bins)
-    values: dict[str, NDArray[Any]] = {**observed_measures(cells, bins)}
-    counted = (tuple(n[None].astype(float) for n in (x.right, x.wrong)) for x in cells)
-    observed = [stated_trials(x, *both) for x, both in zip(cells, counted, strict=True)]
-    se = np.array([area_error(*both).error.item() for both in observed])
-    numbers = np.array([[right.sum(), wrong.sum()] for right, wrong in observed])
+    roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
+    judged, cells = trials_of_cells(trials, by, roles, missing, over, bins)
+    values = observed_measures(cells)
+    stated = [cell.stated(cell.table.astype(float)) for cell in cells]
+    se = np.array([area_error(table) for table in stated])
+    numbers = np.array([table.sum(axis=-1) for table in stated])
     lower, upper = area_limits(values["auroc2"], se, numbers, ci_prob)
-    values |= {
-        "auroc2_se": se,
-        "auroc2_lower": lower,
-        "auroc2_upper": upper,
-        "trials": numbers_of_trials(cells),
-    }
-    placed: dict[str, Placed] = {name: ((), x) for name, x in values.items()}
-    result = describe_results(judged, placed, SECTION)
+    values |= {"auroc2_se": se, "auroc2_lower": lower, "auroc2_upper": upper}
+    result = describe_results(judged, {**values, "trials": numbers_of_trials(cells)}, SECTION)
     result.attrs |= {"bins": bins, "ci_prob": ci_prob}
     # Of a cell by itself it does not matter that others have the same items.
     repeated = [x for x in repeated_items(trials, by=by) if x.severity != "info"]
@@ -258,38 +233,51 @@ def resample_trials(
     >>> bool(abs(draws["auroc2"].std() - measure_trials(trials)["auroc2_se"]) < 0.003)
     True
     """
-    roles = {"correct": correct, "confidence": confidence}
-    roles |= {} if cluster is None else {"cluster": cluster}
-    judged = rounded(judged_trials(trials, by, roles, missing=missing, over=over))
-    cells, entropy = own_trials(count_forecasts(judged), bins), seed_entropy(seed)
+    roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
+    judged, cells = trials_of_cells(trials, by, roles, missing, over, bins)
+    entropy = seed_entropy(seed)
     if cluster is None:
-        weighted = [trial_weights(one, n, kind, cell_generator(entropy, place))
-                    for place, one in enumerate(cells)]  # fmt: skip
+        generators = (cell_generator(entropy, place) for place in range(len(cells)))
+        tables = [drawn_trials(*one, n, kind) for one in zip(cells, generators, strict=True)]
     else:
-        unit, levels = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])
-        if len(levels) < 2:
+        unit, number = units_of(judged, cluster)
+        if number < 2:
             raise InputError("cluster", f"a single level of {cluster!r}", "at least two units")
-        refuse_memory("n", str(n), BYTES * n * len(levels))
-        weights = drawn_weights(len(levels), n, kind, np.random.default_rng(entropy))
-        weighted = [
-            unit_weights(one, unit[own], judged.value[own], judged.right[own], weights)
-            for one, own in zip(cells, rows_of_cells(judged), strict=True)
+        refuse_memory("n", str(n), BYTES * n * number)
+        rng = np.random.default_rng(entropy)
+        if kind == "dirichlet":
+            weights = number * rng.dirichlet(np.ones(number), size=n)
+        else:
+            weights = rng.multinomial(number, np.full(number, 1 / number), size=n).astype(float)
+        rows = rows_of_cells(judged)
+        tables = [
+            drawn_units(cell, judged, unit, own, weights)
+            for cell, own in zip(cells, rows, strict=True)
         ]
-    found = [drawn_measures(one, parts, bins) for one, parts in zip(cells, weighted, strict=True)]
-    estimates = observed_measures(cells, bins)
-    placed: dict[str, Placed] = {
-        name: (("draw",), np.stack([row[name] for row in found])) for name in found[0]
-    }
-    for name in debiased_names() & {*placed}:
-        placed[name] = (("draw",), about_estimates(placed[name][1], estimates[name]))
-    placed["trials"] = ((), numbers_of_trials(cells))
-    result = describe_results(judged, placed, SECTION).assign_coords(draw=np.arange(n))
-    drawn = {name: one for name, one in result.items() if "draw" in one.dims}
-    result = result.assign({name: one.assign_attrs(INDEPENDENT) for name, one in drawn.items()})
+    found = [
+        together([cell.measures(part) for part in parts])
+        for cell, parts in zip(cells, tables, strict=True)
+    ]
+    drawn = {name: np.stack([row[name] for row in found]) for name in found[0]}
+    estimates = observed_measures(cells)
+    for name in debiased_names() & {*drawn}:
+        # What takes the chance of one sample away leaves that of the draw in a draw.
+        known = np.isfinite(drawn[name])
+        mean = ratio(np.where(known, drawn[name], 0).sum(axis=1), known.sum(axis=1))
+        drawn[name] = drawn[name] - (mean - estimates[name])[:, None]
+    placed = {name: ("draw", x) for name, x in drawn.items()}
+    result = describe_results(judged, {**placed, "trials": numbers_of_trials(cells)}, SECTION)
+    result = result.assign_coords(draw=np.arange(n))
+    result = result.assign({name: result[name].assign_attrs(INDEPENDENT) for name in drawn})
     result.attrs |= {"kind": kind, "cluster": cluster or "", "n": n, "seed": str(entropy)}
     repeated = repeated_items(trials, by=by, cluster=cluster)
     said = [*judged.found, *repeated, *cell_notices(result, judged)]
-    said += raised_by_chance(result, estimates)
+    beside = {
+        name: is_beside(drawn[name], result["trials"].copy(data=estimate))
+        for name, estimate in estimates.items()
+        if is_raised_by_chance(name)
+    }
+    said += biased_draws(beside, "biased-draws.trials")
     noticed = noticed_by_measure(with_notices(result, said))
     # Of all trials right their number says how little is open; of an area, that of errors does.
     return noticed.assign(spreadless(noticed.drop_vars("accuracy")).data_vars)
@@ -359,8 +347,16 @@ def resample_trials_interval(
     alike = {name: estimates[name].notnull() & ~has_spread(drawn[name]) for name in names}
     ends: dict[str, Floats] = {}
     if any(x.any() for x in alike.values()):
-        ends = limits_at_edge(trials, cluster, estimates, asked, ci_prob)
-    found, moved = {"trials": estimates["trials"]}, dict[str, xr.DataArray]()
+        roles = {"correct": correct, "confidence": confidence, "cluster": cluster}
+        own = trials_of_cells(trials, by, roles, missing, over, bins)
+        ends = limits_at_edge(*own, cluster, (1 - ci_prob) / 2)
+        if cluster is None:
+            area = [estimates[f"auroc2_{end}"] for end in ("lower", "upper")]
+            ends["auroc2"] = np.stack(area, axis=1)
+    coords = {**estimates.coords, "summary": ["estimate", "lower", "upper"]}
+    result = xr.Dataset({"trials": estimates["trials"]}, coords, draws.attrs)
+    result.attrs |= {"ci_prob": ci_prob, "bins": bins}
+    moved = dict[str, xr.DataArray]()
     for name in names:
         centre = estimates[name].to_numpy()
         limits = limits_of(drawn[name], centre, "percentile", ci_prob, None)
@@ -368,79 +364,153 @@ def resample_trials_interval(
         limits = np.where(alike[name].to_numpy()[:, None], ends.get(name, limits), limits)
         moved[name] = alike[name] & (limits[:, 0] != limits[:, 1])
         joined = np.concatenate([centre[:, None], limits], axis=1)
-        found[name] = xr.DataArray(
-            joined,
-            {**estimates.coords, "summary": list(SUMMARY)},
-            ("cell", "summary"),
-            attrs=estimates[name].attrs,
-        )
-    result = xr.Dataset(found, attrs={**draws.attrs, "ci_prob": ci_prob, "bins": bins})
+        result[name] = ("cell", "summary"), joined, estimates[name].attrs
     return with_notices(result, biased_draws(moved, "no-spread.interval"))
 
 
-def limits_at_edge(
+# Trials of cells, and their measures
+
+
+class Cell(NamedTuple):
+    """Distinct confidences (f,) of one cell, and the trials wrong and right with each (2, f).
+
+    Trials that count without a confidence come last, as those with a confidence of NaN. Where all
+    confidence is a probability each has one of the `bins`.
+    """
+
+    confidence: Floats
+    table: Ints
+    bin_of: Ints | None
+    bins: int
+
+    @property
+    def number(self) -> int:
+        """How many distinct confidences there are."""
+        return int(len(self.confidence) - np.isnan(self.confidence[-1:]).sum())
+
+    def stated(self, tables: Floats) -> Floats:
+        """Trials with a confidence (..., 2, confidences); 0 of one where none has one."""
+        return tables[..., : self.number] if self.number else 0 * tables[..., :1]
+
+    def measures(self, tables: Floats) -> dict[str, Floats]:
+        """Measures of tables of weights (draws, 2, f)."""
+        wrong, right = np.moveaxis(tables.sum(axis=-1), -1, 0)
+        # Trials without a confidence are right or wrong nevertheless.
+        accuracy = {"accuracy": ratio(right, right + wrong)}
+        stated = self.stated(tables)
+        found = order_scores(stated) | accuracy
+        if self.bin_of is not None:
+            number = stated.shape[-1]
+            confidence = np.nan_to_num(self.confidence[:number])
+            found |= calibration_scores(stated, confidence, self.bin_of[:number], self.bins)
+        return found | accuracy
+
+
+def trials_of_cells(
     trials: TableLike,
-    cluster: str | None,
-    estimates: xr.Dataset,
-    asked: dict[str, Any],
-    ci_prob: float,
+    by: By,
+    roles: Mapping[str, str | None],
+    missing: Missing,
+    over: str | None,
+    bins: int,
+) -> tuple[Judged, list[Cell]]:
+    """Trials, and those of each cell by confidence, errors of rounding in it set right."""
+    judged = judged_trials(trials, by, roles, missing=missing, over=over)
+    judged = judged._replace(value=rounded_to_probabilities(judged.value))
+    forecasts: Forecasts = count_forecasts(judged)
+    is_off = (forecasts.value < 0) | (forecasts.value > 1)
+    bin_of = None if is_off.any() else forecasts.mass_bins(bins)
+    cells = [
+        Cell(
+            forecasts.value[part],
+            forecasts.table[:, part],
+            None if bin_of is None else bin_of[part],
+            bins,
+        )
+        for part in forecasts.parts()
+    ]
+    return judged, cells
+
+
+def together(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
+    """Measures of several parts, one after the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def observed_measures(cells: list[Cell]) -> dict[str, Floats]:
+    """Measures of the trials as they are, (cells,)."""
+    return together([cell.measures(cell.table[None].astype(float)) for cell in cells])
+
+
+def numbers_of_trials(cells: list[Cell]) -> Ints:
+    """Trials of each cell."""
+    return np.array([cell.table.sum() for cell in cells])
+
+
+def limits_at_edge(
+    judged: Judged, cells: list[Cell], cluster: str | None, tail: float
 ) -> dict[str, Floats]:
-    """Limits (cells, 2) of measures whose draws are all the same, by name."""
-    roles = {name: asked[name] for name in ("correct", "confidence")}
-    roles |= {} if cluster is None else {"cluster": cluster}
-    how = {"missing": asked["missing"], "over": asked["over"]}
-    judged = rounded(judged_trials(trials, asked["by"], roles, **how))
-    cells, number = own_trials(count_forecasts(judged), asked["bins"]), estimates["trials"].values
+    """Limits (cells, 2) of measures whose draws are all the same, by name.
+
+    Least and greatest of a cell as it is, and with a share of an outcome that may have gone unseen:
+    right or wrong trials of the lowest or the highest confidence.
+    """
+    number = numbers_of_trials(cells)
     if cluster is not None:
-        unit = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])[0]
+        unit, _ = units_of(judged, cluster)
         number = np.array([len(np.unique(unit[own])) for own in rows_of_cells(judged)])
-    share = 1 - ((1 - ci_prob) / 2) ** (1 / number)
-    rows = [unseen(one, asked["bins"], own) for one, own in zip(cells, share, strict=True)]
+    rows = []
+    for cell, share in zip(cells, 1 - tail ** (1 / number), strict=True):
+        tables = np.tile(cell.table.astype(float), (5, 1, 1))
+        outcomes = product((1, 0), (0, max(cell.number, 1) - 1))
+        for moved, outcome in zip(tables[1:], outcomes, strict=True):
+            moved *= 1 - share
+            moved[outcome] += share * cell.table.sum()
+        rows.append(cell.measures(tables))
     values = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    limits = {
+    return {
         name: np.stack([np.fmin.reduce(x, axis=1), np.fmax.reduce(x, axis=1)], axis=1)
         for name, x in values.items()
     }
-    if cluster is None:
-        limits["auroc2"] = np.stack([estimates["auroc2_lower"], estimates["auroc2_upper"]], axis=1)
-    return limits
 
 
-def unseen(one: OwnTrials, bins: int, share: float) -> dict[str, Floats]:
-    """Measures of a cell as it is, and with a share of an outcome that may have gone unseen."""
-    right, wrong = (np.tile(x.astype(float), (5, 1)) for x in (one.right, one.wrong))
-    number = right[0].sum() + wrong[0].sum()
-    for row, (side, place) in enumerate(
-        product((right, wrong), (0, max(one.stated, 1) - 1)), start=1
-    ):
-        right[row] *= 1 - share
-        wrong[row] *= 1 - share
-        side[row, place] += share * number
-    return measures_of(one, right, wrong, bins)
+# How often each trial counts
 
 
-def observed_measures(cells: list[OwnTrials], bins: int) -> dict[str, Floats]:
-    """Measures of the trials as they are, (cells,)."""
-    rows = [
-        measures_of(one, one.right[None].astype(float), one.wrong[None].astype(float), bins)
-        for one in cells
-    ]
-    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+def drawn_trials(cell: Cell, rng: np.random.Generator, n: int, kind: Drawn) -> Tables:
+    """Tables (draws, 2, f) of trials drawn by themselves, part after part."""
+    outcomes = cell.table[::-1].ravel()
+    total = int(outcomes.sum())
+    for part in parts_of(n, len(outcomes)):
+        size = part.stop - part.start
+        if kind == "dirichlet":
+            drawn = rng.standard_gamma(outcomes, size=(size, len(outcomes)))
+            drawn *= total / drawn.sum(axis=1, keepdims=True)
+        else:
+            drawn = rng.multinomial(total, outcomes / total, size=size).astype(float)
+        yield drawn.reshape(size, 2, -1)[:, ::-1]
 
 
-def about_estimates(drawn: Floats, estimates: Floats) -> Floats:
-    """Draws (cells, draws) moved by their bias, so that their mean is the estimate.
+def drawn_units(cell: Cell, judged: Judged, unit: Ints, own: Ints, weights: Floats) -> Tables:
+    """Tables (draws, 2, f) of the cell's own trials, each counted as often as its unit."""
+    width = len(cell.confidence)
+    column = np.searchsorted(cell.confidence, judged.value[own]) + width * judged.right[own]
+    shape = (weights.shape[1], 2 * width)
+    outcomes = coo_array((np.ones(len(own)), (unit[own], column)), shape=shape).tocsr()
+    for part in parts_of(len(weights), 2 * width):
+        yield (weights[part] @ outcomes).reshape(-1, 2, width)
 
-    What takes the chance of one sample away leaves that of the draw in a draw.
-    """
-    known = np.isfinite(drawn)
-    sums = np.where(known, drawn, 0).sum(axis=1)
-    return drawn - (ratio(sums, known.sum(axis=1)) - estimates)[:, None]
+
+def parts_of(n: int, width: int) -> list[slice]:
+    """Draws that are made together."""
+    step = max(1, AT_ONCE // width)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def numbers_of_trials(cells: list[OwnTrials]) -> Ints:
-    """Trials of each cell."""
-    return np.array([one.right.sum() + one.wrong.sum() for one in cells])
+def units_of(judged: Judged, cluster: str) -> tuple[Ints, int]:
+    """Number of the unit of each trial, and how many units there are."""
+    unit, levels = pd.factorize(judged.kinds[cluster].to_numpy()[judged.kind])
+    return unit, len(levels)
 
 
 def rows_of_cells(judged: Judged) -> list[Ints]:
@@ -448,37 +518,6 @@ def rows_of_cells(judged: Judged) -> list[Ints]:
     order = np.argsort(judged.cell, kind="stable")
     ends = np.cumsum(np.bincount(judged.cell, minlength=len(judged.cells)))
     return np.split(order, ends[:-1])
-
-
-def drawn_measures(one: OwnTrials, parts: Weighted, bins: int) -> dict[str, Floats]:
-    """Measures of a cell, (draws,)."""
-    found = [measures_of(one, right, wrong, bins) for right, wrong in parts]
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-
-
-def measures_of(one: OwnTrials, right: Floats, wrong: Floats, bins: int) -> dict[str, Floats]:
-    """Measures of a cell whose trials count with weights, (draws,)."""
-    counted = right.sum(axis=1)
-    accuracy = ratio(counted, counted + wrong.sum(axis=1))
-    right, wrong = stated_trials(one, right, wrong)
-    found = order_measures(right, wrong)
-    if one.bin_of is not None:
-        last = right.shape[1]
-        stated = np.nan_to_num(one.confidence[:last])
-        found |= calibration_of(right, wrong, stated, one.bin_of[:last], bins)
-    # Trials without a confidence are right or wrong nevertheless.
-    return {**found, "accuracy": accuracy}
-
-
-def stated_trials(one: OwnTrials, right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
-    """Right and wrong trials with a confidence, (draws, confidences); 0 where none has one."""
-    part, factor = slice(one.stated or 1), float(one.stated > 0)
-    return factor * right[:, part], factor * wrong[:, part]
-
-
-def rounded(judged: Judged) -> Judged:
-    """Trials whose confidence is a probability but for errors of rounding, without these."""
-    return judged._replace(value=rounded_to_probabilities(judged.value))
 
 
 # Notices, and which measures they are about
@@ -493,39 +532,31 @@ def cell_notices(result: xr.Dataset, judged: Judged) -> list[Notice]:
         xr.DataArray(np.bincount(cell, x, len(labels)), {"cell": labels}, "cell")
         for x in (is_right, 1 - is_right)
     )
-    masks = {"no-rights": right == 0, "no-errors": wrong == 0}
     off = not_probabilities(cell, judged.value[stated], labels)
-    return [*off, *few_trials(right + wrong), *notices_where(masks)]
-
-
-def raised_by_chance(draws: xr.Dataset, estimates: Mapping[str, Floats]) -> list[Notice]:
-    """Notice of measures whose draws lie above an estimate that chance has made too large."""
-    beside = {}
-    for name in estimates:
-        if is_raised_by_chance(name):
-            drawn = draws[name].transpose("cell", "draw")
-            estimate = drawn.isel(draw=0, drop=True).copy(data=estimates[name])
-            beside[name] = is_beside(drawn.to_numpy(), estimate)
-    return biased_draws(beside, "biased-draws.trials")
+    none = notices_where({"no-rights": right == 0, "no-errors": wrong == 0})
+    return [*off, *few_trials(right + wrong), *none]
 
 
 def noticed_by_measure(draws: xr.Dataset) -> xr.Dataset:
     """Draws whose variables say by themselves which notices are about them, where not all are."""
     said = notices(draws)
-    filled = {one.code for one in said} & {"counted-wrong"}
-    if all(is_about(one, str(name), filled) for one in said for name in draws.data_vars):
+    filled = any(one.code == "counted-wrong" for one in said)
+    about = {
+        name: [one for one in said if is_about(one, str(name), filled)] for name in draws.data_vars
+    }
+    if all(own == said for own in about.values()):
         return draws
-    own = {}
-    for name in map(str, draws.data_vars):
-        about = [one for one in said if is_about(one, name, filled)]
-        own[name] = notice_attrs(about) or {"notices": "[]"}
-        # What counts as wrong is an item that was answered.
-        own[name] |= {"coverage": "{}"} if filled and name in OF_ALL else {}
-    return draws.assign({name: x.assign_attrs(own[str(name)]) for name, x in draws.items()})
+    # What counts as wrong is an item that was answered.
+    covered = {name: {"coverage": "{}"} if filled and name in OF_ALL else {} for name in about}
+    attrs = {
+        name: (notice_attrs(own) or {"notices": "[]"}) | covered[name]
+        for name, own in about.items()
+    }
+    return draws.assign({name: x.assign_attrs(attrs[name]) for name, x in draws.items()})
 
 
-def is_about(notice: Notice, name: str, filled: set[str]) -> bool:
-    """Whether a notice of trials is about a measure."""
+def is_about(notice: Notice, name: str, filled: bool) -> bool:
+    """Whether a notice of trials is about a measure; `filled` where what lacks counts as wrong."""
     # The share of right answers does not depend on the scale of confidence.
     if notice.code == "mixed-scales" or (notice.code == "unequal-items" and filled):
         return name not in OF_ALL

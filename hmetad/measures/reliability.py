@@ -1,54 +1,63 @@
-"""Calibration: whether confidence, taken as a probability, is the accuracy that follows.
+"""Accuracy at each confidence: calibration, whether accuracy rises, and what abstaining gains.
 
-DataFrame of trials → Dataset (cell), and (cell, bin) for a reliability diagram.
+DataFrame of trials → Dataset (cell), and (cell, bin) or (cell, coverage).
 Source: Brier (1950); Murphy (1973); Stephenson, Coelho & Jolliffe (2008); Naeini, Cooper &
-Hauskrecht (2015); Roelofs et al. (2022).
+Hauskrecht (2015); Roelofs et al. (2022); Spearman (1904); Wilson (1927); Clopper & Pearson (1934);
+El-Yaniv & Wiener (2010); Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al. (2022).
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, ndtri
 
-from hmetad.arguments import check_inputs, whole
-from hmetad.measures.forecast_bins import (
-    MASS,
-    bin_sums,
-    bin_table,
-    binned_sums,
-    empty_bins,
-    mass_bins,
-    width_bins,
-)
-from hmetad.measures.forecasts import (
-    By,
+from hmetad.arguments import check_inputs, probability, whole
+from hmetad.counts.columns import plain_array
+from hmetad.errors import InputError
+from hmetad.measures.items import By
+from hmetad.measures.results import ratio
+from hmetad.measures.scores import binned_scores, risk_coverage_area, squared_errors
+from hmetad.measures.stated_confidence import (
     Forecasts,
+    Judged,
     Placed,
-    cell_sums,
     count_forecasts,
     describe_results,
     few_trials,
     judged_trials,
-    refuse_no_probabilities,
+    probabilities_of,
 )
-from hmetad.measures.results import ratio
-from hmetad.measures.trial_scores import binned_scores, mean_scores, squared_errors
-from hmetad.notice import with_notices
-from hmetad.rows.sources import TableLike
+from hmetad.notice import Notice, notice_of, notice_where, with_notices
+from hmetad.results import names_of
+from hmetad.rows.sources import TableLike, rows_of
 
-__all__ = ["calibration"]
+__all__ = [
+    "COVERAGES",
+    "accuracy_by_confidence",
+    "calibration",
+    "selective_prediction",
+    "share_limits",
+]
 
 Method = Literal["mass", "width", "distinct"]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Interval = Literal["wilson", "exact"]
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
 
 INTERVALS = 20
 BINNING = {
-    "mass": MASS,
+    "mass": "about as many trials in each; equal confidences, by their average rank, never part",
     "width": "equal intervals of 0 to 1; a confidence on a cut goes down",
     "distinct": "one bin for each distinct confidence of a cell",
 }
+SOURCES = {"wilson": "Wilson 1927", "exact": "Clopper & Pearson 1934"}
+COVERAGES = tuple(k / 20 for k in range(1, 21))
+TIES = "expected over a random order of equal confidences"
+OUTCOMES = ("answered right", "abstained though right", "answered wrong", "abstained and wrong")
 
 
 @check_inputs(skip=("trials",), bins=whole(1))
@@ -130,63 +139,346 @@ def calibration(
     array([0.5  , 0.667])
     """
     judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
-    value = refuse_no_probabilities(confidence, judged.value)
+    value = probabilities_of(confidence, judged.value)
     forecasts = count_forecasts(judged._replace(value=value))
-    bin_of, bins = bin_numbers(forecasts, bins, method)
-    sums = binned_sums(forecasts, bin_of, bins)
-    values: dict[str, Placed] = {
-        name: ((), x) for name, x in scores(forecasts, bin_of, *sums).items()
+    if method == "mass":
+        bin_of = forecasts.mass_bins(bins)
+    elif method == "width":
+        bin_of = forecasts.width_bins(bins)
+    else:
+        numbers = [np.arange(part.stop - part.start) for part in forecasts.parts()]
+        bin_of, bins = np.concatenate(numbers), max(map(len, numbers))
+    n, right, total = sums = binned_sums(forecasts, bin_of, bins)
+    trials_of_cell = n.sum(axis=1)
+    # What bin means leave out of the Brier score.
+    here = (forecasts.cell, bin_of)
+    deviation = forecasts.value - np.where(n > 0, ratio(total, n), 0.0)[here]
+    excess = forecasts.table[1] - forecasts.trials * np.where(n > 0, ratio(right, n), 0.0)[here]
+    within = forecasts.trials * deviation**2 - 2 * deviation * excess
+    brier, residual = (
+        forecasts.sums(x)[:, 0] / trials_of_cell
+        for x in (squared_errors(forecasts.table, forecasts.value), within)
+    )
+    intervals = forecasts.sums(forecasts.trials, forecasts.width_bins(INTERVALS), INTERVALS)
+    found: dict[str, Placed] = {
+        **binned_scores(*sums, brier, residual),
+        "trials": trials_of_cell.astype(np.int64),
+        "bins_used": (n > 0).sum(axis=1),
+        **bin_table(*sums),
+        "histogram": ("histogram_bin", intervals.astype(np.int64)),
     }
-    values |= {name: (("bin",), x) for name, x in bin_table(*sums).items()}
-    values["histogram"] = (("histogram_bin",), histogram(forecasts))
-    result = describe_results(judged, values, "calibration")
+    values = {name: found[name] for name in names_of("calibration")}
     upper = np.arange(1, INTERVALS + 1) / INTERVALS
-    result = result.assign_coords(bin=np.arange(1, bins + 1), histogram_bin=upper)
+    result = describe_results(judged, values, "calibration").assign_coords(
+        bin=np.arange(1, bins + 1), histogram_bin=upper
+    )
     result.attrs |= {"bins": bins, "method": method, "binning": BINNING[method]}
     # Other cells have more distinct confidences: that says nothing of this one.
-    empty = [] if method == "distinct" else empty_bins(result["bin_trials"])
+    empty = [] if method == "distinct" else empty_bins(result)
     return with_notices(result, [*judged.found, *few_trials(result["trials"]), *empty])
 
 
-def bin_numbers(forecasts: Forecasts, bins: int, method: Method) -> tuple[Ints, int]:
-    """Bin 0..B − 1 of each distinct confidence, and B."""
-    if method == "mass":
-        return mass_bins(forecasts, bins), bins
-    if method == "width":
-        return width_bins(forecasts, bins), bins
-    n = np.bincount(forecasts.cell, minlength=forecasts.n_cells)
-    return np.arange(len(forecasts.cell)) - (np.cumsum(n) - n)[forecasts.cell], int(n.max())
+@check_inputs(skip=("trials",), bins=whole(2), ci_prob=probability)
+def accuracy_by_confidence(
+    trials: TableLike,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    bins: int = 10,
+    interval: Interval = "wilson",
+    ci_prob: float = 0.95,
+) -> xr.Dataset:
+    r"""Accuracy at rising confidence, and whether it rises as well, per cell.
 
+    Parameters
+    ----------
+    trials, by, correct
+        As for `calibration`.
+    confidence : str, optional
+        Column with confidence in any unit, larger is more confident: only its order counts.
+    bins : int, optional
+        Number of quantiles, at least 2, made as for `calibration` with method ``"mass"``.
+    interval : {"wilson", "exact"}, optional
+        Wilson's score interval, or that of Clopper and Pearson. Recorded in the attrs.
+    ci_prob : float, optional
+        Probability of the intervals, each by itself. Recorded in the attrs.
 
-def scores(
-    forecasts: Forecasts, bin_of: Ints, n: Floats, right: Floats, total: Floats
-) -> dict[str, NDArray[Any]]:
-    """All that `calibration` gives per cell, under their names; sums are by cell and bin."""
-    trials = n.sum(axis=1)
-    p_bar, o_bar = (np.where(n > 0, ratio(x, n), 0.0) for x in (total, right))
-    given, hits = (x.astype(float) for x in (forecasts.trials, forecasts.right))
-    errors = squared_errors(hits, given - hits, forecasts.value)
-    brier = cell_sums(forecasts, errors) / trials
-    residual = cell_sums(forecasts, within_bins(forecasts, bin_of, p_bar, o_bar)) / trials
-    found = binned_scores(n, right, total, brier, residual)
-    return {
-        "ece": found.pop("ece"),
-        **found,
-        **mean_scores(n, right, total),
-        "trials": trials.astype(np.int64),
+    Returns
+    -------
+    Dataset
+        Per cell and bin: ``bin_accuracy`` with its limits ``lower`` and ``upper``,
+        ``bin_confidence`` (the unit of confidence) and ``bin_trials``; NaN in an empty bin, with a
+        notice. Per cell: ``inversions``, the pairs of bins in which the less confident one is the
+        more accurate; ``rises``, whether there is none and accuracy is not the same in all bins;
+        ``spearman``, the rank correlation of bin and accuracy, NaN with a notice where there is one
+        bin or accuracy is the same in all; ``bins_used``; ``trials``.
+
+    Raises
+    ------
+    InputError
+        As `calibration`, save that confidence may be any finite numbers; or if `interval` or
+        `ci_prob` is none of the above.
+
+    Notes
+    -----
+    Bins without trials do not count. Chance makes inversions: look at the intervals before you
+    call a rise broken. With z the normal quantile at (1 + ci_prob)/2, p of n trials right, Wilson's
+    limits are
+
+    .. math:: \frac{p + z^2/2n \pm z \sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
+
+    Source: Wilson (1927); Clopper & Pearson (1934); Brown, Cai & DasGupta (2001).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> trials = pd.DataFrame({"correct": [0, 1, 0, 1, 1, 1], "confidence": [1, 1, 2, 2, 3, 3]})
+    >>> found = accuracy_by_confidence(trials, bins=3).sel(cell="all")
+    >>> found["bin_accuracy"].values, found["inversions"].item(), found["rises"].item()
+    (array([0.5, 0.5, 1. ]), 0, True)
+    """
+    judged = judged_trials(trials, by, {"correct": correct, "confidence": confidence})
+    forecasts = count_forecasts(judged)
+    n, right, total = binned_sums(forecasts, forecasts.mass_bins(bins), bins)
+    lower, upper = share_limits(right, n, interval, ci_prob)
+    values: dict[str, Placed] = {
+        **rise(ratio(right, n)),
         "bins_used": (n > 0).sum(axis=1),
+        "trials": n.sum(axis=1).astype(np.int64),
+        **bin_table(n, right, total),
+        "lower": ("bin", lower),
+        "upper": ("bin", upper),
+    }
+    texts = {"level": 100 * ci_prob, "interval": interval, "reference": SOURCES[interval]}
+    result = describe_results(judged, values, "accuracy_by_confidence", **texts)
+    result = result.assign_coords(bin=np.arange(1, bins + 1))
+    result.attrs |= {"bins": bins, "method": "mass", "binning": BINNING["mass"]}
+    result.attrs |= {"interval": interval, "ci_prob": float(ci_prob)}
+    flat = notice_where(result["spearman"].isnull(), "undefined-spearman")
+    few = few_trials(result["trials"])
+    return with_notices(result, [*judged.found, *few, *empty_bins(result), *flat])
+
+
+@check_inputs(skip=("trials",))
+def selective_prediction(
+    trials: TableLike,
+    *,
+    by: By = (),
+    correct: str = "correct",
+    confidence: str = "confidence",
+    abstained: str | None = None,
+    coverages: Sequence[float] | ArrayLike = COVERAGES,
+) -> xr.Dataset:
+    r"""Accuracy–coverage curve and its area; where trials were abstained from, what that gained.
+
+    Parameters
+    ----------
+    trials : DataFrame, path or other table
+        One row per trial, of any kind that `count_trials` takes. Rows with a missing value
+        in a used column are left out, and a notice says how many.
+    by : str, sequence of str or mapping of str to str, optional
+        Grouping columns, one cell per combination that occurs, as for `count_correct`.
+    correct : str, optional
+        Column with right or wrong, as for `count_correct`; of a trial that was abstained from,
+        whether the answer held back would have been right.
+    confidence : str, optional
+        Column with confidence in any unit, larger is more confident: only its order counts.
+    abstained : str, optional
+        Column with whether the trial was abstained from: booleans, or 1 and 0.
+    coverages : sequence of float, optional
+        Shares of the trials to answer, above 0 and up to 1, rising; by default .05, .10, ..., 1.
+
+    Returns
+    -------
+    Dataset
+        Per cell and coverage: ``selective_accuracy`` (probability) and ``confidence_threshold``
+        (the least confidence that is answered, in the unit of confidence). Per cell:
+        ``aurc``, the area under the risk–coverage curve (probability, less is better),
+        ``accuracy`` and ``trials``. With `abstained` also
+        ``abstention_trials`` (dim abstention), ``reliable_accuracy`` (NaN with a notice where
+        nothing was answered), ``abstain_accuracy`` and ``effective_reliability`` (−1 to 1).
+        Variables have attrs ``long_name``, ``units``, ``source``; the dataset has ``ties`` (the
+        rule in words), ``by``, ``columns``, ``labels``, ``rows_dropped`` and ``notices``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, used twice or has a name with a meaning of its own; if a value of
+        `correct` or `abstained` says neither; if confidence is no finite number; if coverages are
+        not as above; if `trials` is a table of ratings.
+
+    Notes
+    -----
+    With the N trials of a cell from the most to the least confident, and R(m) the expected number
+    of right ones among the first m, over a random order of equal confidences,
+
+    .. math:: a(c) = \frac{R(cN)}{cN}, \quad AURC = 1 - \frac1N \sum_{m=1}^{N} \frac{R(m)}{m}
+
+    R is linear between whole m. Confidence that says nothing has the overall accuracy at each
+    coverage, and the share wrong as its AURC in expectation.
+    With A, B, C, D the trials answered right, abstained from though right, answered wrong,
+    abstained from and wrong:
+
+    .. math:: R\text{-}Acc = \frac{A}{A + C}, \quad A\text{-}Acc = \frac{A + D}{N}, \quad
+              \Phi = \frac{A - C}{N}
+
+    Source: Geifman & El-Yaniv (2017); Feng et al. (2024); Whitehead et al. (2022) for Φ, the
+    effective reliability.
+
+    Examples
+    --------
+    >>> trials = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [.9, .8, .8, .3]})
+    >>> curve = selective_prediction(trials, coverages=[.25, .5, 1]).sel(cell="all")
+    >>> curve["selective_accuracy"].values, curve["aurc"].round(4).item()
+    (array([1.  , 0.75, 0.5 ]), 0.2708)
+    """
+    shares = rising_shares(coverages)
+    roles = {"correct": correct, "confidence": confidence, "abstained": abstained}
+    judged = judged_trials(trials, by, roles)
+    forecasts = count_forecasts(judged)
+    curves = [coverage_curve(forecasts, part, shares) for part in forecasts.parts()]
+    accuracy, threshold, aurc = (np.stack(column) for column in zip(*curves, strict=True))
+    n, right = (forecasts.sums(x)[:, 0] for x in (forecasts.trials, forecasts.table[1]))
+    values: dict[str, Placed] = {
+        "selective_accuracy": ("coverage", accuracy),
+        "confidence_threshold": ("coverage", threshold),
+        "aurc": aurc,
+        "accuracy": right / n,
+        "trials": n.astype(np.int64),
+    }
+    if abstained is not None:
+        values |= abstention(judged, abstained)
+    result = describe_results(judged, values, "selective_prediction").assign_coords(coverage=shares)
+    result.attrs["ties"] = TIES
+    found = [*judged.found, *few_trials(result["trials"])]
+    if abstained is not None:
+        result = result.assign_coords(abstention=list(OUTCOMES))
+        names = [correct, confidence, abstained]
+        graded = rows_of(trials).spelled(names).frame(names)
+        found += lost_abstentions(graded)
+        found += notice_where(result["reliable_accuracy"].isnull(), "nothing-answered")
+    return with_notices(result, found)
+
+
+# Bins
+
+
+def binned_sums(forecasts: Forecasts, bin_of: Ints, bins: int) -> tuple[Floats, Floats, Floats]:
+    """Trials, right trials and summed confidence of each cell and bin."""
+    weights = (forecasts.trials, forecasts.table[1], forecasts.trials * forecasts.value)
+    n, right, total = (forecasts.sums(x, bin_of, bins) for x in weights)
+    return n, right, total
+
+
+def bin_table(n: Floats, right: Floats, total: Floats) -> dict[str, Placed]:
+    """Rows of a reliability diagram."""
+    return {
+        "bin_confidence": ("bin", ratio(total, n)),
+        "bin_accuracy": ("bin", ratio(right, n)),
+        "bin_trials": ("bin", n.astype(np.int64)),
     }
 
 
-def within_bins(forecasts: Forecasts, bin_of: Ints, p_bar: Floats, o_bar: Floats) -> Floats:
-    """What bin means leave out of the Brier score, summed over the trials of each forecast."""
-    here = (forecasts.cell, bin_of)
-    deviation = forecasts.value - p_bar[here]
-    excess = forecasts.right - forecasts.trials * o_bar[here]
-    return forecasts.trials * deviation**2 - 2 * deviation * excess
+def empty_bins(result: xr.Dataset) -> list[Notice]:
+    """Notice of the cells that leave a bin empty."""
+    return notice_where((result["bin_trials"] == 0).any("bin"), "empty-bins")
 
 
-def histogram(forecasts: Forecasts) -> Ints:
-    """Trials of each cell by confidence, in equal intervals of 0 to 1."""
-    interval = width_bins(forecasts, INTERVALS)
-    return bin_sums(forecasts, interval, INTERVALS, forecasts.trials).astype(np.int64)
+# Whether accuracy rises
+
+
+def rise(accuracy: Floats) -> dict[str, NDArray[Any]]:
+    """How accuracy (cells, bins) goes from bin to bin; NaN in bins that do not count."""
+    is_bin = ~np.isnan(accuracy)
+    # Shares of fewer than 10⁷ trials are equal as floats only where they are equal.
+    is_higher = accuracy[:, :, None] > accuracy[:, None, :]
+    is_equal = accuracy[:, :, None] == accuracy[:, None, :]
+    inversions = np.triu(is_higher, 1).sum(axis=(1, 2))
+    varies = is_higher.any(axis=(1, 2))
+    # Pearson's r of the ranks of bins and of accuracy.
+    ranks = np.cumsum(is_bin, axis=1), is_higher.sum(axis=2) + (is_equal.sum(axis=2) + 1) / 2
+    n = is_bin.sum(axis=1, keepdims=True)
+    dx, dy = (np.where(is_bin, x - (x * is_bin).sum(axis=1, keepdims=True) / n, 0.0) for x in ranks)
+    both = np.sqrt((dx**2).sum(axis=1) * (dy**2).sum(axis=1))
+    r = np.where(varies, (dx * dy).sum(axis=1) / np.where(varies, both, 1.0), np.nan)
+    return {"inversions": inversions, "rises": varies & (inversions == 0), "spearman": r}
+
+
+def share_limits(
+    right: Floats, n: Floats, interval: Interval, ci_prob: float
+) -> tuple[Floats, Floats]:
+    """Limits of the share of right trials, NaN where there are none."""
+    wrong = n - right
+    if interval == "exact":
+        tail = (1 - ci_prob) / 2
+        low = np.where(right > 0, betaincinv(np.maximum(right, 1), wrong + 1, tail), 0.0)
+        high = np.where(wrong > 0, betaincinv(right + 1, np.maximum(wrong, 1), 1 - tail), 1.0)
+    else:
+        z2 = float(ndtri((1 + ci_prob) / 2)) ** 2
+        centre = (right + z2 / 2) / (n + z2)
+        half = np.sqrt(z2 * (ratio(right * wrong, n) + z2 / 4)) / (n + z2)
+        # At 0 and 1 a limit is exactly there, which rounding may miss.
+        low = np.where(right == 0, 0.0, centre - half)
+        high = np.where(wrong == 0, 1.0, centre + half)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+# What abstaining gains
+
+
+def rising_shares(coverages: Sequence[float] | ArrayLike) -> Floats:
+    """Coverages as an array, if they are shares that rise."""
+    allowed = "rising numbers above 0 and up to 1"
+    try:
+        shares = np.asarray(coverages, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError("coverages", repr(coverages), allowed) from error
+    is_share = bool(((shares > 0) & (shares <= 1)).all())
+    if shares.ndim != 1 or not shares.size or not is_share or (np.diff(shares) <= 0).any():
+        step = "Divide percentages by 100." if shares.size and shares.max() > 1 else ""
+        raise InputError("coverages", repr(coverages), allowed, step)
+    return shares
+
+
+def coverage_curve(
+    forecasts: Forecasts, part: slice, shares: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Accuracy and least confidence of a cell's most confident shares, and the area."""
+    table = forecasts.table[:, part].astype(float)
+    trials, right = (np.cumsum(x[::-1]) for x in (table.sum(axis=0), table[1]))
+    wanted = shares * trials[-1]
+    # A share of trials that is whole but for rounding needs no further trial.
+    place = np.searchsorted(trials, wanted * (1 - 1e-12))
+    threshold = forecasts.value[part][::-1][place]
+    reached = np.interp(wanted, np.append(0, trials), np.append(0, right))
+    return reached / wanted, threshold, risk_coverage_area(table)
+
+
+def abstention(judged: Judged, abstained: str) -> dict[str, Placed]:
+    """Outcomes of abstaining and what they add up to, per cell."""
+    argument = f"abstained column {abstained!r}"
+    values = plain_array(argument, judged.kinds[abstained])
+    off = [value for value in values.tolist() if isinstance(value, str) or value not in (0, 1)]
+    if off:
+        raise InputError(argument, repr(off[0]), "True or False, 1 or 0")
+    outcome = 2 * (1 - judged.right) + values.astype(np.int64)[judged.kind]
+    place = judged.cell * 4 + outcome
+    table = np.bincount(place, minlength=4 * len(judged.cells)).reshape(-1, 4)
+    A, _, C, D = table.T.astype(float)
+    N = table.sum(axis=1)
+    return {
+        "abstention_trials": ("abstention", table),
+        "reliable_accuracy": ratio(A, A + C),
+        "abstain_accuracy": (A + D) / N,
+        "effective_reliability": (A - C) / N,
+    }
+
+
+def lost_abstentions(graded: pd.DataFrame) -> list[Notice]:
+    """Notice of abstained trials that were left out, for they lack a grade or a confidence."""
+    held_back = graded.iloc[:, 2].isin([1])
+    lost = held_back & graded.iloc[:, :2].isna().any(axis=1)
+    if not lost.any():
+        return []
+    return [notice_of("abstained-left-out", lost=lost.sum(), abstained=held_back.sum())]

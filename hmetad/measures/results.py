@@ -1,8 +1,10 @@
 """Results of measures: quotients that may be undefined, and arrays with attrs.
 
-Arrays → array; array and the name of a result → DataArray with long_name, units and source.
+Arrays → array; arrays and the names of results → DataArray or Dataset with long_name, units and
+source.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from hmetad.arguments import refuse_same_names
 from hmetad.results import attrs_of
 
-__all__ = ["describe", "ratio"]
+__all__ = ["describe", "described", "ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +43,16 @@ def describe(
     >>> describe(like, "phi", np.array([0.3])).attrs["source"]
     'Kornell, Son & Terrace 2007'
     """
-    refuse_same_names(like.coords, [name])
-    result = like.copy(data=values).rename(name)
-    result.attrs = attrs_of(name, section)
-    return result
+    return described(like, {name: values}, section)[name]
+
+
+def described(
+    like: xr.DataArray, values: Mapping[str, NDArray[Any]], section: str = ""
+) -> xr.Dataset:
+    """Dataset of values by name, as `describe` has one."""
+    refuse_same_names(like.coords, values)
+    bare = like.drop_attrs(deep=False)
+    found = {
+        name: bare.copy(data=x).assign_attrs(attrs_of(name, section)) for name, x in values.items()
+    }
+    return xr.Dataset(found)

@@ -2,7 +2,8 @@
 
 Count table (cell, stimulus, response, rating) → Dataset (cell).
 Source: Green & Swets (1966); Macmillan & Creelman (2005); Hautus (1995); Gourevitch & Galanter
-(1967) for the standard errors.
+(1967) for the standard errors; Guggenmos (2021) and Rausch et al. (2023) for what M-ratio depends
+on.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.errors import InputError, nearest
-from hmetad.measures.comparability import pair_notices
-from hmetad.measures.results import ratio
-from hmetad.notice import copy_notices, notices_where
-from hmetad.results import attrs_of, names_of
+from hmetad.measures.results import described, ratio
+from hmetad.notice import Notice, copy_notices, notices_where
+from hmetad.results import about
+from hmetad.rows.duplicates import is_item_name
+from hmetad.untrusted import read_attr
 
 __all__ = [
     "Correction",
@@ -35,9 +37,13 @@ __all__ = [
 
 Named = Literal["none", "loglinear", "cell"]
 Correction = Named | float
-Floats = NDArray[np.float64]
+type Floats = NDArray[np.float64]
+type Places = NDArray[np.int64]
 
 LOG_2PI = np.log(2 * np.pi)
+TYPE1 = ("dprime", "c")
+# Of finding a difference in d′ or c in any of the pairs, where there is none.
+FALSE_ALARM = 0.05
 
 
 class Type1Rates(NamedTuple):
@@ -105,37 +111,15 @@ def sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
     ordered = counts.transpose(..., *TYPE1_DIMS)
     rates = type1_rates(ordered.to_numpy(), correction)
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
-    refuse_same_names(like.coords, names_of("sdt"))
-    estimates = xr.Dataset(
-        {name: like.copy(data=values) for name, values in estimate(rates).items()},
-        attrs={"correction": correction if isinstance(correction, str) else float(correction)},
-    )
-    for name in map(str, estimates):
-        estimates[name].attrs = attrs_of(name, "sdt")
+    said = correction if isinstance(correction, str) else float(correction)
+    estimates = described(like, estimate(rates), "sdt").assign_attrs(correction=said)
     d = estimates["dprime"]
     masks = {"undefined-dprime.sdt": d.isnull(), "dprime-sign.below": d < 0}
     return copy_notices(estimates, counts, notices_where(masks))
 
 
 def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rates:
-    """Corrected frequencies of the two responses to the two stimuli.
-
-    Parameters
-    ----------
-    counts : array_like, shape (..., 2, 2, K)
-        Trials by stimulus, response and rating.
-    correction : {"none", "loglinear", "cell"} or float, optional
-        As in `sdt`.
-
-    Returns
-    -------
-    Type1Rates
-        Hits, misses, false alarms and correct rejections (trials), each of shape (...).
-
-    Raises
-    ------
-    InputError
-        If `correction` is none of those.
+    """Frequencies of the two responses to the two stimuli (..., 2, 2, K), corrected as by `sdt`.
 
     Examples
     --------
@@ -149,17 +133,9 @@ def type1_rates(counts: ArrayLike, correction: Correction = "none") -> Type1Rate
 
 
 def z_scores(yes: ArrayLike, no: ArrayLike) -> tuple[Floats, Floats]:
-    r"""Return z of the rate yes/(yes + no), and its variance by the delta method.
+    """Return z of the rate H = yes/(yes + no), and its variance H(1 − H)/(n φ(z)²).
 
-    Parameters
-    ----------
-    yes, no : array_like, same shape
-        Frequencies of the two outcomes (trials).
-
-    Returns
-    -------
-    z, variance : ndarray
-        z = Φ⁻¹(H) and H(1 − H)/(n φ(z)²), of the shape of `yes`; NaN where H is 0, 1 or undefined.
+    NaN where H is 0, 1 or undefined.
 
     Examples
     --------
@@ -223,16 +199,40 @@ def z_test(
         if name not in estimates.data_vars:
             given = nearest(name, map(str, estimates.data_vars))
             raise InputError("var", repr(name), "a variable with a standard error", given)
-    pairs = [cell_positions(estimates, *side) for side in (("left", left), ("right", right))]
-    if len(pairs[0]) != len(pairs[1]):
-        got = f"{len(pairs[1])} cells for {len(pairs[0])} in left"
+    at_left, at_right = (
+        cell_places(estimates, *side) for side in (("left", left), ("right", right))
+    )
+    if len(at_left) != len(at_right):
+        got = f"{len(at_right)} cells for {len(at_left)} in left"
         raise InputError("right", got, "as many cells as left")
-    if (pairs[0] == pairs[1]).any():
-        same = estimates["cell"].to_numpy()[pairs[0][pairs[0] == pairs[1]][0]]
-        raise InputError(
-            "right", f"{str(same)!r} on both sides", "two different, independent cells"
-        )
-    return differences(estimates, var, pairs[0], pairs[1])
+    labels = estimates["cell"].to_numpy()
+    same = labels[at_left[at_left == at_right]]
+    if same.size:
+        got = f"{str(same[0])!r} on both sides"
+        raise InputError("right", got, "two different, independent cells")
+    values, errors = (
+        estimates[name].drop_vars(estimates[name].coords) for name in (var, f"{var}_se")
+    )
+    first, second = (xr.DataArray(places, dims="pair") for places in (at_left, at_right))
+    difference = values.isel(cell=first) - values.isel(cell=second)
+    se = np.sqrt(errors.isel(cell=first) ** 2 + errors.isel(cell=second) ** 2)
+    z = difference / se
+    result = xr.Dataset(
+        {"difference": difference, "se": se, "z": z, "p": 2 * ndtr(-np.abs(z))},
+        coords={"left": ("pair", labels[at_left]), "right": ("pair", labels[at_right])},
+        attrs={"test": "z, two-sided, independent cells", "variable": var},
+    )
+    long_name = estimates[var].attrs.get("long_name", var)
+    own = {"units": estimates[var].attrs.get("units", "1"), "quantity": var}
+    texts = {
+        "difference": {"long_name": f"difference in {long_name}", **own},
+        "se": {"long_name": f"standard error, difference in {long_name}", **own},
+        "z": {"long_name": "difference over its standard error", "units": "1"},
+        "p": {"long_name": "two-sided p of the normal test", "units": "1"},
+    }
+    for name, attrs in texts.items():
+        result[name].attrs = attrs
+    return copy_notices(result, estimates, pair_notices(estimates, var, at_left, at_right))
 
 
 def estimate(rates: Type1Rates) -> dict[str, Floats]:
@@ -280,45 +280,48 @@ def is_positive(number: object) -> bool:
     return bool(0 < number < np.inf)
 
 
-def cell_positions(
-    estimates: xr.Dataset, argument: str, labels: str | Sequence[str]
-) -> NDArray[np.int64]:
-    """Positions of the cells, or an error that suggests the nearest label."""
+def cell_places(estimates: xr.Dataset, argument: str, labels: str | Sequence[str]) -> Places:
+    """Places of the cells, or an error that suggests the nearest label."""
     wanted = [labels] if isinstance(labels, str) else list(labels)
     if "cell" not in estimates.dims:
         dims = f"dims ({', '.join(map(str, estimates.dims))})"
         raise InputError("estimates", dims, "estimates with dim cell")
     if not wanted:
         raise InputError(argument, "no cell", "at least one label")
-    positions = estimates.indexes["cell"].get_indexer(pd.Index(wanted, dtype=object))
-    for label, position in zip(wanted, positions, strict=True):
-        if position < 0:
+    places = estimates.indexes["cell"].get_indexer(pd.Index(wanted, dtype=object))
+    for label, place in zip(wanted, places, strict=True):
+        if place < 0:
             known = map(str, estimates["cell"].to_numpy())
             raise InputError(argument, repr(label), "a cell label", nearest(str(label), known))
-    return positions
+    return places
 
 
-def differences(
-    estimates: xr.Dataset, var: str, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> xr.Dataset:
-    """Difference, standard error, z and p for the positions in `left` and `right`."""
-    values, errors = (
-        estimates[name].drop_vars(estimates[name].coords) for name in (var, f"{var}_se")
-    )
-    at_left, at_right = xr.DataArray(left, dims="pair"), xr.DataArray(right, dims="pair")
-    difference = values.isel(cell=at_left) - values.isel(cell=at_right)
-    se = np.sqrt(errors.isel(cell=at_left) ** 2 + errors.isel(cell=at_right) ** 2)
-    z = difference / se
+def pair_notices(estimates: xr.Dataset, var: str, left: Places, right: Places) -> list[Notice]:
+    """Notices of pairs of cells that a test of independent cells should not compare.
+
+    Those that were given the same items, and those of which M or meta-d′ is compared and d′ or c
+    differ too: z-tests at .05, Bonferroni-corrected for all pairs and both of them.
+
+    Examples
+    --------
+    >>> cells = {"cell": ["a", "b"], "item": ("cell", ["q1", "q1"])}
+    >>> here, there = np.array([0]), np.array([1])
+    >>> pair_notices(xr.Dataset(coords=cells), "c", here, there)[0].cells
+    ('a − b',)
+    """
     labels = estimates["cell"].to_numpy()
-    long_name = estimates[var].attrs.get("long_name", var)
-    units = estimates[var].attrs.get("units", "1")
-    result = xr.Dataset(
-        {"difference": difference, "se": se, "z": z, "p": 2 * ndtr(-np.abs(z))},
-        coords={"left": ("pair", labels[left]), "right": ("pair", labels[right])},
-        attrs={"test": "z, two-sided, independent cells", "variable": var},
-    )
-    for name, text in (("difference", "difference in"), ("se", "standard error, difference in")):
-        result[name].attrs = {"long_name": f"{text} {long_name}", "units": units, "quantity": var}
-    result["z"].attrs = {"long_name": "difference over its standard error", "units": "1"}
-    result["p"].attrs = {"long_name": "two-sided p of the normal test", "units": "1"}
-    return copy_notices(result, estimates, pair_notices(estimates, var, left, right))
+    shared, differs = np.zeros((2, len(left)), dtype=bool)
+    for name in filter(is_item_name, estimates["cell"].coords):
+        item = estimates[name].to_numpy()
+        shared |= item[left] == item[right]
+    for group in read_attr(estimates.attrs, "same_items"):
+        is_in = np.isin(labels, group)
+        shared |= is_in[left] & is_in[right]
+    if about(var) and {*TYPE1, *(f"{name}_se" for name in TYPE1)} <= set(estimates):
+        clear_z = -ndtri(FALSE_ALARM / 2 / max(1, len(TYPE1) * len(left)))
+        for name in TYPE1:
+            value, se = (estimates[x].to_numpy() for x in (name, f"{name}_se"))
+            differs |= abs(value[left] - value[right]) > clear_z * np.hypot(se[left], se[right])
+    names = [f"{a} − {b}" for a, b in zip(labels[left], labels[right], strict=True)]
+    masks = {"paired-data.test": shared, "type1-differs.test": differs}
+    return notices_where({code: xr.DataArray(x, {"cell": names}) for code, x in masks.items()})

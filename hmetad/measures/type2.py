@@ -1,31 +1,56 @@
-"""Type-2 measures: how well confidence tells right from wrong.
+"""Type-2 measures: how well confidence tells right from wrong, and how high it is.
 
 Count table (cell, stimulus, response, rating) or type-2 table (cell, correct, rating) → DataArray
 (cell), or Dataset where there are several values. Source: Nelson (1984); Higham & Higham (2018);
-Fleming & Lau (2014).
+Fleming & Lau (2014); Lichtenstein, Fischhoff & Phillips (1982) for over-confidence; O'Neill &
+Fleming (2026) for meta-Δ; Rahnev (2025) for what signal detection expects.
 """
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from hmetad.arguments import check_inputs, refuse_same_names
+from hmetad.arguments import arrays_of_numbers, check_inputs, describe_value, refuse_same_names
+from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.tables import type2_counts
 from hmetad.errors import InputError
-from hmetad.measures.comparability import unequal_ratings
-from hmetad.measures.results import describe, ratio
-from hmetad.measures.sdt import z_scores
-from hmetad.notice import Notice, notice_where, notices, with_notices
+from hmetad.measures.results import describe, described, ratio
+from hmetad.measures.scores import pairs, wrong_and_right
+from hmetad.measures.sdt import Correction, added_per_response, sdt, z_scores
+from hmetad.notice import Notice, notice_attrs, notice_where, notices, with_notices
+from hmetad.notice_registry import limit, sentence
 from hmetad.results import attrs_of
 
-__all__ = ["auroc2", "gamma", "mean_confidence", "phi", "type2_roc", "v_statistic"]
+__all__ = [
+    "CLEAR_Z",
+    "auroc2",
+    "confidence_z",
+    "expected_by_sdt",
+    "faint_confidence",
+    "gamma",
+    "mean_confidence",
+    "meta_delta",
+    "overconfidence",
+    "phi",
+    "relative_to_sdt",
+    "type2_roc",
+    "unequal_ratings",
+    "v_statistic",
+]
 
 GammaEstimator = Literal["trapezoid", "pairs", "gaussian"]
-Floats = NDArray[np.float64]
+type Floats = NDArray[np.float64]
+
+CLEAR_Z = 1.96
+# Trials of a rating that are expected in a cell, and are not missing by chance.
+EXPECTED = 10
+SIDES = np.array([-1.0, 1.0])
+# Halvings of the range in which a criterion lies, which is as wide as the evidence goes.
+HALVINGS, WIDEST = 60, 40.0
 
 
 @check_inputs(skip=("counts",))
@@ -66,19 +91,16 @@ def type2_roc(counts: xr.DataArray) -> xr.Dataset:
     (array([0. , 0.5, 1. ]), array([0.  , 0.75, 1.  ]))
     """
     table = type2_counts(counts)
-    wrong, right = wrong_and_right(table)
-    false_alarms, hits = from_above(wrong), from_above(right)
-    rates = [ratio(trials, trials[..., -1:]) for trials in (false_alarms, hits)]
+    false_alarms, hits = (from_above(side) for side in wrong_and_right(table))
     values = {
-        "false_alarm_rate": rates[0],
-        "hit_rate": rates[1],
+        "false_alarm_rate": ratio(false_alarms, false_alarms[..., -1:]),
+        "hit_rate": ratio(hits, hits[..., -1:]),
         "false_alarms": false_alarms,
         "hits": hits,
     }
     K = table.sizes["rating"]
     refuse_same_names(table.coords, ["point", "at_least"])
-    like = measure_template(table).expand_dims(point=K + 1, axis=-1)
-    curve = dataset_of(like, "type2_roc", values)
+    curve = described(of_cells(table).expand_dims(point=K + 1, axis=-1), values, "type2_roc")
     curve = curve.assign_coords(point=np.arange(K + 1), at_least=("point", np.arange(K + 1, 0, -1)))
     return with_notices(curve, notices(table))
 
@@ -125,7 +147,7 @@ def auroc2(counts: xr.DataArray, *, response_conditional: bool = False) -> xr.Da
     table = type2_counts(counts, response_conditional=response_conditional)
     concordant, discordant, tied = pairs(table)
     area = ratio(concordant + tied / 2, concordant + discordant + tied)
-    result = describe(measure_template(table), "auroc2", area)
+    result = describe(of_cells(table), "auroc2", area)
     return with_notices(result, [*notices(table), *unequal_ratings(table)])
 
 
@@ -175,20 +197,20 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
     >>> gamma(judged, estimator="pairs").round(3).item(), gamma(judged).round(3).item()
     (0.932, 0.683)
     """
-    if estimator not in get_args(GammaEstimator):
-        raise InputError("estimator", repr(estimator), "'trapezoid', 'pairs' or 'gaussian'")
     table = type2_counts(counts)
     if estimator == "gaussian":
-        value, new = gaussian_gamma(table)
+        value, lacks_points = gaussian_gamma(*wrong_and_right(table))
+        left_out = of_cells(table).copy(data=lacks_points & np.isfinite(value))
+        new = notice_where(left_out, "zroc-points-left-out")
+        new += undefined(table, value, "undefined-gamma.line")
     else:
         concordant, discordant, tied = pairs(table)
         among = concordant + discordant + tied * (estimator == "trapezoid")
         value = ratio(concordant - discordant, among)
-        new = undefined_notice(table, value, "undefined-gamma.tied")
+        new = undefined(table, value, "undefined-gamma.tied")
     refuse_same_names(table.coords, ["gamma"])
-    result = measure_template(table).copy(data=value).rename("gamma")
-    result.attrs = attrs_of(f"gamma_{estimator}") | {"estimator": estimator}
-    return with_notices(result, [*notices(table), *new])
+    result = describe(of_cells(table), f"gamma_{estimator}", value).rename("gamma")
+    return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
 
 
 @check_inputs(skip=("counts",))
@@ -226,8 +248,8 @@ def v_statistic(counts: xr.DataArray) -> xr.DataArray:
     table = type2_counts(counts)
     concordant, discordant, _ = pairs(table)
     value = ratio(concordant, concordant + discordant)
-    result = describe(measure_template(table), "v_statistic", value)
-    return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-v")])
+    result = describe(of_cells(table), "v_statistic", value)
+    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-v")])
 
 
 @check_inputs(skip=("counts",))
@@ -276,8 +298,8 @@ def phi(counts: xr.DataArray) -> xr.DataArray:
     deviation = np.sqrt(ratio((both * distance**2).sum(axis=-1), np.where(varies, n, 0.0)))
     difference = ratio(right @ rating, n_right) - ratio(wrong @ rating, n_wrong)
     value = difference / deviation * np.sqrt(ratio(n_right * n_wrong, n**2))
-    result = describe(measure_template(table), "phi", value)
-    return with_notices(result, [*notices(table), *undefined_notice(table, value, "undefined-phi")])
+    result = describe(of_cells(table), "phi", value)
+    return with_notices(result, [*notices(table), *undefined(table, value, "undefined-phi")])
 
 
 @check_inputs(skip=("counts",))
@@ -321,55 +343,342 @@ def mean_confidence(counts: xr.DataArray) -> xr.Dataset:
         "confidence_wrong": of_wrong,
         "confidence_difference": of_right - of_wrong,
     }
-    return with_notices(dataset_of(measure_template(table), "type2", values), notices(table))
+    return with_notices(described(of_cells(table), values, "type2"), notices(table))
 
 
-def dataset_of(like: xr.DataArray, section: str, values: Mapping[str, Floats]) -> xr.Dataset:
-    """Dataset of the values, each with the attrs of the table of results."""
-    return xr.Dataset({name: describe(like, name, x, section) for name, x in values.items()})
+@check_inputs(skip=("counts",), probabilities=arrays_of_numbers)
+def overconfidence(counts: xr.DataArray, *, probabilities: Sequence[float]) -> xr.Dataset:
+    r"""Mean confidence as a probability, accuracy, and their difference, per cell.
 
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating) or type-2 table with dims (cell,
+        correct, rating); further dims are kept.
+    probabilities : sequence of float
+        What each rating says of the probability of being right, rising, from 0 to 1: for ratings 1
+        to 4 of a choice of two with the ends "guessed" and "sure", ``[1/2, 2/3, 5/6, 1]``. Where a
+        scale had no such words, the difference depends on what you take it to say.
 
-def gaussian_gamma(table: xr.DataArray) -> tuple[Floats, list[Notice]]:
-    """Gamma of the line through the zROC, and notices on its points."""
+    Returns
+    -------
+    Dataset
+        Per cell ``mean_confidence``, ``accuracy`` and ``overconfidence``, their difference, on the
+        scale of probabilities; above 0 is too sure. NaN where there are no trials. The attr
+        ``probabilities`` has those of the ratings.
+
+    Raises
+    ------
+    InputError
+        If `counts` is neither of the two tables, or `probabilities` are not one for each rating,
+        rising, between 0 and 1.
+
+    Notes
+    -----
+    With shares f_k of rating k, whose probability is p_k, and share of right trials a:
+
+    .. math:: \text{overconfidence} = \sum_k f_k p_k - a
+
+    Confidence that was stated as a probability needs no ratings: `calibration` takes it as it is.
+    Of a fit, posterior draws of both parts are those of ``"confidence_mean"`` and ``"share_right"``
+    in `hmetad.bayes.predict_measures`.
+
+    Examples
+    --------
+    >>> judged = xr.DataArray([[15, 5], [5, 15]], dims=["correct", "rating"])
+    >>> overconfidence(judged, probabilities=[0.5, 1])["overconfidence"].item()
+    0.25
+    """
+    table = type2_counts(counts)
+    p, ratings = np.asarray(probabilities, dtype=float), table.sizes["rating"]
+    if p.shape != (ratings,) or not ((np.diff(p) > 0).all() and ((p >= 0) & (p <= 1)).all()):
+        allowed = f"{ratings} rising numbers between 0 and 1, one for each rating"
+        raise InputError("probabilities", describe_value(probabilities), allowed)
     wrong, right = wrong_and_right(table)
-    # Without the ends (0, 0) and (1, 1), which have no z.
-    z_F, z_H = (z_scores(from_above(x), from_below(x))[0][..., 1:-1] for x in (wrong, right))
-    # A rating that nobody used repeats the point before it.
-    is_used = (wrong + right)[..., :0:-1] > 0
-    has_z = np.isfinite(z_F + z_H)
-    (mean_F, sd_F), (mean_H, sd_H) = (moments(z, is_used & has_z) for z in (z_F, z_H))
-    # δ/√(1 + σ²) with σ = sd_F/sd_H and δ = σ·mean_H − mean_F; a line may be upright or level.
-    value = 2 * ndtr(ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))) - 1
-    left_out = measure_template(table).copy(
-        data=(is_used & ~has_z).any(axis=-1) & np.isfinite(value)
-    )
-    return value, [
-        *notice_where(left_out, "zroc-points-left-out"),
-        *undefined_notice(table, value, "undefined-gamma.line"),
-    ]
+    trials = (wrong + right).sum(axis=-1)
+    sure, share = ratio((wrong + right) @ p, trials), ratio(right.sum(axis=-1), trials)
+    values = {"mean_confidence": sure, "accuracy": share, "overconfidence": sure - share}
+    found = described(of_cells(table), values, "overconfidence")
+    return with_notices(found.assign_attrs(probabilities=p.tolist()), notices(table))
 
 
-def moments(z: Floats, is_point: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Mean and SD over the points of a curve, of which some do not count; (..., points)."""
-    n = is_point.sum(axis=-1).astype(float)
-    mean = ratio(np.where(is_point, z, 0.0).sum(axis=-1), n)
-    deviation = np.where(is_point, z - mean[..., None], 0.0)
-    return mean, np.sqrt(ratio((deviation**2).sum(axis=-1), n))
+@check_inputs(skip=("estimates",))
+def meta_delta(estimates: xr.Dataset | xr.DataTree, *, by_response: bool = False) -> xr.DataArray:
+    r"""Mean distance of the type-2 criteria from the criterion at the meta level.
+
+    Parameters
+    ----------
+    estimates : Dataset or DataTree
+        With ``meta_c`` and ``criteria``: what `hmetad.fit`, `hmetad.predict` or `hmetad.fit_mle`
+        returned for a card of meta-d′.
+    by_response : bool, optional
+        A distance for each response: dim response is kept. By default the mean of the two.
+
+    Returns
+    -------
+    DataArray
+        ``meta_delta``, in SDs of the evidence, with the other dims and the notices of the
+        estimates: of a fit (chain, draw, cell), as `contrast`, `decide` and `rank` take it. The
+        larger, the lower confidence is.
+
+    Raises
+    ------
+    InputError
+        If the estimates have no ``meta_c`` and ``criteria``.
+
+    Notes
+    -----
+    With κ the criterion at the meta level and :math:`t_{r,k}` the K − 1 criteria of response r:
+
+    .. math:: \Delta_r = \frac1{K-1} \sum_k |t_{r,k} - \kappa|
+
+    Criteria are on the scale of meta-d′, so that meta-Δ does not depend on how sensitive confidence
+    is, as the mean rating does; ratings have to be the same. Source: O'Neill & Fleming (2026).
+
+    Examples
+    --------
+    >>> kappa = xr.DataArray([0.1], {"cell": ["a"]})
+    >>> t = xr.DataArray([[[-0.5, -1.0], [0.4, 1.2]]], dims=("cell", "response", "criterion"))
+    >>> estimates = xr.Dataset({"meta_c": kappa, "criteria": t})
+    >>> meta_delta(estimates).values, meta_delta(estimates, by_response=True).values
+    (array([0.775]), array([[0.85, 0.7 ]]))
+    """
+    values = estimates
+    if isinstance(values, xr.DataTree) and "posterior" in values.children:
+        values = values["posterior"].to_dataset()
+    allowed = "estimates or draws of meta-d′, with meta_c and criteria"
+    step = "Pass what fit, predict or fit_mle returns for a card of meta-d′."
+    if not isinstance(values, xr.Dataset):
+        raise InputError("estimates", describe_value(estimates), allowed, step)
+    lacking = [name for name in ("meta_c", "criteria") if name not in values]
+    if lacking or not {"response", "criterion"} <= set(values["criteria"].dims):
+        got = f"a Dataset without {', '.join(lacking) or 'dims response and criterion'}"
+        raise InputError("estimates", got, allowed, step)
+    distance = abs(values["criteria"] - values["meta_c"]).mean("criterion", skipna=False)
+    found = distance if by_response else distance.mean("response", skipna=False)
+    order = [dim for dim in values["criteria"].dims if dim in found.dims]
+    said = attrs_of("meta_delta") | notice_attrs(notices(values))
+    refuse_same_names(found.coords, ["meta_delta"])
+    return found.transpose(*order).rename("meta_delta").assign_attrs(said)
 
 
-def wrong_and_right(table: xr.DataArray) -> tuple[Floats, Floats]:
-    """Wrong and right trials by rating, each (..., K)."""
-    values = table.to_numpy().astype(float)
-    return values[..., 0, :], values[..., 1, :]
+# What signal detection expects
 
 
-def pairs(table: xr.DataArray) -> tuple[Floats, Floats, Floats]:
-    """Pairs of a right and a wrong trial that are concordant, discordant and tied, each (...)."""
-    wrong, right = wrong_and_right(table)
-    wrong_below = wrong.cumsum(axis=-1) - wrong
-    right_below = right.cumsum(axis=-1) - right
-    tied = (right * wrong).sum(axis=-1)
-    return (right * wrong_below).sum(axis=-1), (wrong * right_below).sum(axis=-1), tied
+@check_inputs(skip=("counts", "correction"))
+def relative_to_sdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Dataset:
+    r"""Type-2 measures, and what signal detection expects of them, per cell.
+
+    Parameters
+    ----------
+    counts : DataArray
+        Count table with dims (cell, stimulus, response, rating); further dims are kept.
+    correction : {"none", "loglinear", "cell"} or float, optional
+        Of d′ and c, as in `sdt`.
+
+    Returns
+    -------
+    Dataset
+        Per cell, for each of ``auroc2``, ``gamma_pairs``, ``phi`` and ``confidence_difference``:
+        the value expected by signal detection, ``_expected``; the observed value divided by it,
+        ``_ratio``; and the observed value minus it, ``_excess``, in the unit of the measure. NaN
+        where d′ is undefined, or the measure is; a ratio also where the expected value is not
+        above 0.
+
+    Raises
+    ------
+    InputError
+        If the table has no stimulus, or `correction` is none of the above.
+
+    Notes
+    -----
+    Evidence is :math:`x \sim N(\pm d'/2, 1)`, with the d′ and c of `sdt`, and confidence reads it
+    without loss. With :math:`T_{s,k}` the rate of a response with a rating above k to stimulus s,
+    and z the normal quantile function, the criteria of that response lie outward from c by
+
+    .. math:: t_k = \tfrac12 \sum_s \bigl(z(T_{s,0}) - z(T_{s,k})\bigr)
+
+    as in Rahnev (2025): each is computed like the criterion of a response. Where a rate is 0, and
+    there is no correction, the criterion is the one at which the response has the observed share of
+    such ratings, both stimuli together. The expected table has the observed trials of each
+    stimulus.
+
+    A ratio of 1, or an excess of 0, is what confidence without loss or gain gives. Neither is free
+    of d′, c and criteria for other observers.
+
+    Examples
+    --------
+    >>> from hmetad.simulate.simulate import simulate_counts
+    >>> ideal = relative_to_sdt(simulate_counts(1.5, trials=1_000_000, seed=1))
+    >>> ideal["auroc2_ratio"].round(2).item(), ideal["phi_excess"].round(2).item()
+    (1.0, 0.0)
+    >>> lossy = simulate_counts(1.5, m_ratio=0.6, trials=1_000_000, seed=1)
+    >>> relative_to_sdt(lossy)["gamma_pairs_ratio"].round(2).item()
+    0.64
+    """
+    found = sdt(counts, correction=correction)
+    expected = expected_by_sdt(counts, found["dprime"], found["c"], correction)
+    like = found["dprime"]
+    values = {}
+    for name, measure in RELATIVE.items():
+        # Where there is no d′, an empty table stands for what is unknown: it has no measures.
+        seen, said = (
+            measure(table).transpose(*like.dims).to_numpy()
+            for table in (counts, expected.fillna(0))
+        )
+        values[f"{name}_expected"] = said
+        values[f"{name}_ratio"] = ratio(seen, said)
+        values[f"{name}_excess"] = seen - said
+    result = described(like, values, "relative_to_sdt")
+    return with_notices(result.assign_attrs(correction=found.attrs["correction"]), notices(found))
+
+
+RELATIVE = {
+    "auroc2": auroc2,
+    "gamma_pairs": lambda counts: gamma(counts, estimator="pairs"),
+    "phi": phi,
+    "confidence_difference": lambda counts: mean_confidence(counts)["confidence_difference"],
+}
+
+
+def expected_by_sdt(
+    counts: xr.DataArray, dprime: xr.DataArray, c: xr.DataArray, correction: Correction = "none"
+) -> xr.DataArray:
+    """Counts that signal detection expects with the criteria of the counts; NaN where d′ is.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> counts = from_nr([84, 56, 48, 12], [4, 56, 64, 76])
+    >>> found = sdt(counts)
+    >>> expected = expected_by_sdt(counts, found["dprime"], found["c"])
+    >>> expected.sum(["stimulus", "rating"]).round(6).values, expected.sum().round(6).item()
+    (array([[200., 200.]]), 400.0)
+    """
+    ordered = counts.transpose(*dprime.dims, *TYPE1_DIMS)
+    n = ordered.to_numpy().astype(float)
+    d, bias = (x.transpose(*dprime.dims).to_numpy()[..., None, None] for x in (dprime, c))
+    # Mean of the evidence beyond c, outward: dims ..., stimulus, response.
+    beyond = SIDES * (SIDES[:, None] * d / 2 - bias)
+    weights = n.sum(axis=(-2, -1))[..., None]
+    # Trials of a response with at least rating 1, ..., K, and their rates of the stimulus.
+    added = n + added_per_response(correction, n.shape[-1]) / n.shape[-1]
+    above, raw = (x[..., ::-1].cumsum(axis=-1)[..., ::-1] for x in (added, n))
+    z = ndtri(ratio(above, np.broadcast_to(added.sum(axis=(-2, -1))[..., None, None], above.shape)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = ((z[..., :1] - z[..., 1:]) / 2).sum(axis=-3)
+        shares = raw.sum(axis=-3)[..., 1:] / raw.sum(axis=-3)[..., :1]
+    found = np.where(np.isfinite(found), found, edges_of_shares(shares, beyond, weights))
+    # Of two rules for neighbours neither may cross the other.
+    found = np.maximum.accumulate(found, axis=-1)
+    at_c = np.zeros((*found.shape[:-1], 1))
+    edges = np.concatenate([at_c, found, at_c + np.inf], axis=-1)
+    tails = ndtr(beyond[..., None] - edges[..., None, :, :])
+    values = weights[..., None] * (tails[..., :-1] - tails[..., 1:])
+    return ordered.copy(data=values).assign_attrs(notices="[]")
+
+
+def edges_of_shares(shares: Floats, beyond: Floats, weights: Floats) -> Floats:
+    """Distances from c at which responses have these shares of ratings, by halving a range."""
+    target = shares * (weights * ndtr(beyond)).sum(axis=-2)[..., None]
+    low = np.zeros(target.shape)
+    high = np.full(target.shape, WIDEST) + abs(beyond).max(axis=-2)[..., None]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        tail = (weights[..., None] * ndtr(beyond[..., None] - middle[..., None, :, :])).sum(axis=-3)
+        low, high = np.where(tail > target, middle, low), np.where(tail > target, high, middle)
+    # Nothing lies beyond a criterion that no trial reached.
+    return np.where(shares > 0, (low + high) / 2, np.inf)
+
+
+# Whether confidence is higher for right answers at all
+
+
+def confidence_z(counts: xr.DataArray) -> xr.DataArray:
+    """Rank test, per cell, of whether confidence is higher for right answers than for wrong ones.
+
+    Mann & Whitney's U of the ratings, within each response, summed over responses and divided by
+    its standard deviation, which ties make smaller (Lehmann 1975): with n₁ right and n₂ wrong
+    answers in a response, n = n₁ + n₂, of which t_k have rating k,
+    Var U = n₁n₂ (n³ − Σ t_k³) / (12 n (n − 1)). 0 where all have one rating; NaN where there are
+    only right or only wrong answers.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> table = from_nr([[20, 10, 5, 5], [15, 15, 5, 5]], [[5, 5, 10, 20], [5, 5, 15, 15]])
+    >>> confidence_z(table).round(2).values
+    array([1.32, 0.  ])
+    """
+    ordered = counts.transpose(..., *TYPE1_DIMS)
+    n = ordered.to_numpy().astype(float)
+    right, both = n[..., [0, 1], [0, 1], :], n.sum(axis=-3)
+    concordant, discordant, tied = pairs(np.stack([both - right, right], axis=-2))
+    compared, trials = concordant + discordant + tied, both.sum(axis=-1)
+    choices = np.where(compared > 0, trials * (trials - 1), 1.0)
+    untied = (trials**3 - (both**3).sum(axis=-1)) / choices
+    error = np.sqrt((compared * untied / 12).sum(axis=-1))
+    excess = ((concordant - discordant) / 2).sum(axis=-1)
+    z = np.where(compared.sum(axis=-1) > 0, excess / np.where(error > 0, error, 1.0), np.nan)
+    return ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True).copy(data=z)
+
+
+def faint_confidence(counts: xr.DataArray, backward: xr.DataArray, step: str = "") -> list[Notice]:
+    """Notice of cells where confidence is not clearly higher for right answers than for wrong ones.
+
+    `backward` cells have a more severe notice and are not named again; `step` says what to do, else
+    the advice is to collect more trials. Fleming (2017) has what such cells do to log M.
+
+    Examples
+    --------
+    >>> from hmetad.counts.vectors import from_nr
+    >>> table = from_nr([20, 10, 5, 5], [5, 5, 10, 20], model="A")
+    >>> faint_confidence(table, confidence_z(table) <= 0)[0].cells
+    ('A',)
+    """
+    is_faint = (confidence_z(counts) < CLEAR_Z) & ~backward
+    return notice_where(is_faint, "confidence-sign", step=step or sentence("more-trials"))
+
+
+def unequal_ratings(table: xr.DataArray) -> list[Notice]:
+    """Notice of cells that use fewer ratings than others of the table.
+
+    A cell that may lack a rating by chance is not named here but in the notices of few trials and
+    empty ratings: one with fewer than 100 trials, or with fewer than 10 expected by the shares of
+    the ratings in all cells. Tables with further dims, such as resampled ones, give no notice.
+
+    Examples
+    --------
+    >>> values = np.array([[[20, 20, 20], [20, 30, 40]], [[30, 30, 0], [30, 60, 0]]])
+    >>> table = xr.DataArray(values, {"cell": ["a", "b"]}, ["cell", "correct", "rating"])
+    >>> unequal_ratings(table)[0].cells
+    ('b',)
+    """
+    has_further = bool(set(table.dims) - {"cell", "correct", *TYPE1_DIMS})
+    if has_further or table.sizes.get("cell", 0) < 2:
+        return []
+    by_rating = table.sum([dim for dim in table.dims if dim not in ("cell", "rating")])
+    used = (by_rating > 0).sum("rating")
+    trials = by_rating.sum("rating")
+    expected = trials * by_rating.sum("cell") / max(1, int(trials.sum()))
+    has_enough = trials >= limit("few-trials")
+    is_missed = ((by_rating == 0) & (expected >= EXPECTED)).any("rating")
+    fewer = has_enough & is_missed & (used < used.where(has_enough, 0).max())
+    return notice_where(fewer, "unequal-ratings")
+
+
+# Parts of measures
+
+
+def of_cells(table: xr.DataArray) -> xr.DataArray:
+    """Array with the dims and coordinates of a measure of the table; its values mean nothing."""
+    return table.isel(correct=0, rating=0, drop=True)
+
+
+def undefined(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
+    """Notice of the cells without a value though they have right and wrong trials."""
+    has_both = (table.sum("rating") > 0).all("correct")
+    return notice_where(has_both & np.isnan(value), code)
 
 
 def from_above(trials: Floats) -> Floats:
@@ -378,17 +687,25 @@ def from_above(trials: Floats) -> Floats:
     return np.concatenate([none, trials[..., ::-1].cumsum(axis=-1)], axis=-1)
 
 
-def from_below(trials: Floats) -> Floats:
-    """Trials with less than the ratings K + 1, K, ..., 1, shape (..., K + 1)."""
-    return from_above(trials[..., ::-1])[..., ::-1]
-
-
-def measure_template(table: xr.DataArray) -> xr.DataArray:
-    """Array with the dims and coordinates of a measure of the table; its values mean nothing."""
-    return table.isel(correct=0, rating=0, drop=True)
-
-
-def undefined_notice(table: xr.DataArray, value: Floats, code: str) -> list[Notice]:
-    """Notice of the cells without a value though they have right and wrong trials."""
-    has_both = (table.sum("rating") > 0).all("correct")
-    return notice_where(has_both & np.isnan(value), code)
+def gaussian_gamma(wrong: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Gamma of the line through the zROC, and where it lacks a point that has no z."""
+    # From below: trials with less than the ratings K + 1, ..., 1. The ends of the curve have no z.
+    z_F, z_H = (
+        z_scores(from_above(x), from_above(x[..., ::-1])[..., ::-1])[0][..., 1:-1]
+        for x in (wrong, right)
+    )
+    # A rating that nobody used repeats the point before it.
+    is_used = (wrong + right)[..., :0:-1] > 0
+    has_z = np.isfinite(z_F + z_H)
+    is_point = is_used & has_z
+    number = is_point.sum(axis=-1).astype(float)
+    means, deviations = [], []
+    for z in (z_F, z_H):
+        mean = ratio(np.where(is_point, z, 0.0).sum(axis=-1), number)
+        distance = np.where(is_point, z - mean[..., None], 0.0)
+        means.append(mean)
+        deviations.append(np.sqrt(ratio((distance**2).sum(axis=-1), number)))
+    # δ/√(1 + σ²) with σ = sd_F/sd_H and δ = σ·mean_H − mean_F; a line may be upright or level.
+    (mean_F, mean_H), (sd_F, sd_H) = means, deviations
+    value = 2 * ndtr(ratio(sd_F * mean_H - sd_H * mean_F, np.hypot(sd_F, sd_H))) - 1
+    return value, (is_used & ~has_z).any(axis=-1)

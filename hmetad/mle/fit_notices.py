@@ -7,7 +7,7 @@ Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
 import numpy as np
 import xarray as xr
 
-from hmetad.measures.confidence_sign import CLEAR_Z
+from hmetad.measures.type2 import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.notice_registry import limit, sentence
 

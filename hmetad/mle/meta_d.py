@@ -15,8 +15,8 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
-from hmetad.measures.confidence_sign import faint_confidence
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
+from hmetad.measures.type2 import faint_confidence
 from hmetad.mle.card import fit_card
 from hmetad.mle.fit_notices import (
     clearly_high,

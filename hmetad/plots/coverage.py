@@ -64,7 +64,7 @@ def risk_coverage(
     Examples
     --------
     >>> import pandas as pd
-    >>> from hmetad.measures.selection import selective_prediction
+    >>> from hmetad.measures.reliability import selective_prediction
     >>> trials = pd.DataFrame({"correct": [1, 0, 1, 1], "confidence": [0.6, 0.6, 0.9, 0.9]})
     >>> risk_coverage(selective_prediction(trials)).get_xlabel()
     'coverage (share of answers given)'

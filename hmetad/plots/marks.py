@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from hmetad.measures.monotonicity import share_limits
+from hmetad.measures.reliability import share_limits
 from hmetad.measures.results import ratio
 from hmetad.plots.style import (
     BAND,

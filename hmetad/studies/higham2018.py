@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from hmetad.measures.results import ratio
-from hmetad.measures.type2 import gamma, pairs
+from hmetad.measures.scores import pairs
+from hmetad.measures.type2 import gamma
 from hmetad.report.page.report import Report
 from hmetad.studies.comparison import compare_with_print
 from hmetad.studies.printed import frame_of

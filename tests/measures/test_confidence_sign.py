@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import mannwhitneyu, norm, random_table, rankdata
 
 from hmetad import fit_mle, from_nr, notices, resample, simulate_counts
-from hmetad.measures.confidence_sign import confidence_z
+from hmetad.measures.type2 import confidence_z
 
 FAINT = [26, 12, 22, 4, 5, 5], [2, 6, 6, 14, 16, 30]
 BACKWARD = [10, 20, 60, 5, 5, 40], [40, 5, 5, 60, 20, 10]

@@ -4,9 +4,7 @@ import pandas as pd
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.measures.monotonicity import accuracy_by_confidence
-from hmetad.measures.reliability import calibration
-from hmetad.measures.selection import selective_prediction
+from hmetad.measures.reliability import accuracy_by_confidence, calibration, selective_prediction
 
 TRIALS = pd.DataFrame(
     {

@@ -11,8 +11,7 @@ from scipy.stats import binomtest, spearmanr
 from hmetad.counts.counting import count_correct
 from hmetad.counts.ratings import bin_confidence
 from hmetad.errors import InputError
-from hmetad.measures.monotonicity import accuracy_by_confidence
-from hmetad.measures.reliability import calibration
+from hmetad.measures.reliability import accuracy_by_confidence, calibration
 from hmetad.notice import notices
 
 # Accuracies 1/4, 3/4, 2/4 and 4/4 at rising confidence.

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 
 from hmetad.counts.counting import count_correct
 from hmetad.errors import InputError
-from hmetad.measures.selection import COVERAGES, selective_prediction
+from hmetad.measures.reliability import COVERAGES, selective_prediction
 from hmetad.notice import notices
 
 TOY = pd.DataFrame({"correct": [1, 1, 0, 0], "confidence": [0.9, 0.8, 0.8, 0.3]})

@@ -14,7 +14,7 @@ from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
 from hmetad.measures.information import meta_information
-from hmetad.measures.selection import selective_prediction
+from hmetad.measures.reliability import selective_prediction
 from hmetad.measures.type2 import auroc2
 
 

@@ -13,8 +13,7 @@ import xarray as xr
 from hmetad.counts.columns import text_columns
 from hmetad.counts.noticed import add_notices
 from hmetad.errors import InputError, nearest
-from hmetad.measures.reliability import calibration
-from hmetad.measures.selection import selective_prediction
+from hmetad.measures.reliability import calibration, selective_prediction
 from hmetad.report.contents.chosen import (
     answer_prose,
     answer_table,

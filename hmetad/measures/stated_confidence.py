@@ -1,10 +1,11 @@
-"""Trials as forecasts: how often each confidence was given, and how often the trial was right.
+"""Trials with the confidence that was stated: their cells, its scale, and its distinct values.
 
 DataFrame of trials → `Judged` (one row per trial) → `Forecasts` (one row per cell and distinct
-confidence). Source: Murphy (1973), who counts forecasts by their distinct values.
+confidence) → bins. Source: Murphy (1973), who counts forecasts by their distinct values.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,37 +29,43 @@ from hmetad.counts.ratings import text_as_confidence
 from hmetad.counts.tables import cell_coords, cell_labels, cells_of, plain_attrs
 from hmetad.coverage import coverage_attrs
 from hmetad.errors import InputError
-from hmetad.measures.confidence_scale import ROUNDING, mixed_scales
-from hmetad.measures.items import absent_rows, item_column, needed_item, told_of_items
-from hmetad.notice import Notice, notice_where
+from hmetad.measures.items import By, absent_rows, item_column, needed_item, told_of_items
+from hmetad.notice import Notice, notice_of, notice_where
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.rows.sources import TableLike, rows_of
 
 __all__ = [
-    "By",
     "Forecasts",
     "Judged",
     "Missing",
     "Placed",
-    "cell_sums",
     "count_forecasts",
     "describe_results",
     "few_trials",
     "judged_trials",
-    "refuse_no_probabilities",
+    "not_probabilities",
+    "probabilities_of",
+    "rounded_to_probabilities",
 ]
 
-By = str | Sequence[str] | Mapping[str, str]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+# Values by cell, or a dim and values by cell and it.
+type Placed = NDArray[Any] | tuple[str, NDArray[Any]]
 # What trials without an answer count as.
 Missing = Literal["drop", "wrong"]
-# Dims beside cell, and the values.
-Placed = tuple[tuple[str, ...], NDArray[Any]]
 
 RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
-MAX_RATING = 20
+MOST_RATING = 20
+# What a computed probability may be beyond 0 or 1.
+ROUNDING = 1e-9
+# Percentages below this are rare, and probabilities below it too.
+LEAST = 0.05
+# Of two scales one leaves a gap between 1 and 2; a single wide scale does not.
+GAP = 0.1
+# Share of confidence outside 0 to 1 that is taken for slips.
+FEW = 0.05
 
 
 class Judged(NamedTuple):
@@ -83,52 +90,64 @@ class Judged(NamedTuple):
 class Forecasts(NamedTuple):
     """Distinct confidences of each of c cells, rising within the cell: f rows in all.
 
-    `cell` (f,) is the number of the cell, `value` (f,) the confidence, `trials` (f,) how often it
-    was given and `right` (f,) how often the trial was right; `n_cells` is c.
+    `cell` (f,) is the number of the cell, `value` (f,) the confidence, a missing one last, and
+    `table` (2, f) how often the trial was wrong and right.
     """
 
     cell: Ints
     value: Floats
-    trials: Ints
-    right: Ints
+    table: Ints
     n_cells: int
+
+    @property
+    def trials(self) -> Ints:
+        """How often each confidence was given, (f,)."""
+        return self.table.sum(axis=0)
+
+    def sums(self, values: Floats | Ints, bin_of: Ints | int = 0, bins: int = 1) -> Floats:
+        """Sums of the values (f,) in each cell and bin, (c, bins)."""
+        place = self.cell * bins + bin_of
+        sums = np.bincount(place, weights=values, minlength=self.n_cells * bins)
+        return sums.reshape(self.n_cells, bins)
+
+    def parts(self) -> list[slice]:
+        """Where the confidences of each cell are."""
+        ends = np.searchsorted(self.cell, np.arange(self.n_cells + 1)).tolist()
+        return [slice(*both) for both in pairwise(ends)]
+
+    def mass_bins(self, bins: int) -> Ints:
+        """Bin 0..B − 1 of each confidence, with about as many trials of its cell in each.
+
+        With average rank ρ among the n trials of the cell it is ⌈B(ρ − 1/2)/n⌉ − 1, the rule of
+        `bin_confidence`. Equal confidences share a rank, so they never part; a bin that they leave
+        empty stays empty.
+        """
+        trials = np.where(np.isnan(self.value), 0, self.trials)
+        n = self.sums(trials)[:, 0].astype(np.int64)
+        below = np.cumsum(trials) - trials - (np.cumsum(n) - n)[self.cell]
+        # Twice the average rank, minus 1, is whole, which keeps the bin exact.
+        odd = 2 * below + trials
+        return np.maximum(-(-bins * odd // np.maximum(2 * n, 1)[self.cell]) - 1, 0)
+
+    def width_bins(self, bins: int) -> Ints:
+        """Bin 0..B − 1 by equal intervals of 0 to 1, closed above."""
+        # Each cut is rounded once, as a decimal fraction that was typed is.
+        return np.searchsorted(np.arange(1, bins) / bins, self.value, side="left")
 
 
 def judged_trials(
     trials: TableLike,
     by: By,
-    roles: Mapping[str, str],
+    roles: Mapping[str, str | None],
     *,
     missing: Missing = "drop",
     over: str | None = None,
 ) -> Judged:
     """Complete trials with their cell, whether they were right, and their confidence.
 
-    Parameters
-    ----------
-    trials : DataFrame, path or other table
-        One row per trial, of any kind that `count_trials` takes.
-    by : str, sequence of str or mapping of str to str
-        Grouping columns, as for `count_correct`.
-    roles : mapping
-        The columns of ``"correct"`` and ``"confidence"``, and of others with few values.
-    missing : {"drop", "wrong"}, optional
-        ``"wrong"``: rows without right or wrong, and items that another level of `over` has, count
-        as wrong; rows without confidence are kept.
-    over : str, optional
-        Grouping column whose levels are compared; by default the first.
-
-    Returns
-    -------
-    Judged
-        Rows with a missing value in a used column are left out; a notice says how many.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, used twice or has a name with a meaning of its own; if a value of
-        correct says neither right nor wrong; if confidence is no finite number; if no row is
-        complete; if `trials` is a table of ratings.
+    `roles` are the columns of "correct" and "confidence", and of others with few values, where
+    None is no column. With missing="wrong" rows without right or wrong, and items that another
+    level of `over` has, count as wrong, and rows without confidence are kept.
 
     Examples
     --------
@@ -138,23 +157,24 @@ def judged_trials(
     (array([1, 0]), array([0.9, 0.4]))
     """
     refuse_ratings_table(trials)
+    columns = {role: name for role, name in roles.items() if name is not None}
+    correct, confidence = columns["correct"], columns["confidence"]
     carried = trial_notices(trials)
-    rows = named_rows(rows_of(trials, text=text_columns(by)), roles.values(), by)
+    rows = named_rows(rows_of(trials, text=text_columns(by)), columns.values(), by)
     by = column_names("by", by)
-    check_roles(rows.columns, [*roles.items(), *(("by", name) for name in by)])
-    item = item_column(rows.columns, by, roles.get("cluster"))
-    trials = rows.frame([*roles.values(), *by, *([item] if item else [])])
-    correct, confidence = roles["correct"], roles["confidence"]
-    if missing == "wrong" and by:
+    check_roles(rows.columns, [*columns.items(), *(("by", name) for name in by)])
+    item = item_column(rows.columns, by, columns.get("cluster"))
+    trials = rows.frame([*columns.values(), *by, *([item] if item else [])])
+    are_wrong = missing == "wrong"
+    if are_wrong and by:
         absent = absent_rows(trials, by, over, needed_item(item))
         trials = pd.concat([trials, absent.drop(columns=[correct, confidence])], ignore_index=True)
     value = finite_confidence(trials[confidence])
     # Confidence joins the kinds only as there or missing: its values may all be different.
     is_there = np.where(np.isnan(value), np.nan, 0.0)
-    used = trials[[*roles.values(), *by]].assign(**{confidence: is_there})
+    used = trials[[*columns.values(), *by]].assign(**{confidence: is_there})
     kind, kinds, n = row_kinds(used)
-    are_wrong = missing == "wrong"
-    silent = missing_answers(kinds, n, by, roles, are_wrong=are_wrong)
+    silent = missing_answers(kinds, n, by, columns, are_wrong=are_wrong)
     empty = kinds.isna()
     if are_wrong:
         empty[[correct, confidence]] = False
@@ -167,33 +187,27 @@ def judged_trials(
     index, cells = cells_of(kinds, by, [])
     kept = is_complete[kind]
     kind = (np.cumsum(is_complete) - 1)[kind[kept]]
-    attrs = plain_attrs(
-        {
-            "labels": labels,
-            "by": by,
-            "columns": dict(roles),
-            "rows_dropped": int((~kept).sum()),
-        }
-    )
     cell, value = index[kind], value[kept]
     seen = code_notices(confidence, value, np.ones(len(value), dtype=np.int64))
     mixed = mixed_scales(cell, value, cell_labels(cells))
     told, coverage = told_of_items(trials, item, kept, cell, value, cells, over)
-    attrs |= coverage_attrs(coverage)
+    said = {"labels": labels, "by": by, "columns": columns, "rows_dropped": int((~kept).sum())}
+    attrs = {**plain_attrs(said), **coverage_attrs(coverage)}
     found = [*carried, *rows.notices, *seen, *silent, *mixed, *dropped, *told]
     return Judged(cell, is_right[kind], value, kind, kinds, cells, attrs, found)
 
 
 def count_forecasts(judged: Judged) -> Forecasts:
-    """Trials and right trials of each distinct confidence, per cell; a missing one comes last.
+    """Wrong and right trials of each distinct confidence, per cell.
 
     Examples
     --------
     >>> trials = pd.DataFrame({"correct": [1, 0, 1], "confidence": [0.9, 0.9, 0.4]})
     >>> roles = {"correct": "correct", "confidence": "confidence"}
     >>> forecasts = count_forecasts(judged_trials(trials, (), roles))
-    >>> forecasts.value, forecasts.trials, forecasts.right
-    (array([0.4, 0.9]), array([1, 2]), array([1, 1]))
+    >>> forecasts.value, forecasts.table
+    (array([0.4, 0.9]), array([[0, 1],
+           [1, 1]]))
     """
     order = np.lexsort((judged.value, judged.cell))
     cell, value = judged.cell[order], judged.value[order]
@@ -201,14 +215,9 @@ def count_forecasts(judged: Judged) -> Forecasts:
     both_lack = np.isnan(value[1:]) & np.isnan(value[:-1])
     is_new[1:] = (cell[1:] != cell[:-1]) | ((value[1:] != value[:-1]) & ~both_lack)
     start = np.flatnonzero(is_new)
-    trials = np.diff(start, append=len(order))
     right = np.add.reduceat(judged.right[order], start)
-    return Forecasts(cell[start], value[start], trials, right, len(judged.cells))
-
-
-def cell_sums(forecasts: Forecasts, values: Floats | Ints) -> Floats:
-    """Sum over the forecasts of each cell, (c,); `values` has one for each of the f rows."""
-    return np.bincount(forecasts.cell, weights=values, minlength=forecasts.n_cells)
+    wrong = np.diff(start, append=len(order)) - right
+    return Forecasts(cell[start], value[start], np.stack([wrong, right]), len(judged.cells))
 
 
 def describe_results(
@@ -218,12 +227,14 @@ def describe_results(
     **texts: object,
 ) -> xr.Dataset:
     """Dataset of the values, each with the attrs of a section of the table of results."""
+    placed = {
+        name: (("cell", x[0]), x[1]) if isinstance(x, tuple) else (("cell",), x)
+        for name, x in values.items()
+    }
     coords = {"cell": cell_labels(judged.cells), **cell_coords(judged.cells)}
-    refuse_same_names(coords, [*values, *(dim for dims, _ in values.values() for dim in dims)])
-    result = xr.Dataset(coords=coords, attrs=judged.attrs)
-    for name, (dims, array) in values.items():
-        result[name] = (("cell", *dims), array, attrs_of(name, section, **texts))
-    return result
+    refuse_same_names(coords, [*placed, *(dims[-1] for dims, _ in placed.values() if dims[1:])])
+    described = {name: (*x, attrs_of(name, section, **texts)) for name, x in placed.items()}
+    return xr.Dataset(described, coords, judged.attrs)
 
 
 def few_trials(trials: xr.DataArray) -> list[Notice]:
@@ -231,21 +242,7 @@ def few_trials(trials: xr.DataArray) -> list[Notice]:
     return notice_where(trials < limit("few-trials"), "few-trials.of-confidence")
 
 
-def refuse_no_probabilities(confidence: str, value: Floats) -> Floats:
-    """Confidence between 0 and 1, rounding set right; or an error that knows the usual scales."""
-    off = value[(value < -ROUNDING) | (value > 1 + ROUNDING)]
-    if not off.size:
-        return np.clip(value, 0.0, 1.0)
-    step = ""
-    if (value >= 1).all() and value.max() <= MAX_RATING and (value == np.round(value)).all():
-        step = f"Ratings are no probabilities: to a table by count_correct apply {RATING_MEASURES}."
-    elif (value >= 0).all() and value.max() <= 100:
-        step = "Divide percentages by 100."
-    elif (value <= 0).all():
-        step = "Log probabilities become probabilities by numpy.exp."
-    argument = f"confidence column {confidence!r}"
-    got = f"{off.size} values such as {off[0]:g}"
-    raise InputError(argument, got, "probabilities from 0 to 1", step)
+# What trials may be
 
 
 def refuse_ratings_table(trials: object) -> None:
@@ -260,8 +257,7 @@ def refuse_ratings_table(trials: object) -> None:
 
 def finite_confidence(column: pd.Series) -> Floats:
     """Confidence as numbers, NaN where it is missing."""
-    argument = f"confidence column {str(column.name)!r}"
-    allowed = "finite numbers"
+    argument, allowed = f"confidence column {str(column.name)!r}", "finite numbers"
     is_number = pd.api.types.is_numeric_dtype(column)
     if not is_number and any(isinstance(value, str) for value in column.tolist()):
         once = np.ones(len(column), dtype=np.int64)
@@ -294,3 +290,59 @@ def row_kinds(used: pd.DataFrame) -> tuple[Ints, pd.DataFrame, Ints]:
         raise InputError("trials", str(error), "one text or number per value", step) from error
     _, first, n = np.unique(kind, return_index=True, return_counts=True)
     return kind, used.iloc[first].reset_index(drop=True), n.astype(np.int64)
+
+
+# The scale of confidence
+
+
+def mixed_scales(cell: Ints, value: Floats, labels: Sequence[str]) -> list[Notice]:
+    """Notice of cells whose confidence is partly from 0 to 1 and partly on a larger scale."""
+    ranges = ((value > LEAST) & (value < 1), value > 1, (value > 1) & (value < 2))
+    small, large, between = (np.bincount(cell[x], minlength=len(labels)) for x in ranges)
+    least = limit("mixed-scales") * np.bincount(cell, minlength=len(labels))
+    is_mixed = (small > 0) & (small >= least) & (large >= least) & (between < GAP * small)
+    if not is_mixed.any():
+        return []
+    said = {"small": f"{small[is_mixed].sum():,}", "large": f"{large[is_mixed].sum():,}"}
+    return [notice_of("mixed-scales.trials", np.array(labels)[is_mixed].tolist(), **said)]
+
+
+def not_probabilities(cell: Ints, value: Floats, labels: Sequence[str]) -> list[Notice]:
+    """Notice of cells with confidence below 0 or above 1, which leaves out calibration for all."""
+    off = (value < 0) | (value > 1)
+    if not off.any():
+        return []
+    is_whole = bool((value == np.round(value)).all())
+    if (value <= 0).all():
+        case = "not-probabilities.logs"
+    elif off.mean() <= FEW:
+        case = "not-probabilities.few"
+    elif is_whole and value.min() >= 1 and value.max() <= MOST_RATING:
+        case = "not-probabilities.ratings"
+    else:
+        case = "not-probabilities"
+    said = {"number": f"{off.sum():,}", "all": f"{len(value):,}", "example": f"{value[off][0]:g}"}
+    return [notice_of(case, [labels[i] for i in np.unique(cell[off])], **said)]
+
+
+def rounded_to_probabilities(value: Floats) -> Floats:
+    """Confidence that leaves 0 to 1 by an error of rounding alone is set right."""
+    inside = np.clip(value, 0.0, 1.0)
+    return inside if (np.isnan(value) | (abs(value - inside) <= ROUNDING)).all() else value
+
+
+def probabilities_of(confidence: str, value: Floats) -> Floats:
+    """Confidence between 0 and 1, rounding set right; or an error that knows the usual scales."""
+    off = value[(value < -ROUNDING) | (value > 1 + ROUNDING)]
+    if not off.size:
+        return np.clip(value, 0.0, 1.0)
+    step = ""
+    if (value >= 1).all() and value.max() <= MOST_RATING and (value == np.round(value)).all():
+        step = f"Ratings are no probabilities: to a table by count_correct apply {RATING_MEASURES}."
+    elif (value >= 0).all() and value.max() <= 100:
+        step = "Divide percentages by 100."
+    elif (value <= 0).all():
+        step = "Log probabilities become probabilities by numpy.exp."
+    argument = f"confidence column {confidence!r}"
+    got = f"{off.size} values such as {off[0]:g}"
+    raise InputError(argument, got, "probabilities from 0 to 1", step)
