@@ -15,17 +15,15 @@ from scipy.stats import binom, norm
 from hmetad.counts.tables import type2_counts
 from hmetad.counts.vectors import from_nr
 from hmetad.errors import InputError
-from hmetad.measures import group_accuracy
-from hmetad.measures.group_accuracy import (
-    best_accuracy,
-    convolve_members,
-    enumerate_responses,
-    joint_log_odds,
-)
+from hmetad.measures import groups
 from hmetad.measures.groups import (
+    best_accuracy,
     combine_predictions,
     confidence_weighted_vote,
+    convolve_members,
+    enumerate_responses,
     group_bounds,
+    joint_log_odds,
     majority_vote,
     predictionwise_vote,
 )
@@ -338,7 +336,7 @@ def test_merging_levels_of_confidence_never_helps():
 @pytest.fixture
 def few(monkeypatch):
     """Bins from 64 joint responses on."""
-    monkeypatch.setattr(group_accuracy, "MOST", 64)
+    monkeypatch.setattr(groups, "MOST", 64)
 
 
 @pytest.mark.usefixtures("few")
@@ -374,7 +372,7 @@ def test_finer_bins_do_not_change_a_large_group(monkeypatch):
     accuracy = np.random.default_rng(8).uniform(0.5, 0.56, 200)
     vote = confidence_weighted_vote(accuracy)
     assert vote.attrs["method"] == "log-odds in bins of 0.0012"
-    monkeypatch.setattr(group_accuracy, "BINS", 2**18)
+    monkeypatch.setattr(groups, "BINS", 2**18)
     finer = confidence_weighted_vote(accuracy).item()
     # Merging responses loses, so that coarser bins can only be below.
     assert finer - 1e-6 < vote.item() <= finer + 1e-12
@@ -402,7 +400,7 @@ def test_upper_bounds_of_large_groups_neither_overflow_nor_underflow():
 def test_many_groups_are_enumerated_in_parts(monkeypatch):
     accuracy = np.random.default_rng(1).uniform(0.5, 1, (100, 5))
     whole = confidence_weighted_vote(accuracy)
-    monkeypatch.setattr(group_accuracy, "BLOCK", 100)
+    monkeypatch.setattr(groups, "BLOCK", 100)
     np.testing.assert_array_equal(confidence_weighted_vote(accuracy), whole)
 
 
