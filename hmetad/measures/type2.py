@@ -209,8 +209,9 @@ def gamma(counts: xr.DataArray, *, estimator: GammaEstimator = "trapezoid") -> x
         value = ratio(concordant - discordant, among)
         new = undefined(table, value, "undefined-gamma.tied")
     refuse_same_names(table.coords, ["gamma"])
-    result = describe(of_cells(table), f"gamma_{estimator}", value).rename("gamma")
-    return with_notices(result.assign_attrs(estimator=estimator), [*notices(table), *new])
+    result = of_cells(table).copy(data=value).rename("gamma")
+    result.attrs = {**attrs_of(f"gamma_{estimator}"), "estimator": estimator}
+    return with_notices(result, [*notices(table), *new])
 
 
 @check_inputs(skip=("counts",))
