@@ -74,7 +74,7 @@ HOMES_OF_LIBRARIES = {
 # Lines of code of each room: how many it shall have, and the most that it may have until then.
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
-    "bayes": (3800, 5015),
+    "bayes": (3800, 5020),
     "commands": (2100, 3630),
     "compare": (1450, 2110),
     "counts": (1500, 2450),

@@ -108,6 +108,9 @@ def read_netcdf(path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Tree of a netCDF file, in memory, if it holds plain arrays alone and no more than allowed."""
     with reading(path):
         refuse_too_large(path, path.stat().st_size, max_bytes)
+        if not h5py.is_hdf5(path):
+            step = "Name a fit (.nc), or a folder of draws."
+            raise InputError(str(path), "a file that cannot be read (no netCDF)", ALLOWED, step)
         refuse_damage(path.read_bytes())
         refuse_unusual_hdf5(path, max_bytes)
         return with_names(xr.load_datatree(path, engine="h5netcdf"), unquote)

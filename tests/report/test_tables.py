@@ -12,12 +12,9 @@ def own_codes():
     """Codes that comparisons give beside those of notices."""
     reasons = ast.walk(ast.parse(getsource(verdicts.reasons)))
     yield from (key.value for node in reasons if isinstance(node, ast.Dict) for key in node.keys)
-    for function in (ranking.untrusted, ranking.cuts_of_pairs):
-        for node in ast.walk(ast.parse(getsource(function))):
-            if isinstance(node, ast.Return):
-                # What is compared is no code.
-                parts = (node.value.body if isinstance(node.value, ast.IfExp) else node.value,)
-                yield from (x.value for part in parts for x in ast.walk(part) if is_text(x))
+    for node in ast.walk(ast.parse(getsource(ranking.untrusted))):
+        if isinstance(node, ast.Return):
+            yield from (x.value for x in ast.walk(node.value) if is_text(x))
     for node in ast.walk(ast.parse(getsource(savage_dickey))):
         if isinstance(node, ast.Dict):
             named = zip(node.keys, node.values, strict=True)
@@ -37,7 +34,7 @@ def is_text(node):
 def test_every_reason_that_a_comparison_finds_itself_is_in_the_table_of_codes():
     reasons = {name for name, code in codes().items() if not code.texts}
     assert {"undefined", "constant", "few-draws", "alone", "outside"} <= set(own_codes())
-    assert {*own_codes(), "unsettled"} == {*reasons, "rhat"}
+    assert {*own_codes(), "cuts-of-pairs", "unsettled"} == {*reasons, "rhat"}
 
 
 def test_codes_are_words_to_a_reader_each_once_and_unknown_ones_stay():
