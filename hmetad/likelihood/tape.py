@@ -337,34 +337,36 @@ def add_sorted_criteria(
     """
     first_gap, first_log = 2, 2 + 2 * gaps
     at_mu, at_sigma = places[2 + 4 * gaps], places[3 + 4 * gaps]
-    is_sloped = len(pulls) > 0
+    is_sloped, pull = len(pulls) > 0, np.empty(gaps)
     for i in range(len(by_cell)):
         mu, sigma = values[at_mu, i], values[at_sigma, i]
+        inverse, log_sigma = 1 / sigma, math.log(sigma) + LOG_SQRT_2PI
         total = by_mu = by_sigma = 0.0
         for r in range(2):
-            outward = 2.0 * r - 1.0
+            outward, own = 2.0 * r - 1.0, r * gaps
             # Mirrored for response S1, criteria lie above their start.
             start = outward * values[places[r], i] - mu
-            below = start / sigma
+            below = start * inverse
             log_beyond, hazard = log_tail(below, mills(abs(below)))
-            total += math.lgamma(gaps + 1.0) - gaps * log_beyond
-            by_start = gaps * hazard / sigma
-            by_sigma -= gaps * hazard * below / sigma
+            total += math.lgamma(gaps + 1.0) - gaps * (log_beyond + log_sigma)
+            by_start = gaps * hazard * inverse
+            by_sigma -= by_start * below
             place = start
-            for k in range(r * gaps, (r + 1) * gaps):
-                place += values[places[first_gap + k], i]
-                score = place / sigma
-                total += -score * score / 2 - math.log(sigma) - LOG_SQRT_2PI
-                total += values[places[first_log + k], i]
-                by_start -= score / sigma
-                by_sigma += (score * score - 1) / sigma
-                if is_sloped:
-                    pulls[places[first_log + k], i] += 1.0
-                    for j in range(r * gaps, k + 1):
-                        pulls[places[first_gap + j], i] -= score / sigma
+            for k in range(gaps):
+                place += values[places[first_gap + own + k], i]
+                score = place * inverse
+                total += values[places[first_log + own + k], i] - score * score / 2
+                pull[k] = score * inverse
+                by_start -= pull[k]
+                by_sigma += (score * score - 1) * inverse
             by_mu -= by_start
             if is_sloped:
                 pulls[places[r], i] += by_start * outward
+                beyond = 0.0
+                for k in range(gaps - 1, -1, -1):
+                    beyond += pull[k]
+                    pulls[places[first_gap + own + k], i] -= beyond
+                    pulls[places[first_log + own + k], i] += 1.0
         by_cell[i] += total
         if is_sloped:
             pulls[at_mu, i] += by_mu
