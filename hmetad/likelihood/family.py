@@ -63,6 +63,9 @@ class OutcomeLayout:
         for name in ("axes", "others"):
             object.__setattr__(self, name, FrozenMapping(getattr(self, name)))
 
+    def __repr__(self) -> str:
+        return f"OutcomeLayout of {', '.join(self.axes)}"
+
     @property
     def dims(self) -> tuple[str, ...]:
         """Names of the axes."""
@@ -230,8 +233,8 @@ class Family:
         Parameters and quantities that the probabilities depend on.
     log_probabilities : callable
         Values of the arguments, in their order, and a namespace ``xp`` → log-probabilities of
-        outcomes, shape (..., *axes of the layout): log P(response, rating | stimulus). Arrays have
-        leading dims in common, then the dims of the argument.
+        outcomes, in the axes of the layout: log P(response, rating | stimulus). Arrays have leading
+        dims in common, then the dims of the argument.
     parameter_of_interest : str
         The parameter that the model is used to learn of. A formula that is given as a text alone
         is its formula, and `sensitivity` widens and narrows its priors.
@@ -372,7 +375,7 @@ class Family:
 
         Returns
         -------
-        array, shape (..., *layout.shape(K))
+        array, shape (..., outcomes), the latter in the axes of the layout
             Of two alternatives (..., 2, 2, K): stimulus, response, rating.
         """
         values = self.derived(known, xp)

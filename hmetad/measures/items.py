@@ -84,11 +84,15 @@ def repeated_items(trials: TableLike, *, by: By = (), cluster: str | None = None
         used = rows.frame([*columns, name])
         used = used[used[name].notna()]
         kind = pd.api.types.infer_dtype(used[name], skipna=True)
-        if kind not in ("string", "integer", "categorical") or used[name].is_unique:
+        if kind not in ("string", "integer", "categorical"):
             continue
-        where = "in-cells" if used.duplicated().any() else "across-cells"
-        numbers = {"items": f"{used[name].nunique():,}", "trials": f"{len(used):,}"}
-        return [notice_of(f"repeated-items.{where}", column=repr(str(name)), **numbers)]
+        number = int(used[name].nunique())
+        if number == len(used):
+            continue
+        in_cells, across_cells = "repeated-items.in-cells", "repeated-items.across-cells"
+        case = in_cells if used.duplicated().any() else across_cells
+        said = {"column": repr(str(name)), "items": f"{number:,}", "trials": f"{len(used):,}"}
+        return [notice_of(case, **said)]
     return []
 
 
