@@ -131,6 +131,9 @@ class ProgramArrays(NamedTuple):
         return len(self.links)
 
 
+assert len(ProgramArrays._fields) == ARRAYS, "a place for each field"
+
+
 def pack(arrays: ProgramArrays) -> Integers:
     """Arrays of a program in one row of integers."""
     rows = [

@@ -117,7 +117,7 @@ class Program:
 
     @cached_property
     def first_point(self) -> Floats:
-        """Free values (free,) of the start."""
+        """Free values (free,) of the start; of SDs of either sign still their logarithms."""
         x = np.empty(self.layout.size)
         for free in self.layout.free:
             value = np.broadcast_to(self.start.values[free.name], free.shape)

@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
+from hmetad.counts.checks import type2_measures
 from hmetad.counts.columns import (
     check_roles,
     code_notices,
@@ -56,7 +57,6 @@ type Placed = NDArray[Any] | tuple[str, NDArray[Any]]
 # What trials without an answer count as.
 Missing = Literal["drop", "wrong"]
 
-RATING_MEASURES = "auroc2, gamma, v_statistic, phi, type2_roc, mean_confidence, meta_information"
 MOST_RATING = 20
 # What a computed probability may be beyond 0 or 1.
 ROUNDING = 1e-9
@@ -250,7 +250,7 @@ def refuse_ratings_table(trials: object) -> None:
     if isinstance(trials, xr.DataArray | xr.Dataset):
         dims = ", ".join(map(str, trials.dims))
         kind = "a type-2 table" if "correct" in trials.dims else "a table"
-        step = f"Ratings are counted, not confidences kept: to them apply {RATING_MEASURES}."
+        step = f"Ratings are counted, not confidences kept: to them apply {type2_measures()}."
         allowed = "a pandas DataFrame with the confidence of each trial"
         raise InputError("trials", f"{kind} with dims ({dims})", allowed, step)
 
@@ -338,7 +338,9 @@ def probabilities_of(confidence: str, value: Floats) -> Floats:
         return np.clip(value, 0.0, 1.0)
     step = ""
     if (value >= 1).all() and value.max() <= MOST_RATING and (value == np.round(value)).all():
-        step = f"Ratings are no probabilities: to a table by count_correct apply {RATING_MEASURES}."
+        step = (
+            f"Ratings are no probabilities: to a table by count_correct apply {type2_measures()}."
+        )
     elif (value >= 0).all() and value.max() <= 100:
         step = "Divide percentages by 100."
     elif (value <= 0).all():

@@ -331,7 +331,10 @@ def test_the_trials_are_not_changed():
     ("values", "message"),
     [
         ([90, 80, 100, 55, 0], r"got 4 values such as 90.*Divide percentages by 100"),
-        ([1, 2, 3, 4, 4], r"Ratings are no probabilities: .*count_correct apply auroc2"),
+        (
+            [1, 2, 3, 4, 4],
+            r"Ratings are no probabilities: .*count_correct apply measures of .*auroc2",
+        ),
         ([-0.1, -2, -3, -0.5, 0], r"Log probabilities become probabilities by numpy\.exp"),
         ([-0.1, 0.5, 1.2, 0.5, 0.5], r"got 2 values such as -0\.1, allowed is probabilities"),
         ([np.inf, 0.5, 0.5, 0.5, 0.5], "got inf, allowed is finite numbers"),
