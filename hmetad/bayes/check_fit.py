@@ -13,9 +13,10 @@ from hmetad.bayes.fit_files import ALLOWED
 from hmetad.bayes.kept_cells import follow_from_effects
 from hmetad.errors import InputError
 from hmetad.likelihood.family import OutcomeLayout, Quantity
-from hmetad.specs.design import refuse_other_outcomes
+from hmetad.specs.design import refuse_other_tables
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
+from hmetad.specs.variable_names import name_parts
 from hmetad.untrusted import read_attr
 
 __all__ = ["check_attrs", "check_fit", "check_stats", "counts_of"]
@@ -92,7 +93,7 @@ def counts_of(fit: xr.DataTree, layout: OutcomeLayout) -> xr.DataArray:
     if "counts" not in observed:
         raise InputError("observed_data", f"{sorted(map(str, observed))[:5]}", "counts")
     counts = observed["counts"]
-    refuse_other_outcomes(counts, layout, "fit")
+    refuse_other_tables(counts, layout)
     unlabelled = {"cell", *layout.dims} - {*counts.coords}
     if unlabelled or not counts.indexes["cell"].is_unique:
         got = f"no labels of {', '.join(unlabelled)}" if unlabelled else "a cell more than once"
@@ -106,7 +107,7 @@ def check_posterior(posterior: xr.Dataset, spec: ModelSpec, counts: xr.DataArray
     if follow_from_effects(spec) and not any(name in posterior for name in results):
         results = {}
     # What is sampled whatever the cells; correlations depend on these.
-    sampled = [name for name in names_with_prior(spec) if not name.endswith("_corr")]
+    sampled = [name for name in names_with_prior(spec) if name_parts(name).role != "correlation"]
     for name in (*results, *sampled):
         if name not in posterior.data_vars:
             raise InputError("posterior", f"no variable {name!r}", f"what a {spec.name} fit has")

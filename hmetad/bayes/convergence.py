@@ -20,7 +20,7 @@ from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.design import cell_table
-from hmetad.specs.layout import FACTOR_DIM
+from hmetad.specs.variable_names import FACTOR_DIM, coefficient_name
 from hmetad.threads import in_threads
 
 __all__ = [
@@ -309,7 +309,8 @@ def shared_terms(parameter: str, flags: Flags) -> set[str]:
     """Intercept and standard deviations of a parameter, among what was checked."""
     checked = {name for by_name in flags.values() for name in by_name}
     own = {name for name in checked if name.startswith(f"{parameter}_")}
-    return {name for name in own if name == f"{parameter}_Intercept" or name.endswith("_sigma")}
+    intercept = coefficient_name(parameter, "Intercept")
+    return {name for name in own if name == intercept or name.endswith("_sigma")}
 
 
 def parameters_needed(record: Family) -> dict[str, set[str]]:

@@ -27,8 +27,8 @@ from hmetad.likelihood.tape import column_shapes
 from hmetad.mle.climb import Stop, climb
 from hmetad.mle.units import Units
 from hmetad.specs.design import Block
-from hmetad.specs.layout import FACTOR_DIM
 from hmetad.specs.spec import free_priors
+from hmetad.specs.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.threads import in_threads
 
 __all__ = ["Integral", "each_group", "group_log_likelihood"]
@@ -312,16 +312,16 @@ def of_block(
     draws, effects, elements = mean.shape
     drawn, sds = [], []
     for term in block.terms:
-        name = f"{parameter.name}_{term.name}|{block.factor}"
+        names = parameter.name, term.name, block.factor
         shape = (draws, term.columns.shape[1], elements)
-        effect = fitted.drawn(name)
+        effect = fitted.drawn(effect_name(*names))
         dim = next(d for d in map(str, effect.dims) if d.endswith(FACTOR_DIM))
         drawn.append(fitted.flat(effect.isel({dim: group})).reshape(shape))
-        sds.append(fitted.flat(fitted.drawn(f"{name}_sigma")).reshape(shape))
+        sds.append(fitted.flat(fitted.drawn(sd_name(*names))).reshape(shape))
     size = effects * elements
     correlation = np.eye(size)
     if block.is_correlated:
-        correlation = fitted.flat(fitted.drawn(f"{parameter.name}_{block.name}_corr"))
+        correlation = fitted.flat(fitted.drawn(correlation_name(parameter.name, block)))
     # Effects and elements side by side: the columns of an effect are the same for each element.
     own = np.einsum("ck,ef->cekf", columns, np.eye(elements))
     return Part(

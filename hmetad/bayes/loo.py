@@ -24,6 +24,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
+from hmetad.specs.variable_names import coefficient_name
 
 __all__ = ["influence", "loo"]
 
@@ -207,7 +208,9 @@ def population_value(fitted: Fitted, var: str | xr.DataArray | None) -> xr.DataA
             step = "Select one: .isel(pair=0), .sel(cell='patient')."
             raise InputError("var", f"dims {dict(var.sizes)}", f"draws of this fit, {drawn}", step)
         return var
-    wanted = var or fitted.spec.named(f"{fitted.record.parameter_of_interest}_Intercept")
+    wanted = var or fitted.spec.named(
+        coefficient_name(fitted.record.parameter_of_interest, "Intercept")
+    )
     single = [str(name) for name, x in posterior.items() if set(x.dims) == {"chain", "draw"}]
     if wanted not in single:
         step = nearest(wanted, single) if single else "Give draws: contrast(...).isel(pair=0)."

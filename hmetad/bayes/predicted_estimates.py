@@ -3,7 +3,7 @@
 Fit of estimates (DataTree) and cells → Dataset (chain, draw, cell).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import Block, parse_design
-from hmetad.specs.layout import FACTOR_DIM
+from hmetad.specs.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 
 __all__ = ["predict_estimates"]
 
@@ -133,11 +133,11 @@ def block_part(
 ) -> xr.DataArray:
     """What a block adds to cells: effects of known groups, and drawn ones of the others."""
 
-    def by_column(end: str) -> Floats:
+    def by_column(named: Callable[[str, str, str], str]) -> Floats:
         """Draws of all terms side by side, (chain, draw, effects) or (chain, draw, groups, …)."""
         parts = []
         for term in block.terms:
-            own = posterior[f"{parameter}_{term.name}|{block.factor}{end}"]
+            own = posterior[named(parameter, term.name, block.factor)]
             groups = [dim for dim in own.dims if str(dim).endswith(FACTOR_DIM)]
             values = own.transpose("chain", "draw", *groups, ...).values
             parts.append(values.reshape(*values.shape[: 2 + len(groups)], -1))
@@ -147,11 +147,11 @@ def block_part(
     places = np.where(block.index < 0, len(block.groups), block.index)
     fresh, number = np.unique(labels[block.index < 0], return_inverse=True)
     places[block.index < 0] += number
-    effects, sigma = by_column(""), by_column("_sigma")
+    effects, sigma = by_column(effect_name), by_column(sd_name)
     if len(fresh):
         unit = np.eye(sigma.shape[-1])
         if block.is_correlated:
-            correlation = posterior[f"{parameter}_{block.name}_corr"]
+            correlation = posterior[correlation_name(parameter, block)]
             unit = np.linalg.cholesky(correlation.transpose("chain", "draw", ...).values)
         scores = rng.normal(size=(*effects.shape[:2], len(fresh), sigma.shape[-1]))
         drawn = scores @ np.swapaxes(sigma[..., None] * unit, -1, -2)

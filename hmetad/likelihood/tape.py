@@ -181,6 +181,7 @@ def code_of(kernel: str) -> int:
     return crc32(kernel.encode())
 
 
+# With the arguments of those it stands for.
 @njit(nogil=True)
 def no_kernel(kernel: int, counts: Floats, at: Floats, is_sloped: bool) -> Any:  # noqa: ARG001
     """No number: there is no such kernel."""

@@ -55,6 +55,8 @@ def log_likelihood(
 class KernelOp(Op):
     """Value and partial derivatives by the compiled kernel of a family.
 
+    The methods have the arguments that PyTensor passes, those that are not used too.
+
     Parameters
     ----------
     family : str
@@ -105,7 +107,7 @@ class KernelOp(Op):
 
 @register_funcify_default_op_cache_key(KernelOp)
 def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:  # noqa: ARG001
-    """Numba implementation; a checksum keeps a stale compiled copy from being used."""
+    """Numba implementation, as PyTensor asks for it; a checksum keeps a stale copy from use."""
     module = import_module(op.kernel)
     files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
     sources = [path.read_bytes() for path in sorted(files)]

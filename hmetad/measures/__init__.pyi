@@ -2,6 +2,7 @@
 
 from hmetad.measures.agreement import icc as icc
 from hmetad.measures.agreement import split_half as split_half
+from hmetad.measures.expectation import relative_to_sdt as relative_to_sdt
 from hmetad.measures.items import common_items as common_items
 from hmetad.measures.items import repeated_items as repeated_items
 from hmetad.measures.items import unequal_answers as unequal_answers
@@ -18,6 +19,5 @@ from hmetad.measures.type2 import mean_confidence as mean_confidence
 from hmetad.measures.type2 import meta_delta as meta_delta
 from hmetad.measures.type2 import overconfidence as overconfidence
 from hmetad.measures.type2 import phi as phi
-from hmetad.measures.type2 import relative_to_sdt as relative_to_sdt
 from hmetad.measures.type2 import type2_roc as type2_roc
 from hmetad.measures.type2 import v_statistic as v_statistic

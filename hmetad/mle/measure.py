@@ -8,8 +8,8 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none
 from hmetad.measures.catalogue import measures_of
+from hmetad.measures.expectation import relative_to_sdt
 from hmetad.measures.sdt import Correction
-from hmetad.measures.type2 import relative_to_sdt
 from hmetad.mle.meta_d import fit_mle
 from hmetad.notice import notices, with_notices
 from hmetad.results import attrs_of

@@ -55,7 +55,6 @@ __all__ = [
     "parse_design",
     "places_of",
     "reference_level",
-    "refuse_other_outcomes",
     "refuse_other_tables",
 ]
 
@@ -67,27 +66,21 @@ REACHABLE = Environment([{"log": np.log, "exp": np.exp, "sqrt": np.sqrt}])
 MAX_COLUMNS = 10_000
 
 
-def refuse_other_outcomes(counts: xr.DataArray, layout: OutcomeLayout, used_by: str) -> None:
-    """Raise where a table does not count the outcomes of a layout."""
+def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
+    """Raise where counts are no count table of cells with these outcomes, or have one rating."""
+    used_by, dims = "A model of ratings", ("cell", *layout.dims)
     if layout == TWO_ALTERNATIVES:
         require_stimulus(counts, used_by)
-        return
-    allowed = f"a count table with dims {', '.join(layout.dims)}"
-    axes = Axes({dim: labels for dim, labels in layout.axes.items() if labels})
-    refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
-    for dim, labels in layout.axes.items():
-        if labels and counts[dim].values.tolist() != [*labels]:
-            raise InputError(
-                "counts", f"{dim} {counts[dim].values.tolist()}", f"{', '.join(labels)}"
-            )
-    refuse_falling_ratings(counts)
-    refuse_impossible_counts(counts)
-
-
-def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERNATIVES) -> None:
-    """Raise where counts are no count table of cells alone, or have one rating."""
-    refuse_other_outcomes(counts, layout, "A model of ratings")
-    dims = ("cell", *layout.dims)
+    else:
+        axes = Axes({dim: labels for dim, labels in layout.axes.items() if labels})
+        allowed = f"a count table with dims {', '.join(layout.dims)}"
+        refuse_other_dims(counts, allowed, f"{used_by} needs them.", axes)
+        for dim, labels in axes.labels.items():
+            found = counts[dim].values.tolist()
+            if found != [*labels]:
+                raise InputError("counts", f"{dim} {found}", ", ".join(labels))
+        refuse_falling_ratings(counts)
+        refuse_impossible_counts(counts)
     if set(counts.dims) != set(dims):
         raise InputError("counts", f"sizes {dict(counts.sizes)}", f"dims {dims}")
     if counts.dtype.kind not in "iu":

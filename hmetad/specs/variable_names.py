@@ -1,7 +1,7 @@
 """Names of the variables of formulas, as Bambi has them, and of their dims.
 
 Parameter, term and factor → ``log_m_task|subject_sigma``; such a name → term, factor and role.
-Nothing else spells them. No array is needed, so that the command line starts without NumPy.
+They are made here alone. No array is needed, so that the command line starts without NumPy.
 """
 
 from typing import TYPE_CHECKING, Literal, NamedTuple

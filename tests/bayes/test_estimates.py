@@ -8,12 +8,14 @@ import xarray as xr
 from scipy.stats import halfnorm, norm
 
 import hmetad
+from hmetad.bayes.density import log_prior
 from hmetad.bayes.estimates import estimates_program, fit_estimates
 from hmetad.bayes.estimates_data import read_estimates
-from hmetad.bayes.estimates_importance import integrated_model, log_posterior
+from hmetad.bayes.estimates_importance import LOG_PRIORS, integrated_model, log_posterior
 from hmetad.bayes.predicted_estimates import predict_estimates
+from hmetad.bayes.program import code_of
 from hmetad.errors import InputError
-from hmetad.likelihood.priors import Prior
+from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.notice import notice_of, notices, with_notices
 from hmetad.specs.spec import spec_of
 
@@ -508,3 +510,22 @@ def test_what_needs_counts_is_refused_of_a_fit_of_estimates(table):
 def test_a_column_named_like_a_result_is_refused(table, name):
     with pytest.raises(InputError, match=name):
         fit_estimates(table.rename(columns={"set": name}), f"y ~ 1 + (1 | {name})", se="se")
+
+
+@pytest.mark.parametrize(
+    ("dist", "parameters"),
+    [
+        ("HalfNormal", {"sigma": 0.7}),
+        ("StudentT", {"nu": 3, "mu": 0, "sigma": 0.7}),
+        ("Exponential", {"lam": 1.5}),
+        ("Gamma", {"alpha": 2, "beta": 3}),
+        ("LogNormal", {"mu": -0.5, "sigma": 0.8}),
+        ("UniformTimesHalfNormal", {"sigma": 0.7}),
+    ],
+)
+def test_priors_of_standard_deviations_are_those_of_chains_but_for_a_constant(dist, parameters):
+    x = np.array([0.05, 0.4, 1.3, 2.0])
+    own = LOG_PRIORS[dist](x, **parameters)
+    given = [*(float(parameters[name]) for name in DISTRIBUTIONS[dist]), 0.0, 0.0][:3]
+    compiled = [log_prior(code_of(dist), value, *given)[0] for value in x]
+    np.testing.assert_allclose(np.diff(own), np.diff(compiled), rtol=1e-12)

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 import hmetad
 from hmetad import InputError, from_nr, simulate_counts
 from hmetad.measures import relative_to_sdt
-from hmetad.measures.type2 import expected_by_sdt
+from hmetad.measures.expectation import expected_by_sdt
 
 # A table far from signal detection: S1 with rating 4..1, then S2 with 1..4.
 ODD = ([300, 150, 150, 100, 90, 60, 90, 60], [60, 80, 70, 90, 110, 140, 120, 330])
