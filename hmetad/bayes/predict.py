@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from hmetad.arguments import check_inputs, refuse_same_names, row_labels, with_posterior
+from hmetad.arguments import check_inputs, of_type, refuse_same_names, row_labels, with_posterior
 from hmetad.bayes.convergence import prediction_notices
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor, outcome_draws
@@ -295,12 +295,13 @@ def wanted_cells(cells: Any, fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
 
 def known_labels(cells: str | Sequence[str], fitted: Fitted) -> list[str]:
     """Labels of cells of the fit, or an error for one that is not."""
-    labels = [cells] if isinstance(cells, str) else list(cells)
+    labels = [cells] if isinstance(cells, str) else cells
+    of_type(Sequence[str])("cells", labels)
     known = fitted.posterior["cell"].values.tolist()
     for label in labels:
         if label not in known:
             raise InputError("cells", repr(label), "cells of the fit", nearest(str(label), known))
-    return labels
+    return [*labels]
 
 
 def refuse_no_groups(table: pd.DataFrame, fitted: Fitted) -> None:

@@ -53,7 +53,7 @@ SAMPLE_DIMS = ("chain", "draw")
 GROUP_DIM = "__factor_dim"
 
 
-@check_inputs(skip=("levels",))
+@check_inputs()
 def leave_out(draws: Draws, over: str, levels: Sequence[Any]) -> Draws:
     """Draws without the cells of some levels, for `contrast` and `rank`.
 

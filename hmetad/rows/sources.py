@@ -152,7 +152,11 @@ def batches_of(
         return tuple(trials.columns), partial(relation_batches, trials)
     if hasattr(trials, "__arrow_c_stream__"):
         chosen = trials.select if hasattr(trials, "select") else None
-        names = tuple(pa.RecordBatchReader.from_stream(trials).schema.names)
+        try:
+            names = tuple(pa.RecordBatchReader.from_stream(trials).schema.names)
+        except pa.ArrowInvalid:
+            # One column has a stream, but no names.
+            return None
         return names, lambda names: stream_batches(chosen(list(names)) if chosen else trials)
     return None
 

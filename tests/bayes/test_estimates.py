@@ -207,6 +207,8 @@ def test_known_cells_are_predicted_as_they_were_fitted(table):
     assert set(whole["not_pooled"].values) == {""}
     with pytest.raises(InputError, match="set 'unheard'"):
         predict_estimates(fit, {"model": ["a"], "set": ["unheard"]})
+    with pytest.raises(InputError, match="cells: got True"):
+        predict_estimates(fit, True)
 
 
 def test_draws_keep_their_covariance(table):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hmetad.compare.cells import cells_of, error_flags, joined_codes, one_variable
+from hmetad.compare.cells import cells_of, error_flags, joined_codes, leave_out, one_variable
 from hmetad.errors import InputError
 
 
@@ -79,3 +79,10 @@ def test_a_single_number_and_other_objects_are_refused():
         one_variable([1, 2], None)
     with pytest.raises(InputError, match="Did you mean 'log_m_age'"):
         cells_of(slope.to_dataset(), "log_m_agee")
+
+
+def test_levels_to_leave_out_are_a_list(per_response):
+    assert leave_out(per_response, "model", ["b"])["cell"].values.tolist() == ["x"]
+    for wrong in (None, "b", {"b"}):
+        with pytest.raises(InputError, match=r"levels: got .*, allowed is a list"):
+            leave_out(per_response, "model", wrong)

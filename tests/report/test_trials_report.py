@@ -199,6 +199,8 @@ def test_without_what_is_needed_the_error_says_so(trials):
         measures_report(trials, by="model", clusters="item")
     with pytest.raises(InputError, match="draws: got other cells"):
         measures_report(counts, found, draws=draws.isel(cell=[0]))
+    with pytest.raises(InputError, match="what resample_trials returned"):
+        measures_report(trials, by="model", draws=draws)
 
 
 def test_measures_without_information_have_no_plane():

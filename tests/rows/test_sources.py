@@ -355,7 +355,8 @@ def test_json_that_arrow_cannot_read_is_read_by_python(tmp_path):
 
 
 def test_tables_that_are_none_or_have_lists_are_refused(trials):
-    for given in ([1, 2], {"correct": [1]}, 3, None, []):
+    columns = (trials["correct"], pl.Series([1.0, 2.0]))
+    for given in ([1, 2], {"correct": [1]}, 3, None, [], *columns):
         with pytest.raises(InputError, match="allowed is a DataFrame of pandas, Polars or Dask"):
             rows_of(given)
     nested = pa.table({"correct": [[True], [False]], "confidence": [1, 2]})

@@ -84,6 +84,9 @@ def trials_report(
             "measures_report", repr(unknown[0]), "an option", nearest(unknown[0], OPTIONS)
         )
     if draws is not None:
+        # What `resample` drew of counts says which numbers it held.
+        if "cluster" not in draws.attrs or "hold" in draws.attrs:
+            raise InputError("draws", "draws of something else", "what resample_trials returned")
         asked["cluster"] = str(draws.attrs["cluster"]) or None
     trials = columns_in_use(trials, asked)
     found = evidence_of(trials, over, asked, draws)
