@@ -5,9 +5,10 @@ import re
 import shutil
 from pathlib import Path
 
-import nbclient
-import nbformat
 import pytest
+
+nbclient = pytest.importorskip("nbclient", reason="uv sync --group notebooks")
+nbformat = pytest.importorskip("nbformat", reason="uv sync --group notebooks")
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))

@@ -23,7 +23,7 @@ def test_kept_logs_name_no_folder_of_a_machine():
 
 @pytest.mark.slow
 def test_fresh_logs_of_the_tools_are_read(tmp_path):
-    uv = [sys.executable, "-m", "uv"]
+    uv = ["uv"]
     python = tmp_path / "tools" / "bin" / "python"
     group = f"{HERE / 'tools' / 'pyproject.toml'}:log-tools"
     for command in (
