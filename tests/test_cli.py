@@ -58,6 +58,7 @@ def test_bad_input_ends_in_one_line_and_status_two():
     assert "hmetad fit" in done.stderr
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["pandas", "fill_cells"])
 def test_an_interrupt_ends_with_status_130_and_leaves_nothing(tmp_path, name):
     command = [sys.executable, "-c", WATCHED, name, "reproduce", "servajean2026"]
@@ -76,6 +77,7 @@ def test_an_interrupt_ends_with_status_130_and_leaves_nothing(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.integration
 def test_the_output_can_be_cut_short_by_a_pipe():
     command = f"{sys.executable} -c 'from hmetad.cli import main; main()' models --json | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)

@@ -293,6 +293,7 @@ def test_every_file_is_pinned_to_a_commit_and_a_hash():
         assert all(len(bytes.fromhex(file["sha256"])) == 32 for file in entry["files"])
 
 
+@pytest.mark.integration
 def test_listing_and_importing_fetch_nothing(small):
     public.datasets()
     assert small.asked == []

@@ -90,6 +90,7 @@ def test_a_forked_process_has_a_pool_of_its_own():
         assert child.apply_async(in_threads, (abs, [-3, 4])).get(timeout=60) == [3, 4]
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone says which CPUs")
 def test_a_process_with_one_cpu_makes_no_threads():
     asked = [sys.executable, "-c", ALONE]

@@ -375,6 +375,7 @@ def shell(line, **environment):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("line", "status", "lines"),
     [
@@ -394,12 +395,14 @@ def test_streams_that_are_closed_or_full_end_quietly(line, status, lines):
     assert said.count("\n") == lines, said
 
 
+@pytest.mark.integration
 def test_nothing_that_is_printed_goes_into_a_file_that_took_the_place_of_a_stream(inputs, tmp_path):
     line = f"hmetad measures {inputs}/trials.csv -o {tmp_path}/rows.json >&- 2>&-"
     assert shell(line) == (0, "", "")
     assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])
 def test_signs_that_an_encoding_lacks_are_replaced(encoding):
     for line in ("hmetad fit --help", "hmetad models", "hmetad measures nö′.csv"):
@@ -407,6 +410,7 @@ def test_signs_that_an_encoding_lacks_are_replaced(encoding):
         assert ended == (2 if "csv" in line else 0), said
 
 
+@pytest.mark.integration
 def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_path):
     nowhere = dict.fromkeys(("HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "TMPDIR"), "/dev/null/x")
     nowhere |= {"XDG_CACHE_HOME": "/dev/null/x", "XDG_CONFIG_HOME": "/dev/null/x", "PATH": "/bin"}
@@ -415,6 +419,7 @@ def test_a_run_works_where_nothing_but_its_output_can_be_written(inputs, tmp_pat
     assert (ended, said) == (0, f"Written: {tmp_path}/page.html\n")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_libraries_are_imported_ends_in_a_line(number):
     moments = random.Random(int(number))

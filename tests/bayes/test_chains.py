@@ -89,6 +89,7 @@ print(arviz.from_dict.__name__)
 """
 
 
+@pytest.mark.integration
 def test_a_fit_imports_no_library_that_it_does_not_use(tmp_path):
     command = [sys.executable, "-c", FRESH_FIT, str(tmp_path / "fit.nc")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -159,6 +159,7 @@ def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
         assert one.identical(other)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
     assert_equal(build_program(table(name), load_model(name)))
@@ -175,6 +176,7 @@ def test_it_is_pymcs_density_with_every_prior(priors):
     assert_equal(build_program(table("group"), model))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("known", ["nothing", "little", "much", "differs"])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_it_is_pymcs_density_of_every_formula_and_parametrisation(formula, known):

@@ -30,6 +30,7 @@ def started(cores):
     return method, int(number)
 
 
+@pytest.mark.integration
 def test_one_core_is_one_thread_in_importance_sampling_too():
     assert started(", cores=1") == ("importance", 0)
 

@@ -406,6 +406,7 @@ def test_columns_of_several_types_are_text_in_parquet():
     assert [*found["lists"][2]] == [1.0, 2.0]
 
 
+@pytest.mark.integration
 def test_other_processes_read_the_files_where_workers_are_asked_for(tmp_path):
     line = f"import lm-eval {LOGS}/lm_eval --field confidence"
     run(tmp_path, f"{line} -o one.csv")

@@ -128,6 +128,7 @@ def test_a_dask_table_gives_a_lazy_result_with_the_same_draws(counts):
     xr.testing.assert_identical(lazy.compute(), eager)
 
 
+@pytest.mark.integration
 def test_two_processes_of_a_cluster_draw_the_same(counts):
     eager = resample(counts, sdt, n=30, seed=1)
     options = {

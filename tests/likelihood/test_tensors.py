@@ -33,6 +33,7 @@ def counts():
     return np.random.default_rng(1).integers(0, 20, (CELLS, 2, 2, RATINGS))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_every_backend_gives_the_kernels_value_and_gradient(mode, point, counts):
     inputs = [pt.as_tensor(x).type() for x in point]

@@ -73,6 +73,7 @@ def folder_of(kind, tmp_path):
     return LOGS / name, options
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", [*FOLDERS, "table", "matlab"])
 @pytest.mark.parametrize("where", ["pool", "client"])
 def test_other_processes_read_what_this_one_reads(kind, where, tmp_path, request):

@@ -229,6 +229,7 @@ def test_weights_are_whole_numbers(weights, says):
         count_correct(frame.assign(n=0), n="n")
 
 
+@pytest.mark.integration
 def test_dask_counts_on_its_cluster(trials):
     given = dd.from_pandas(trials, npartitions=4)
     with (
