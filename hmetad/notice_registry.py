@@ -127,7 +127,7 @@ def short_words(code: str) -> str:
 @cache
 def codes() -> Mapping[str, Code]:
     """Every code by its name, in the order of the table."""
-    return {name: code_of(name, entry) for name, entry in table().items() if name != "sentences"}
+    return {name: record_of(name, entry) for name, entry in table().items() if name != "sentences"}
 
 
 @cache
@@ -136,7 +136,7 @@ def table() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def code_of(name: str, entry: Mapping[str, Any]) -> Code:
+def record_of(name: str, entry: Mapping[str, Any]) -> Code:
     """Record of a code, from its part of the table."""
     own = {key: entry[key] for key in IN_TEXT if key in entry}
     cases = {f"{name}.{case}": x for case, x in entry.items() if isinstance(x, dict)}

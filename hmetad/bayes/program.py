@@ -89,7 +89,7 @@ class Program:
         """Whether its density is: its likelihood has one, which covers what its formulas say."""
         # The centre of a prior has no formula: each cell has its own, or it is known.
         centres = {p.prior_centre for p in self.likelihood.parameters}
-        return bool(self.likelihood.density) and not centres & {*self.designs}
+        return bool(self.likelihood.compiled_kernel) and not centres & {*self.designs}
 
     @property
     def has_separate_cells(self) -> bool:
@@ -245,7 +245,7 @@ class Writer:
         prior, places = variable.prior, variable.elements
         assert prior is not None
         values = [prior.parameters[name] for name in DISTRIBUTIONS[prior.dist]]
-        self.priors.append((places.ravel(), code_of(prior.dist), values))
+        self.priors.append((places.ravel(), prior_code(prior.dist), values))
         self.constant += places.size * log_constant(prior)
         if variable.link == LINK_FOLDED and prior.dist == "HalfNormal":
             self.constant -= places.size * math.log(2)
@@ -311,7 +311,7 @@ class Writer:
             for place, shape in zip(
                 own.partial.elements, eta + (size - 2 - columns) / 2, strict=True
             ):
-                self.priors.append((np.array([place]), code_of("LKJ"), [float(shape)]))
+                self.priors.append((np.array([place]), prior_code("LKJ"), [float(shape)]))
                 self.constant -= float(betaln(shape, shape))
         offsets = own.offset.elements.reshape(len(own.block.groups), *sigma.shape)
         first = self.deviation_count
@@ -362,7 +362,7 @@ class Writer:
         )
 
 
-def code_of(distribution: str) -> int:
+def prior_code(distribution: str) -> int:
     """Code of a prior distribution in compiled code."""
     return [*DISTRIBUTIONS].index(distribution)
 

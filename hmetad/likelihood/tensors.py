@@ -44,9 +44,9 @@ def log_likelihood(
     tensor, shape (cells,)
     """
     axes = len(family.layout.dims)
-    if family.kernel:
+    if family.kernel_module:
         ndims = (1 + axes, *(1 + len(family.dims(name)) for name in family.arguments))
-        return KernelOp(family.name, family.kernel, ndims)(counts, *arguments)[0]
+        return KernelOp(family.name, family.kernel_module, ndims)(counts, *arguments)[0]
     xp = tensor_arrays()
     log_p = family.log_probabilities(*arguments, xp=xp)
     return ratings.log_likelihood(counts, log_p, xp, axes)
@@ -61,16 +61,16 @@ class KernelOp(Op):
     ----------
     family : str
         Its name.
-    kernel : str
-        Name of the kernel's module.
+    kernel_module : str
+        Its name.
     ndims : tuple of int
         Numbers of dims of the counts and the arguments.
     """
 
-    __props__ = ("family", "kernel", "ndims")
+    __props__ = ("family", "kernel_module", "ndims")
 
-    def __init__(self, family: str, kernel: str, ndims: tuple[int, ...]) -> None:
-        self.family, self.kernel, self.ndims = family, kernel, ndims
+    def __init__(self, family: str, kernel_module: str, ndims: tuple[int, ...]) -> None:
+        self.family, self.kernel_module, self.ndims = family, kernel_module, ndims
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the operation to tensors of float64, whose dims must fit."""
@@ -83,7 +83,7 @@ class KernelOp(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
         """Evaluate outside Numba's backend."""
-        results = import_module(self.kernel).evaluate(*inputs)
+        results = import_module(self.kernel_module).evaluate(*inputs)
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
@@ -108,7 +108,7 @@ class KernelOp(Op):
 @register_funcify_default_op_cache_key(KernelOp)
 def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, int]:  # noqa: ARG001
     """Numba implementation, as PyTensor asks for it; a checksum keeps a stale copy from use."""
-    module = import_module(op.kernel)
+    module = import_module(op.kernel_module)
     files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
     sources = [path.read_bytes() for path in sorted(files)]
     return getattr(module, "evaluate_in_model", module.evaluate), crc32(b"".join(sources))

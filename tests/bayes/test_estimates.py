@@ -13,7 +13,7 @@ from hmetad.bayes.estimates import estimates_program, fit_estimates
 from hmetad.bayes.estimates_data import read_estimates
 from hmetad.bayes.estimates_importance import LOG_PRIORS, integrated_model, log_posterior
 from hmetad.bayes.predicted_estimates import predict_estimates
-from hmetad.bayes.program import code_of
+from hmetad.bayes.program import prior_code
 from hmetad.errors import InputError
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
 from hmetad.notice import notice_of, notices, with_notices
@@ -529,5 +529,5 @@ def test_priors_of_standard_deviations_are_those_of_chains_but_for_a_constant(di
     x = np.array([0.05, 0.4, 1.3, 2.0])
     own = LOG_PRIORS[dist](x, **parameters)
     given = [*(float(parameters[name]) for name in DISTRIBUTIONS[dist]), 0.0, 0.0][:3]
-    compiled = [log_prior(code_of(dist), value, *given)[0] for value in x]
+    compiled = [log_prior(prior_code(dist), value, *given)[0] for value in x]
     np.testing.assert_allclose(np.diff(own), np.diff(compiled), rtol=1e-12)
