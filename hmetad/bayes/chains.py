@@ -302,7 +302,10 @@ def nutpie_model(program: Program, *, with_deviations: bool = False) -> "Compile
 
 def initial_points(program: Program) -> Callable[[int], Floats]:
     """Free values that a chain begins at, from a seed."""
-    start, is_folded = program.first_point, program.arrays.links == LINK_FOLDED
+    is_folded = program.arrays.links == LINK_FOLDED
+    # Standard deviations of either sign are moved as their logarithms.
+    start = program.first_point.copy()
+    start[is_folded] = np.log(start[is_folded])
 
     def begin(seed: int) -> Floats:
         moved = start + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(start))

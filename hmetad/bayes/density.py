@@ -5,7 +5,8 @@ free values. `hmetad.bayes.model` defines the same density in PyMC. Vectors:
 
 - x: the free values, without limits; y: the same on the scale of PyMC's variables, but that
   standard deviations with a half-normal prior may have either sign;
-- deviations: the effects of groups, from their offsets as `hmetad.bayes.start` says;
+- deviations: the effects of groups, from their offsets as `hmetad.bayes.parametrisation`
+  says;
 - values: y and deviations in one row. The parameters of the cells are linear in them.
 
 Compiled code reads the arrays as one row of integers, which is handed to it faster than thirty

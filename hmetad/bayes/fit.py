@@ -5,8 +5,9 @@ Count table and model card → DataTree with labelled cells, checked. On the way
 - the card becomes a `ModelSpec` (`specs.loading`), with a `Family` (`likelihood.registry`);
 - formulas become columns of the cells (`specs.design.designs_of`), and these variables with a name,
   a prior and a place among the free values (`specs.layout.layout_of`);
-- `bayes.program.build_program` puts counts, spec, designs and layout together, with a start and a
-  parametrisation of group effects (`bayes.start`), and writes them as arrays;
+- `bayes.program.build_program` puts counts, spec, designs and layout together, with a start
+  (`bayes.start`) and a parametrisation of group effects (`bayes.parametrisation`), and writes
+  them as arrays;
 - `bayes.density` evaluates the log posterior and its gradient from the arrays; it calls
   `likelihood.tape`, which goes from parameters to the kernel of the family;
 - `chosen_sampler`, below, decides how to draw: `bayes.chains` by nutpie, `bayes.importance`,

@@ -3,7 +3,7 @@
 Program → pm.Model. Every parameter of the likelihood is written per cell, free or as a linear
 predictor, Σ X β + Σ Z u, with the variables of the program's layout; what follows from parameters
 is what the likelihood's record says, in PyTensor. To be sampled, effects of groups are made of
-offsets, as `hmetad.bayes.start` says; else they are normal variables.
+offsets, as `hmetad.bayes.parametrisation` says; else they are normal variables.
 """
 
 import logging
@@ -22,8 +22,8 @@ from pytensor.tensor.variable import TensorVariable
 from hmetad.arguments import check_inputs, refuse_same_names, with_posterior
 from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
+from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.program import Program, build_program
-from hmetad.bayes.start import BlockParametrisation, Parametrisation
 from hmetad.likelihood.arrays import NUMPY, Arrays
 from hmetad.likelihood.family import Family, Parameter
 from hmetad.likelihood.priors import Prior

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs, refuse_same_names, seed_or_none, with_posterior
-from hmetad.bayes.check_estimates import check_estimates
+from hmetad.bayes.check_fit import check_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.kept_cells import derived_results, linear_predictor
 from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning

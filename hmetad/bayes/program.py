@@ -20,7 +20,8 @@ from scipy.special import betaln, gammaln
 
 from hmetad.arguments import refuse_same_names
 from hmetad.bayes.density import ProgramArrays, evaluate, pack
-from hmetad.bayes.start import BlockParametrisation, Start, starting_point
+from hmetad.bayes.parametrisation import BlockParametrisation
+from hmetad.bayes.start import Start, starting_point
 from hmetad.errors import InputError
 from hmetad.likelihood.family import Family
 from hmetad.likelihood.priors import DISTRIBUTIONS, Prior
@@ -117,11 +118,11 @@ class Program:
 
     @cached_property
     def first_point(self) -> Floats:
-        """Free values (free,) of the start; of SDs of either sign still their logarithms."""
+        """Free values (free,) of the start."""
         x = np.empty(self.layout.size)
         for free in self.layout.free:
             value = np.broadcast_to(self.start.values[free.name], free.shape)
-            if free.link in (LINK_EXP, LINK_FOLDED):
+            if free.link == LINK_EXP:
                 value = np.log(value)
             elif free.link == LINK_LOGISTIC:
                 value = np.log(value) - np.log1p(-value)

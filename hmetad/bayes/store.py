@@ -16,8 +16,7 @@ import xarray as xr
 
 from hmetad.arguments import check_inputs, whole
 from hmetad.bayes.chains import posterior_of
-from hmetad.bayes.check_estimates import check_estimates, has_estimates
-from hmetad.bayes.check_fit import check_attrs, check_fit, counts_of
+from hmetad.bayes.check_fit import check_attrs, check_fit, counts_of, has_estimates
 from hmetad.bayes.finish import finish, with_variable_notices
 from hmetad.bayes.fit_files import (
     ALLOWED,
@@ -87,16 +86,15 @@ def save_fit(fit: xr.DataTree, path: str | Path, *, whole: bool | None = None) -
         If the disk is full or cannot be written to; the fit is still there, to be saved elsewhere.
     """
     path = Path(path)
-    spec = None if has_estimates(fit) else check_fit(fit, "fit")
-    if spec is None:
-        check_estimates(fit, "fit")
+    spec = check_fit(fit, "fit")
     if not path.parent.is_dir():
         raise InputError(
             "path", repr(str(path)), "a file in a folder that exists", "Make the folder first."
         )
     is_small = fit["posterior"].nbytes <= MAX_WHOLE
     is_whole = is_small if whole is None else whole
-    kept = fit if is_whole or spec is None else without_results(Fitted(fit, spec))
+    is_whole |= has_estimates(fit)
+    kept = fit if is_whole else without_results(Fitted(fit, spec))
     return write_netcdf(kept, path)
 
 
@@ -250,10 +248,8 @@ def load_source(path: str | Path) -> xr.DataTree:
 
 def checked_fit(tree: xr.DataTree, path: Path, max_bytes: int = MAX_BYTES) -> xr.DataTree:
     """Fit of a file that was read, with all its variables, if it is one."""
-    if has_estimates(tree):
-        check_estimates(tree, str(path))
-        return tree
-    tree = with_results(tree, path, max_bytes)
+    if not has_estimates(tree):
+        tree = with_results(tree, path, max_bytes)
     check_fit(tree, str(path))
     return tree
 

@@ -111,7 +111,12 @@ class Variable:
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """Variables of a pair of brackets: of each term a standard deviation and the effects."""
+    """Variables of a pair of brackets: of each term a standard deviation and the effects.
+
+    Offsets, and in compiled code the deviations that they make, come group by group, and within
+    a group effect by effect in the order of the terms; a parameter's own dims, such as the
+    response, run fastest.
+    """
 
     block: Block
     sds: tuple[Variable, ...]

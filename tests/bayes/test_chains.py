@@ -71,8 +71,10 @@ def test_pymcs_model_has_the_same_posterior(counts):
     assert {*ours["posterior"].data_vars} == {*theirs["posterior"].data_vars}
     for name in ("log_m_Intercept", "log_m_1|subject_sigma", "dprime_Intercept"):
         a, b = ours["posterior"][name], theirs["posterior"][name]
-        assert abs(float(a.mean() - b.mean())) < 0.15 * float(b.std())
-        assert float(a.std() / b.std()) == pytest.approx(1, abs=0.12)
+        # Of 3,000 effective draws a decile varies by .06 SD. The SD itself, whose tail is heavy,
+        # varies by more.
+        deciles = [np.quantile(draws, [0.1, 0.5, 0.9]) for draws in (a, b)]
+        assert abs(np.subtract(*deciles)).max() < 0.25 * min(float(a.std()), float(b.std()))
 
 
 FRESH_FIT = """

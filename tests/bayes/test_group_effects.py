@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ks_2samp, kstest, norm
 
 from hmetad.bayes.model import linear_predictor
-from hmetad.bayes.start import parametrise
+from hmetad.bayes.parametrisation import parametrise
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of, parse_design

@@ -7,8 +7,9 @@ from pymc.initial_point import make_initial_point_fns_per_chain
 
 from hmetad.bayes.chains import initial_points
 from hmetad.bayes.model import initial_values, pymc_model
+from hmetad.bayes.parametrisation import parametrise
 from hmetad.bayes.program import build_program
-from hmetad.bayes.start import fit_mixed, parametrise
+from hmetad.bayes.start import fit_mixed
 from hmetad.measures.sdt import sdt
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import parse_design

@@ -87,7 +87,9 @@ def test_other_probabilities_are_not_computed_by_the_code_of_a_likelihood_of_the
 
     assert register(replace(own, log_probabilities=flatter)).compiled_kernel == ""
     first, *others = own.quantities
-    assert register(replace(own, quantities=(replace(first, unit="1"), *others))).compiled_kernel == ""
+    assert (
+        register(replace(own, quantities=(replace(first, unit="1"), *others))).compiled_kernel == ""
+    )
     meta_d = load_likelihood("meta-d")
     assert register(replace(meta_d, name="mine")).kernel_module == meta_d.kernel_module
 

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs
-from hmetad.bayes.check_estimates import check_estimates, has_estimates
+from hmetad.bayes.check_fit import check_estimates, has_estimates
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions

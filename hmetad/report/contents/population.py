@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from hmetad.arguments import check_inputs, number_text, probability, with_posterior
-from hmetad.bayes.check_estimates import has_estimates
+from hmetad.bayes.check_fit import has_estimates
 from hmetad.bayes.convergence import check_variable
 from hmetad.bayes.predict import predict
 from hmetad.errors import InputError
