@@ -17,8 +17,8 @@ from hmetad.specs.design import designs_of, refuse_other_tables
 from hmetad.specs.layout import layout_of
 from hmetad.specs.loading import names_with_prior
 from hmetad.specs.spec import ModelSpec
-from hmetad.specs.variable_names import name_parts
 from hmetad.untrusted import read_attr
+from hmetad.variable_names import name_parts
 
 __all__ = ["check_attrs", "check_estimates", "check_fit", "counts_of", "has_estimates"]
 

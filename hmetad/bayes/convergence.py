@@ -20,8 +20,8 @@ from hmetad.monte_carlo import check_chains
 from hmetad.notice import Notice, first_few, notice_of, notices
 from hmetad.notice_registry import about_alone, limit
 from hmetad.specs.design import cell_table
-from hmetad.specs.variable_names import FACTOR_DIM, coefficient_name
 from hmetad.threads import in_threads
+from hmetad.variable_names import FACTOR_DIM, coefficient_name, name_parts
 
 __all__ = [
     "Flags",
@@ -310,7 +310,7 @@ def shared_terms(parameter: str, flags: Flags) -> set[str]:
     checked = {name for by_name in flags.values() for name in by_name}
     own = {name for name in checked if name.startswith(f"{parameter}_")}
     intercept = coefficient_name(parameter, "Intercept")
-    return {name for name in own if name == intercept or name.endswith("_sigma")}
+    return {name for name in own if name == intercept or name_parts(name).role == "sd"}
 
 
 def parameters_needed(record: Family) -> dict[str, set[str]]:

@@ -23,7 +23,7 @@ from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
 from hmetad.specs.design import Block, Term
 from hmetad.specs.formula import formula_columns
-from hmetad.specs.variable_names import coefficient_name, effect_name, sd_name
+from hmetad.variable_names import coefficient_name, effect_name, sd_name
 
 __all__ = ["correlation_draws", "group_correlation"]
 

@@ -28,8 +28,8 @@ from hmetad.mle.climb import Stop, climb
 from hmetad.mle.units import Units
 from hmetad.specs.design import Block
 from hmetad.specs.spec import free_priors
-from hmetad.specs.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 from hmetad.threads import in_threads
+from hmetad.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 
 __all__ = ["Integral", "each_group", "group_log_likelihood"]
 
@@ -321,7 +321,7 @@ def of_block(
     size = effects * elements
     correlation = np.eye(size)
     if block.is_correlated:
-        correlation = fitted.flat(fitted.drawn(correlation_name(parameter.name, block)))
+        correlation = fitted.flat(fitted.drawn(correlation_name(parameter.name, block.name)))
     # Effects and elements side by side: the columns of an effect are the same for each element.
     own = np.einsum("ck,ef->cekf", columns, np.eye(elements))
     return Part(

@@ -24,7 +24,7 @@ from hmetad.errors import InputError, nearest
 from hmetad.notice import notice_attrs, notice_of, notices, with_notices
 from hmetad.notice_registry import limit
 from hmetad.results import attrs_of
-from hmetad.specs.variable_names import coefficient_name
+from hmetad.variable_names import coefficient_name
 
 __all__ = ["influence", "loo"]
 

@@ -18,7 +18,7 @@ from hmetad.bayes.predict import cell_coords, wanted_cells, with_concerning
 from hmetad.counts.resample import seed_entropy
 from hmetad.errors import InputError, nearest
 from hmetad.specs.design import Block, parse_design
-from hmetad.specs.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
+from hmetad.variable_names import FACTOR_DIM, correlation_name, effect_name, sd_name
 
 __all__ = ["predict_estimates"]
 
@@ -151,7 +151,7 @@ def block_part(
     if len(fresh):
         unit = np.eye(sigma.shape[-1])
         if block.is_correlated:
-            correlation = posterior[correlation_name(parameter, block)]
+            correlation = posterior[correlation_name(parameter, block.name)]
             unit = np.linalg.cholesky(correlation.transpose("chain", "draw", ...).values)
         scores = rng.normal(size=(*effects.shape[:2], len(fresh), sigma.shape[-1]))
         drawn = scores @ np.swapaxes(sigma[..., None] * unit, -1, -2)

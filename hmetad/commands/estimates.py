@@ -23,8 +23,8 @@ from hmetad.commands.counting import chosen_limits
 from hmetad.commands.draws import DRAWS_FILE
 from hmetad.commands.options import AsJson, CiProb, Draws, Limit, PrintAs, Seed
 from hmetad.errors import InputError
-from hmetad.specs.variable_names import name_parts
 from hmetad.untrusted import read_attr
+from hmetad.variable_names import name_parts
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,8 +12,8 @@ import hmetad
 from hmetad.commands.arguments import as_seed
 from hmetad.commands.draws import are_resampled
 from hmetad.errors import InputError
-from hmetad.specs.variable_names import is_dim_of
 from hmetad.untrusted import read_attr
+from hmetad.variable_names import is_dim_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -20,9 +20,9 @@ from hmetad.monte_carlo import INDEPENDENT, has_chains
 from hmetad.notice import Notice, notice_attrs, notices
 from hmetad.notice_registry import about_alone
 from hmetad.results import about
+from hmetad.variable_names import is_dim_of
 
 __all__ = [
-    "GROUP_DIM",
     "SAMPLE_DIMS",
     "Draws",
     "Fits",
@@ -50,7 +50,6 @@ type Draws = xr.DataTree | xr.Dataset | xr.DataArray
 type Fits = Draws | Mapping[str, Draws]
 
 SAMPLE_DIMS = ("chain", "draw")
-GROUP_DIM = "__factor_dim"
 
 
 @check_inputs()
@@ -208,8 +207,7 @@ def one_variable(draws: Draws, var: str | None, names: Sequence[str] = ()) -> xr
         raise InputError("draws", got, "a fit, or draws with dim draw")
     values = with_chains(draws)
     for name in names:
-        ends = (f"_{name}_dim", f"_{name}{GROUP_DIM}")
-        made = [d for d in values.dims if f"_{d}".endswith(ends)]
+        made = [dim for dim in values.dims if is_dim_of(str(dim), name)]
         if name not in values.coords and len(made) == 1:
             values = values.rename({made[0]: name})
     return values

@@ -17,7 +17,6 @@ from scipy.stats import norm
 
 from hmetad.compare.averaging import counted_trials, trials_of
 from hmetad.compare.cells import (
-    GROUP_DIM,
     SAMPLE_DIMS,
     Draws,
     Fits,
@@ -34,6 +33,7 @@ from hmetad.notice import Notice, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.results import about, is_raised_by_chance
 from hmetad.untrusted import read_attr
+from hmetad.variable_names import FACTOR_DIM
 
 __all__ = [
     "are_unlike",
@@ -106,11 +106,11 @@ def shared_groups(fits: Sequence[Draws]) -> list[str]:
     levels: list[dict[str, set[Any]]] = []
     for fit in fits:
         posterior = fit["posterior"].to_dataset() if isinstance(fit, xr.DataTree) else fit
-        dims = [str(dim) for dim in posterior.dims if str(dim).endswith(GROUP_DIM)]
+        dims = [str(dim) for dim in posterior.dims if str(dim).endswith(FACTOR_DIM)]
         levels.append({dim: set(posterior[dim].values.tolist()) for dim in dims})
     common = set.intersection(*(set(one) for one in levels))
     shared = [dim for dim in common if set.intersection(*(one[dim] for one in levels))]
-    return sorted(dim.removesuffix(GROUP_DIM) for dim in shared)
+    return sorted(dim.removesuffix(FACTOR_DIM) for dim in shared)
 
 
 def carried_notices(values: xr.DataArray, over: str) -> list[Notice]:

@@ -24,8 +24,8 @@ from hmetad.plots.style import (
     nothing_to_draw,
     reference_line,
 )
-from hmetad.specs.variable_names import name_parts
 from hmetad.text.names import effect_names, in_percent
+from hmetad.variable_names import name_parts
 
 __all__ = ["correlations"]
 

@@ -24,8 +24,8 @@ from hmetad.results import attrs_of
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
-from hmetad.specs.variable_names import name_parts
 from hmetad.uniformity import uniformity
+from hmetad.variable_names import name_parts
 
 __all__ = ["calibrate_sampler"]
 

@@ -19,7 +19,7 @@ from hmetad.counts.checks import whole_number
 from hmetad.errors import InputError
 from hmetad.simulate.plan_questions import QUESTIONS, AskedQuestion
 from hmetad.simulate.simulate import simulate_counts, with_dims
-from hmetad.specs.variable_names import coefficient_name, correlation_name, sd_name
+from hmetad.variable_names import coefficient_name, correlation_name, sd_name
 
 __all__ = ["Population", "judged_draws", "population_of", "simulate_people", "truth_value"]
 
@@ -191,7 +191,7 @@ def effects_from(fitted: Fitted, question: AskedQuestion) -> dict[str, float]:
         return fitted.drawn(name).mean(["chain", "draw"]).to_numpy()
 
     if len(blocks) == 1 and question in ("tasks", "correlation"):
-        found["correlation"] = float(means(correlation_name("log_m", blocks[0]))[0, 1])
+        found["correlation"] = float(means(correlation_name("log_m", blocks[0].name))[0, 1])
     if question == "correlation" and found:
         return {"effect": found["correlation"]}
     if len(pairs) == 1 and question == ("tasks" if blocks else "difference"):
@@ -213,7 +213,7 @@ def judged_draws(question: AskedQuestion, fit: xr.DataTree) -> Floats:
     term, fitted = QUESTIONS[question].term, Fitted.of(fit)
     if not term:
         (block,) = fitted.designs["log_m"].blocks
-        matrix = fitted.drawn(correlation_name("log_m", block))
+        matrix = fitted.drawn(correlation_name("log_m", block.name))
         return matrix.transpose("chain", "draw", ...).to_numpy()[..., 0, 1]
     draws = fitted.drawn(coefficient_name("log_m", term)).transpose("chain", "draw", ...).to_numpy()
     return draws if draws.ndim == 2 else draws[..., 0] - draws[..., 1]

@@ -19,7 +19,7 @@ from hmetad.likelihood.priors import POSITIVE, Prior
 from hmetad.specs.design import Block, Design, Labels
 from hmetad.specs.formula import parse_formula
 from hmetad.specs.spec import CORRELATION, ModelSpec, free_priors, refuse_unknown_priors
-from hmetad.specs.variable_names import (
+from hmetad.variable_names import (
     FACTOR_DIM,
     Role,
     coefficient_name,
@@ -316,7 +316,7 @@ def add_block(draft: Draft, parameter: Parameter, block: Block) -> BlockLayout:
             for end in ("effect", "effect_bis")
             for dim in dim_of(f"{block.name}__{end}", labels)
         )
-        plain = correlation_name(name, block)
+        plain = correlation_name(name, block.name)
         correlation = draft.add(plain, "correlation", both, CORRELATION)
     groups = dim_of(f"{block.factor}{FACTOR_DIM}", block.groups)
     dims = (*groups, *dim_of(f"{block.name}__{end}", labels), *extra)

@@ -19,7 +19,7 @@ from hmetad.specs.spec import (
     refuse_unknown_priors,
     with_changes,
 )
-from hmetad.specs.variable_names import coefficient_name, correlation_name, name_parts, sd_name
+from hmetad.variable_names import coefficient_name, correlation_name, name_parts, sd_name
 
 __all__ = ["as_model", "card_names", "load_model", "models_folder", "names_with_prior"]
 

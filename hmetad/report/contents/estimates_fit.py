@@ -24,9 +24,9 @@ from hmetad.report.page.blocks import Block, Figure, Prose, Table, table_from_fr
 from hmetad.specs.design import cell_table
 from hmetad.specs.formula import formula_columns
 from hmetad.specs.spec import spec_of
-from hmetad.specs.variable_names import name_parts
 from hmetad.text.cells import format_cell
 from hmetad.text.names import symbol
+from hmetad.variable_names import name_parts
 
 __all__ = ["estimates_blocks", "estimates_question"]
 

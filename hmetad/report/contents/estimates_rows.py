@@ -10,8 +10,8 @@ import xarray as xr
 
 from hmetad.bayes.predicted_estimates import predict_estimates
 from hmetad.likelihood.families.normal import parameter_name
-from hmetad.specs.variable_names import coefficient_name, name_parts
 from hmetad.text.names import effect_names, symbol
+from hmetad.variable_names import coefficient_name, name_parts
 
 __all__ = ["estimates_rows", "scale_words"]
 

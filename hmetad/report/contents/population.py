@@ -20,8 +20,8 @@ from hmetad.report.contents.estimates_rows import estimates_rows
 from hmetad.specs.design import cell_table, designs_of, reference_level
 from hmetad.specs.formula import formula_columns, level_columns
 from hmetad.specs.spec import ModelSpec, spec_of
-from hmetad.specs.variable_names import coefficient_name, correlation_name, sd_name
 from hmetad.text.names import effect_names, symbol
+from hmetad.variable_names import coefficient_name, correlation_name, sd_name
 
 __all__ = ["population_table"]
 
@@ -179,7 +179,7 @@ def variable_rows(fit: xr.DataTree, spec: ModelSpec, labels: Mapping[str, str]) 
                 yield from elements(said, posterior[variable], term.name, labels)
     for parameter in single:
         for block in designs[parameter.name].blocks:
-            variable = spec.named(correlation_name(parameter.variable, block))
+            variable = spec.named(correlation_name(parameter.variable, block.name))
             if variable in posterior:
                 by = f"{symbol(parameter.name)} by {labels.get(block.factor, block.factor)}"
                 said = {"kind": "correlation", "quantity": f"Correlation of {by}"}

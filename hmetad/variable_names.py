@@ -4,10 +4,7 @@ Parameter, term and factor → ``log_m_task|subject_sigma``; such a name → ter
 They are made here alone. No array is needed, so that the command line starts without NumPy.
 """
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from hmetad.specs.design import Block
+from typing import Literal, NamedTuple
 
 __all__ = [
     "FACTOR_DIM",
@@ -51,9 +48,9 @@ def sd_name(parameter: str, term: str, factor: str) -> str:
     return f"{effect_name(parameter, term, factor)}_sigma"
 
 
-def correlation_name(parameter: str, block: "Block | str") -> str:
+def correlation_name(parameter: str, block: str) -> str:
     """Plain name of the correlations of a block's effects: ``log_m_task|subject_corr``."""
-    return f"{parameter}_{block if isinstance(block, str) else block.name}_corr"
+    return f"{parameter}_{block}_corr"
 
 
 class NameParts(NamedTuple):
