@@ -11,10 +11,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from hmetad.errors import InputError
-from hmetad.logs.decimals import Decimal, partly_decimal_commas, with_decimal_commas
-from hmetad.logs.delimiters import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.logs.parts import of_each
 from hmetad.logs.trials import safe_text
+from hmetad.rows.decimals import Decimal, partly_decimal_commas, with_decimal_commas
+from hmetad.rows.delimiters import DELIMITERS, sniffed_delimiter, text_suffix, usual_delimiter
 from hmetad.rows.limits import Limits, as_limits, check_size
 from hmetad.rows.tables import read_table
 

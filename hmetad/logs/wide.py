@@ -15,18 +15,18 @@ from hmetad.counts.columns import Codes, listed, without_codes
 from hmetad.counts.noticed import add_notices, frame_notices
 from hmetad.errors import InputError, nearest
 from hmetad.files import TABLES, files_of
-from hmetad.logs.decimals import Decimal
 from hmetad.logs.grades import graded
 from hmetad.logs.joined import FILE, joined_tables
 from hmetad.logs.kinds import files_of_kind
 from hmetad.logs.stated import Scale, parse_confidence
 from hmetad.logs.trials import check_threshold, safe_text
 from hmetad.logs.unread import unread_notices
+from hmetad.rows.decimals import Decimal
+from hmetad.rows.delimiters import TEXTS
 from hmetad.rows.duplicates import file_notices, row_notices
 from hmetad.rows.limits import Limits
 from hmetad.rows.rows import columns_named
 from hmetad.rows.sources import rows_of
-from hmetad.rows.tables import TEXTS
 
 __all__ = ["long_table", "read_trials"]
 

@@ -4,7 +4,7 @@ Path and columns → batches of a Parquet, CSV or JSON Lines file; a batch → a
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from hmetad.errors import InputError, nearest
 from hmetad.files import PACKED
 from hmetad.rows.arrow import coded, is_text
+from hmetad.rows.decimals import with_decimal_commas, with_points
 from hmetad.rows.limits import Limits, beyond, check_names, check_unpacked
 from hmetad.rows.lines import lines_of
 from hmetad.rows.packed import open_packed
@@ -28,12 +29,11 @@ from hmetad.rows.parquet import column_chunks
 from hmetad.rows.queries import Piece
 from hmetad.rows.tables import (
     GAPS,
-    SEPARATORS,
     header_names,
     is_number,
     reading,
     refuse_delimiter,
-    table_suffix,
+    text_format,
 )
 from hmetad.spreadsheets import unguard
 
@@ -53,17 +53,26 @@ class Scan:
     Parameters
     ----------
     path : Path
+    suffix : str
+        Of its format.
+    sep : str or None
+        Sign between the columns of a text.
     own : dict of str to str
         Its columns: {name: the name in the file}.
     folders : dict of str to str
         Columns whose value the names of its folders tell, as in ``model=a/part.parquet``.
     limits : Limits
+    commas : set of str
+        Columns of a text whose numbers have decimal commas.
     """
 
     path: Path
+    suffix: str
+    sep: str | None
     own: dict[str, str]
     folders: dict[str, str]
     limits: Limits
+    commas: Set[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -73,7 +82,11 @@ class Scan:
 
 def scan_of(path: Path, folders: dict[str, str], limits: Limits) -> Scan:
     """A file, once the names of its columns are known."""
-    suffix = table_suffix(path)
+    sep, suffix = text_format(path)
+    if sep == " ":
+        got = "columns parted by spaces, in a file that is read in pieces"
+        raise InputError(str(path), got, "tabs or commas between them", "Save it as one of these.")
+    commas: set[str] = set()
     with reading(path):
         if suffix == ".parquet":
             names = pq.read_schema(path).names
@@ -82,12 +95,18 @@ def scan_of(path: Path, folders: dict[str, str], limits: Limits) -> Scan:
                 first = islice(lines_of(file, path, limits), FIRST_LINES)
                 names = list(dict.fromkeys(name for line in first for name in line.record))
         else:
-            names = header_names(path, SEPARATORS[suffix])
+            assert sep is not None
+            names = header_names(path, sep)
             refuse_delimiter(path, names)
+            if sep != ",":
+                with open_packed(path) as file:
+                    first_rows = pd.read_csv(file, sep=sep, nrows=FIRST_LINES, dtype=str)
+                commas.update(with_decimal_commas(first_rows)[1])
     check_names(path, names, limits)
-    plain = unguard(names) if suffix in SEPARATORS else names
+    plain = names if sep is None else unguard(names)
     own = {str(name): raw for name, raw in zip(plain, names, strict=True)}
-    return Scan(path, own, {k: v for k, v in folders.items() if k not in own}, limits)
+    unnamed = {k: v for k, v in folders.items() if k not in own}
+    return Scan(path, suffix, sep, own, unnamed, limits, commas)
 
 
 def refuse_missing(path: Path, columns: Sequence[str], there: Iterable[str]) -> None:
@@ -101,13 +120,10 @@ def refuse_missing(path: Path, columns: Sequence[str], there: Iterable[str]) -> 
 
 def pieces_of(scan: Scan, columns: Sequence[str]) -> Iterator[Any]:
     """What a file holds of some columns, a piece at a time."""
-    suffix = table_suffix(scan.path)
     own = [scan.own[name] for name in columns if name in scan.own]
-    if suffix == ".parquet":
-        return parquet_batches(scan, own)
-    if suffix == ".jsonl":
-        return json_chunks(scan)
-    return delimited_batches(scan, own, SEPARATORS[suffix])
+    if scan.sep is not None:
+        return delimited_batches(scan, own, scan.sep)
+    return parquet_batches(scan, own) if scan.suffix == ".parquet" else json_chunks(scan)
 
 
 def of_piece(
@@ -121,9 +137,12 @@ def of_piece(
     if isinstance(piece, pd.DataFrame):
         return function(piece.assign(**scan.folders))
     table = pa.Table.from_batches([piece]) if isinstance(piece, pa.RecordBatch) else piece
-    if table_suffix(scan.path) in SEPARATORS:
+    if scan.sep is not None:
         refuse_header(scan.path, table)
     chosen = {name: table[old] for name, old in zip(own, raw, strict=True)}
+    for name in own:
+        if scan.own[name] in scan.commas:
+            chosen[name] = with_points(chosen[name])
     for name in columns:
         if name in scan.folders:
             codes = pa.array(np.zeros(len(table), dtype=np.int32))

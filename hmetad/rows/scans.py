@@ -23,10 +23,9 @@ from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_o
 from hmetad.rows.queries import Piece
 from hmetad.rows.rows import Rows
 from hmetad.rows.tables import (
-    SEPARATORS,
     read_table,
     reading,
-    table_suffix,
+    text_format,
     values_of_texts,
 )
 from hmetad.threads import in_threads_as_read
@@ -57,7 +56,8 @@ def scan_table(
     ----------
     paths : path or sequence of paths
         Files, folders of files, or patterns with ``*``; all of one kind: .csv, .tsv, .jsonl or
-        .parquet, all but the last maybe compressed (.csv.gz).
+        .parquet, all but the last maybe compressed (.csv.gz). Delimiters and decimal commas are
+        found as by `read_table`.
     text : sequence of str
         Columns of a CSV or TSV to keep as text as it stands.
     limits : Limits or mapping of str to int, optional
@@ -94,7 +94,7 @@ def scan_table(
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = dict(found for place in places for found in files_of(Path(place)))
     found = file_notices(files)
-    kinds = sorted({table_suffix(path) for path in files})
+    kinds = sorted({text_format(path)[1] for path in files})
     if len(kinds) > 1:
         step = "Name those of one kind, as by a pattern such as 'runs/*.parquet'."
         raise InputError(str(places[0]), f"files ending in {', '.join(kinds)}", "one kind", step)
@@ -108,7 +108,7 @@ def scan_table(
         over = partial(over_frames, frames)
         return Rows(columns[0], over, costly=lacking(columns), notices=tuple(found))
     scans = [scan_of(path, folders, within) for path, folders in files.items()]
-    is_text = kinds[0] in SEPARATORS
+    is_text = scans[0].sep is not None
     finish = partial(values_of_texts, text=tuple(text)) if is_text else None
     columns = [tuple(scan.names) for scan in scans]
     long = {name for scan in scans if kinds == [".parquet"] for name in long_columns(scan)}

@@ -21,6 +21,8 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, TABLES
 from hmetad.notice import notice_attrs
+from hmetad.rows.decimals import with_decimal_commas
+from hmetad.rows.delimiters import SEPARATORS, TEXTS, sniffed_delimiter
 from hmetad.rows.duplicates import row_notices
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
@@ -31,14 +33,13 @@ from hmetad.spreadsheets import unguard, unguard_frame
 
 __all__ = [
     "GAPS",
-    "SEPARATORS",
-    "TEXTS",
     "header_names",
     "is_number",
     "read_table",
     "reading",
     "refuse_delimiter",
     "table_suffix",
+    "text_format",
     "values_of_texts",
 ]
 
@@ -52,10 +53,8 @@ NO_TABLE = (
     pa.ArrowException,
     pd.errors.ParserWarning,
 )
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Texts that are read where their delimiter is known.
-TEXTS = (".txt", ".dat")
-DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+# What a header holds where lines that it parts are not parted alike.
+PARTED_BY = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 @check_inputs()
@@ -64,7 +63,7 @@ def read_table(
     *,
     text: Sequence[str] = (),
     delimiter: str | None = None,
-    decimal: Literal[".", ","] = ".",
+    decimal: Literal[".", ","] | None = None,
     limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
@@ -78,10 +77,13 @@ def read_table(
         or "NA" a name; only an empty field is missing. The other formats say themselves what is
         text.
     delimiter : str, optional
-        Sign between the columns of a text, which may then end in .txt or .dat too; a space stands
-        for any number of spaces and tabs. By default commas in a .csv, tabs in a .tsv.
+        Sign between the columns of a text; a space stands for any number of spaces and tabs. By
+        default commas in a .csv and tabs in a .tsv, or another sign that splits the first lines
+        alike. Where it is known, a text may end in .txt or .dat too.
     decimal : {".", ","}, optional
-        Sign before the decimals of numbers in a text.
+        Sign before the decimals of numbers in a text. By default a point; but where columns are
+        not separated by commas, a column in which every filled value is a number with one decimal
+        comma is read so ("1,234" alone may be 1234, and stays text).
     limits : Limits or mapping of str to int, optional
         How much the file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"columns": 20_000}``.
@@ -98,20 +100,21 @@ def read_table(
     ------
     InputError
         If there is no such file, it has another suffix, is empty, cannot be read as what its
-        suffix says, has another delimiter, a name twice or its header again among the rows, or
-        goes beyond a limit.
+        suffix says, has lines that no delimiter splits alike, a name twice or its header again
+        among the rows, or goes beyond a limit.
     """
     path = Path(path)
     within = as_limits(limits)
-    suffix = table_suffix(path, is_text=delimiter is not None)
+    sep, suffix = text_format(path, delimiter)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
         raise InputError("delimiter", repr(delimiter), "one sign, such as ';'")
     with reading(path), warnings.catch_warnings():
         # Rows longer than the header would lose their end.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        if delimiter is not None or suffix in SEPARATORS:
-            sep = SEPARATORS[suffix] if delimiter is None else delimiter
-            table = delimited_table(path, sep, text, within, decimal)
+        if sep is not None:
+            table = delimited_table(path, sep, text, within, decimal or ".")
+            if decimal is None and sep != ",":
+                table = with_decimal_commas(table, text)[0]
         else:
             table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
     if table.empty:
@@ -277,6 +280,13 @@ def json_table(path: Path, limits: Limits) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
+def text_format(path: Path, delimiter: str | None = None) -> tuple[str | None, str]:
+    """Delimiter of a text table, None of another, and the suffix that tells the format."""
+    sep = sniffed_delimiter(path) if delimiter is None else delimiter
+    suffix = table_suffix(path, is_text=sep is not None)
+    return SEPARATORS.get(suffix) if sep is None else sep, suffix
+
+
 def table_suffix(path: Path, *, is_text: bool = False) -> str:
     """Suffix that tells the format, once it is sure that there is a file to read."""
     if path.is_dir():
@@ -303,7 +313,7 @@ def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
     """Raise if the header is one column that other delimiters would split."""
     if len(header) > 1:
         return
-    for delimiter, name in DELIMITERS.items():
+    for delimiter, name in PARTED_BY.items():
         if delimiter in "".join(header):
             step = "Save it as one of these."
             allowed = "commas in a .csv, tabs in a .tsv"

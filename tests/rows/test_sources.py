@@ -70,6 +70,7 @@ def files(frame, folder):
     """The trials as files of several kinds, each by the name of the kind."""
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_csv(folder / "t.tsv", index=False, sep="\t")
+    frame.to_csv(folder / "semicolons.csv", index=False, sep=";", decimal=",")
     (folder / "t.jsonl").write_text(as_json_lines(frame), encoding="utf-8")
     frame.to_parquet(folder / "t.parquet", row_group_size=1000)
     with gzip.open(folder / "t.csv.gz", "wb") as file:
@@ -83,7 +84,7 @@ def files(frame, folder):
     for i in range(3):
         frame.iloc[i::3].to_csv(parts / f"part-{i}.csv", index=False)
     (parts / "_log.csv").write_text("no,table\n")
-    names = ("t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz")
+    names = ("t.csv", "t.tsv", "semicolons.csv", "t.jsonl", "t.parquet", "t.csv.gz")
     found = {name: folder / name for name in names}
     found |= {"folder": parts, "pattern": f"{parts}/*.csv", "hive": hive}
     return found | {"list": sorted(parts.glob("p*.csv"))}
@@ -123,7 +124,10 @@ KINDS = [
     *("arrow", "arrow batches", "arrow reader", "arrow dataset", "polars", "polars lazy"),
     *("duckdb", "dask"),
 ]
-FILES = ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz", "folder", "pattern", "hive", "list"]
+FILES = [
+    *("t.csv", "t.tsv", "semicolons.csv", "t.jsonl", "t.parquet", "t.csv.gz"),
+    *("folder", "pattern", "hive", "list"),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -314,7 +318,7 @@ def test_files_that_lack_a_column_or_are_of_several_kinds_are_refused(trials, tm
         ("a.csv", b"correct,confidence\n1,2\n1,2,3\n", "cannot be read"),
         ("a.csv", b"correct,confidence\n1,2\0\n", "NUL"),
         ("a.csv", b"correct,confidence\n1,\xff\n", "UTF-?8"),
-        ("a.csv", b"correct;confidence\n1;2\n", "semicolons"),
+        ("a.csv", b"correct;confidence\n1;2\n3\n", "semicolons"),
         ("a.csv", b"correct,correct\n1,2\n", "twice"),
         ("a.csv", b"correct,confidence\n", "no rows"),
         ("a.csv.gz", gzip.compress(b"correct,confidence\n1,2\n", mtime=0)[:-9], "cannot be read"),

@@ -32,22 +32,50 @@ def test_every_format_gives_the_same_trials(name, write, tmp_path):
     [
         ("empty.csv", "", "an empty file"),
         ("header.csv", "a,b\n", "without rows"),
-        ("semicolons.csv", "a;b\n1;2\n", "semicolons"),
-        ("decimal_commas.csv", "a;b\n0,5;2\n0,7;3\n", "semicolons"),
-        ("tabs.csv", "a\tb\n1\t2\n", "tabs"),
-        ("commas.tsv", "a,b\n1,2\n", "commas"),
+        ("semicolons.csv", "a;b\n1;2\n3\n", "semicolons"),
+        ("tabs.csv", "a\tb\n1\t2\t3\n", "tabs"),
+        ("commas.tsv", "a,b\n1,2\n3\n", "commas"),
         ("broken.jsonl", "{no json", "line 1: got text that is no JSON"),
         ("blank.jsonl", "\n", "an empty file"),
         ("broken.parquet", "no parquet", "cannot be read"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
         ("wider.csv", "a,b\n1,2,3\n1,2,3\n", "cannot be read .*loss of data"),
-        ("notes.txt", "a,b\n1,2\n", "suffix '.txt'"),
+        ("notes.txt", "a word\nand more of them\n", "suffix '.txt'"),
     ],
 )
 def test_files_that_are_no_such_table_are_refused(name, content, message, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "values"),
+    [
+        ("semicolons.csv", "a;b\n1;2\n3;4\n", [[1, 2], [3, 4]]),
+        ("commas.csv", "a;b\n0,5;x, y\n0,75;z\n", [[0.5, "x, y"], [0.75, "z"]]),
+        ("quoted.csv", 'a;b\n1;"x;\ny"\n2;z\n', [[1, "x;\ny"], [2, "z"]]),
+        ("thousands.csv", "a;b\n1,234;2\n2,345;3\n", [["1,234", 2], ["2,345", 3]]),
+        ("tabs.csv", "a\tb\n1\t2\n", [[1, 2]]),
+        ("commas.tsv", "a,b\n1,2\n", [[1, 2]]),
+        ("bars.txt", "a|b\n1|2\n", [[1, 2]]),
+        ("spaces.dat", "a   b\n 1   2\n", [[1, 2]]),
+    ],
+)
+def test_delimiters_and_decimal_commas_are_found(name, content, values, tmp_path):
+    (tmp_path / name).write_text(content)
+    found = read_table(tmp_path / name)
+    assert found.values.tolist() == values
+    assert found.columns.tolist() == ["a", "b"]
+    as_text = read_table(tmp_path / name, text=["a"])
+    assert as_text["a"].tolist() == [row.split(sign)[0] for row, sign in first_fields(content)]
+
+
+def first_fields(content):
+    """Rows of a text without the header, each with its delimiter."""
+    sign = next(x for x in ";\t|, " if x in content)
+    rows = [" ".join(row.split()) if sign == " " else row for row in content.splitlines()[1:]]
+    return [(row, sign) for row in rows if sign in row]
 
 
 def test_a_missing_file_names_what_lies_beside_it(tmp_path):

@@ -4,11 +4,15 @@ Table with columns of text → table with numbers in their place, and the column
 """
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import pandas as pd
+import pyarrow as pa
 
-__all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas"]
+from hmetad.rows.rows import columns_named
+
+__all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas", "with_points"]
 
 Decimal = Literal["comma", "point"]
 
@@ -19,13 +23,17 @@ THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
 POWER = re.compile(r"\s*[+-]?[0-9]+[eE][+-]?[0-9]+\s*")
 
 
-def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def with_decimal_commas(
+    table: pd.DataFrame, text: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
     """Table with the numbers that decimal commas stand for, and the names of their columns.
 
     Parameters
     ----------
     table : DataFrame
         Of a file whose columns are not separated by commas; it is not changed.
+    text : sequence of str, optional
+        Columns that stay text.
 
     Returns
     -------
@@ -43,9 +51,30 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     >>> numbers["sure"].tolist(), columns
     ([0.85, nan], ['sure'])
     """
-    found = [name for name in table.columns if has_decimal_commas(table[name])]
+    kept = {column for name in text for column in columns_named(name, table.columns)}
+    found = [x for x in table.columns if x not in kept and has_decimal_commas(table[x])]
     numbers = {name: pd.to_numeric(table[name].str.replace(",", ".")) for name in found}
     return table.assign(**numbers), found
+
+
+def with_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Column of texts, as dictionaries, with points for the decimal commas of numbers.
+
+    Examples
+    --------
+    >>> with_points(pa.chunked_array([pa.array(["0,5", "so, so"]).dictionary_encode()])).to_pylist()
+    ['0.5', 'so, so']
+    """
+    chunks = []
+    for chunk in column.chunks:
+        texts = [
+            text.replace(",", ".") if NUMBER.fullmatch(text) else text
+            for text in chunk.dictionary.to_pylist()
+        ]
+        # "0,5" and "0.5" are one text from now on.
+        changed = pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string()))
+        chunks.append(changed.dictionary_decode().dictionary_encode())
+    return pa.chunked_array(chunks, column.type)
 
 
 def partly_decimal_commas(table: pd.DataFrame) -> list[str]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hmetad.errors import InputError
-from hmetad.logs.delimiters import sniffed_delimiter
 from hmetad.logs.wide import read_trials
+from hmetad.rows.delimiters import sniffed_delimiter
 from hmetad.rows.tables import read_table
 
 TEXTS = {

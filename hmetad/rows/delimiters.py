@@ -4,21 +4,31 @@ Path of a text table → its delimiter.
 """
 
 import csv
+import io
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from hmetad.errors import InputError
 from hmetad.files import PACKED
 from hmetad.rows.packed import UNREADABLE, open_packed
-from hmetad.rows.tables import SEPARATORS, TEXTS
 
-__all__ = ["DELIMITERS", "sniffed_delimiter", "text_suffix", "usual_delimiter"]
+__all__ = [
+    "DELIMITERS",
+    "SEPARATORS",
+    "TEXTS",
+    "sniffed_delimiter",
+    "text_suffix",
+    "usual_delimiter",
+]
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# Texts that are read where their delimiter is known.
+TEXTS = (".txt", ".dat")
 
 # Names that can be typed, and what they stand for; spaces are any number of them, or of tabs.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
 HEAD = 2**16
-MOST_LINES = 50
+MOST_ROWS = 50
 
 
 def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
@@ -63,12 +73,12 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
         return sign
     if suffix is None or not path.is_file():
         return None
-    lines = head_lines(path)
+    text = head_of(path)
     usual = usual_delimiter(path)
-    if not lines or (usual is not None and len(cells(lines[0], usual)) > 1):
+    if not text or (usual is not None and max(map(len, rows_by(text, usual)[:1]), default=0) > 1):
         return None
-    signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(lines, one)]
-    if not signs and usual is None and splits_alike(lines, " "):
+    signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(text, one)]
+    if not signs and usual is None and splits_alike(text, " "):
         signs = [" "]
     return signs[0] if signs else None
 
@@ -84,30 +94,30 @@ def usual_delimiter(path: Path) -> str | None:
     return SEPARATORS.get(text_suffix(path) or "")
 
 
-def head_lines(path: Path) -> list[str]:
-    """First lines of a text that are not blank; none of a file that cannot be read."""
+def head_of(path: Path) -> str:
+    """First whole lines of a text; nothing of a file that cannot be read."""
     try:
         with open_packed(path) as file:
             content = file.read(HEAD)
     except UNREADABLE:
-        return []
+        return ""
     text = content.decode("utf-8-sig", "replace")
     # The last line may be cut off.
-    lines = text.splitlines()[: None if len(content) < HEAD else -1]
-    return [line for line in lines if line.strip()][:MOST_LINES]
+    return text if len(content) < HEAD else text[: text.rfind("\n") + 1]
 
 
-def splits_alike(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether a delimiter splits all lines into the same number of cells, two or more."""
-    numbers = {len(cells(line, delimiter)) for line in lines}
+def splits_alike(text: str, delimiter: str) -> bool:
+    """Whether a delimiter splits the first rows into the same number of cells, two or more."""
+    numbers = {len(row) for row in rows_by(text, delimiter)[:MOST_ROWS]}
     return len(numbers) == 1 and numbers.pop() > 1
 
 
-def cells(line: str, delimiter: str) -> list[str]:
-    """Cells of a line."""
+def rows_by(text: str, delimiter: str) -> list[list[str]]:
+    """Cells of the rows of a text that are not blank; none where it is no such text."""
     if delimiter == " ":
-        line = re.sub(r"\s+", " ", line.strip())
+        text = "\n".join(re.sub(r"\s+", " ", line.strip()) for line in text.splitlines())
     try:
-        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), [])
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:
         return []
+    return [row for row in rows if any(cell.strip() for cell in row)]
