@@ -276,7 +276,7 @@ class Family:
         Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and
         `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits
         compile nothing.
-    kernel_arguments : tuple of str and float, optional
+    compiled_arguments : tuple of str and float, optional
         Quantities, or numbers, that it takes side by side; `arguments` unless given.
     is_costly : bool, optional
         Whether a gradient takes so long that searches step by the expected information of
@@ -305,7 +305,7 @@ class Family:
     layout: OutcomeLayout = TWO_ALTERNATIVES
     kernel_module: str = ""
     compiled_kernel: str = ""
-    kernel_arguments: tuple[str | float, ...] = ()
+    compiled_arguments: tuple[str | float, ...] = ()
     is_costly: bool = False
     # What `hmetad.likelihood.tape` made of it, by K.
     tapes: dict[int, NDArray[np.int64]] = field(

@@ -61,7 +61,7 @@ def write_tape(family: Family, ratings: int) -> Integers:
     shapes = column_shapes(family, ratings)
     values = {name: steps.inputs(shape) for name, shape in shapes.items()}
     columns = len(steps.found)
-    names = family.kernel_arguments or family.arguments
+    names = family.compiled_arguments or family.arguments
     arguments = [
         place
         for name in names
