@@ -21,26 +21,6 @@ def pytest_runtest_makereport(item):
     return report
 
 
-# Doctests that compile a model.
-COMPILING = {
-    "hmetad.bayes.model.rebuild_model",
-    "hmetad.bayes.predict.predict",
-    "hmetad.bayes.predictive.predicted_counts",
-    "hmetad.bayes.sensitivity.other_choices",
-    "hmetad.bayes.sensitivity.sensitivity",
-    "hmetad.likelihood.jax_op.log_likelihood_and_gradient",
-    "hmetad.simulate.calibration.calibrate_sampler",
-}
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark doctests, which have no decorators."""
-    for item in items:
-        if item.name in COMPILING:
-            item.add_marker(pytest.mark.integration)
-
-
 @pytest.fixture(scope="session")
 def shared():
     """Folder of reference data beside the checkout, which a stranger's machine does not have."""

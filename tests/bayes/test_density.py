@@ -23,8 +23,10 @@ MODE = Mode(linker="py", optimizer=None)
 ENDINGS = ("", "_log__", "_logodds__", "_log__")
 MOST_OPERANDS = 32
 # It has more variables than PyTensor can add up without compiling, which takes minutes.
-COMPILED = pytest.param("within_subject", marks=pytest.mark.slow)
-CARDS = [COMPILED if name == "within_subject" else name for name in card_names()]
+MARKS = dict.fromkeys(card_names(), pytest.mark.integration) | {"within_subject": pytest.mark.slow}
+# Of each kind one is tried by default.
+USUAL = ("individual", "group", "hmetad_group", "gaussian_noise_group")
+CARDS = [name if name in USUAL else pytest.param(name, marks=MARKS[name]) for name in MARKS]
 SD = "log_m_1|subject_sigma"
 # PyMC takes the reciprocals of rates in single precision: these are powers of two.
 PRIORS = {
@@ -159,7 +161,6 @@ def test_standard_deviations_of_either_sign_are_the_same_posterior(formula):
         assert one.identical(other)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("name", CARDS)
 def test_it_is_pymcs_density_of_every_card(name):
     assert_equal(build_program(table(name), load_model(name)))
