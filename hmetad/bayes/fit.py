@@ -38,7 +38,7 @@ from hmetad.bayes.importance import can_be_weighed, most_ratings, sample_by_impo
 from hmetad.bayes.jax_sampling import jax_packages, prepare_jax
 from hmetad.bayes.kept_cells import CHAINS, DRAWS, following_names, keeps_cells
 from hmetad.bayes.program import Program, build_program
-from hmetad.bayes.store import sample_to_folder
+from hmetad.bayes.store import refuse_store, sample_to_folder
 from hmetad.errors import InputError
 from hmetad.lazy import import_without
 from hmetad.likelihood.priors import Prior
@@ -146,6 +146,8 @@ def fit(
     is_stored = store is not None
     program = build_program(counts, with_changes(as_model(model), formula=formula, priors=priors))
     options = checked_options(sample_kwargs, is_stored=is_stored)
+    if store is not None:
+        refuse_store(store, options)
     if is_stored and keep_cells is False:
         step = "A store keeps what is sampled; give load_fit more bytes for the rest."
         raise InputError("keep_cells", "False, with a store", "True", step)

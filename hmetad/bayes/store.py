@@ -41,7 +41,15 @@ from hmetad.untrusted import parse_json
 if TYPE_CHECKING:
     from nutpie.compile_pymc import CompiledPyMCModel
 
-__all__ = ["load_draws", "load_fit", "load_source", "sample_to_folder", "save_draws", "save_fit"]
+__all__ = [
+    "load_draws",
+    "load_fit",
+    "load_source",
+    "refuse_store",
+    "sample_to_folder",
+    "save_draws",
+    "save_fit",
+]
 
 # Bytes of a posterior that is written with all its variables.
 MAX_WHOLE = 64 * 2**20
@@ -321,6 +329,16 @@ def recomputed(fitted: Fitted) -> dict[str, xr.DataArray]:
 # Folders of draws
 
 
+def refuse_store(folder: str | Path, options: Mapping[str, Any]) -> None:
+    """Raise where draws cannot be kept in a folder, or not with these options of sampling."""
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        step = "Read what is there with load_fit, or name another."
+        raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
+    for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
+        raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
+
+
 def sample_to_folder(
     model: "CompiledPyMCModel",
     program: Program,
@@ -330,11 +348,6 @@ def sample_to_folder(
 ) -> xr.DataTree:
     """Sample with nutpie, writing draws to a new or empty folder as they come, and read them."""
     folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        step = "Read what is there with load_fit, or name another."
-        raise InputError("store", repr(str(folder)), "a folder that is new or empty", step)
-    for name in sorted(set(options) - OPTIONS - QUIETLY_LEFT_OUT):
-        raise InputError(f"{name} with store", repr(options[name]), ", ".join(sorted(OPTIONS)))
     nutpie = import_without("nutpie", "arviz")
     record = {"attrs": dict(attrs), "draws": options["draws"]}
     counts = xr.DataTree(program.counts.to_dataset(name="counts"))
