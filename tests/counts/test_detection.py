@@ -338,6 +338,7 @@ def test_no_real_data_are_refused(shared):
     assert not any(CUT in codes(counts) for counts in tables)
 
 
+@pytest.mark.integration
 def test_no_subject_of_real_data_is_refused_when_counted_alone(shared):
     folder = shared / "data"
     for trials, confidence in (

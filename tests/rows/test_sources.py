@@ -52,6 +52,12 @@ def trials():
     return frame
 
 
+@pytest.fixture(scope="module")
+def written(trials, tmp_path_factory):
+    """The trials as files of all kinds, which no test changes."""
+    return files(trials, tmp_path_factory.mktemp("written"))
+
+
 @pytest.fixture
 def in_pieces(monkeypatch):
     """Files of any size are read in pieces, and these are small."""
@@ -142,10 +148,10 @@ def test_tables_of_every_package_are_counted_alike(trials, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("size", ["small", "large"])
-def test_files_of_every_kind_are_counted_alike(trials, tmp_path, request, kind, size):
+def test_files_of_every_kind_are_counted_alike(trials, written, request, kind, size):
     if size == "large":
         request.getfixturevalue("in_pieces")
-    given = files(trials, tmp_path)[kind]
+    given = written[kind]
     same(
         count_trials(given, by=BY, confidence="rating"),
         count_trials(trials, by=BY, confidence="rating"),
@@ -157,8 +163,8 @@ def test_files_of_every_kind_are_counted_alike(trials, tmp_path, request, kind, 
 @pytest.mark.parametrize("within", [(), "model", ["model", "set"]])
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars lazy", "duckdb", "dask", *FILES])
 @pytest.mark.usefixtures("in_pieces")
-def test_quantiles_in_two_passes_are_those_of_all_values(trials, tmp_path, kind, within):
-    given = (tables if kind in (*KINDS, "pandas") else files)(trials, tmp_path)[kind]
+def test_quantiles_in_two_passes_are_those_of_all_values(trials, written, tmp_path, kind, within):
+    given = written[kind] if kind in FILES else tables(trials, tmp_path)[kind]
     groups = (
         trials.groupby([within] if isinstance(within, str) else list(within)).ngroup()
         if (within)
@@ -248,8 +254,8 @@ def test_dask_counts_on_its_cluster(trials):
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_measures_of_trials_take_any_table(trials, tmp_path):
-    path = files(trials, tmp_path)["t.parquet"]
+def test_measures_of_trials_take_any_table(trials, written):
+    path = written["t.parquet"]
     table = pa.Table.from_pandas(trials)
     for given in (path, table, pl.from_arrow(table).lazy()):
         found, expected = (measure_trials(x, by=BY) for x in (given, trials))
@@ -262,8 +268,8 @@ def test_measures_of_trials_take_any_table(trials, tmp_path):
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_names_of_columns_may_be_changed(trials, tmp_path):
-    path = files(trials, tmp_path)["t.csv"]
+def test_names_of_columns_may_be_changed(trials, written):
+    path = written["t.csv"]
     found = count_trials(path, by={"subject": "model"}, confidence="rating")
     expected = count_trials(trials, by={"subject": "model"}, confidence="rating")
     assert found.drop_vars("subject").equals(expected.drop_vars("subject"))
@@ -291,9 +297,9 @@ def test_confidence_that_is_no_rating_is_refused_in_pieces(trials, monkeypatch):
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_header_among_the_rows_is_refused(trials, tmp_path):
-    path = files(trials, tmp_path)["t.csv"]
-    path.write_bytes(path.read_bytes() * 2)
+def test_a_header_among_the_rows_is_refused(written, tmp_path):
+    path = tmp_path / "joined.csv"
+    path.write_bytes(written["t.csv"].read_bytes() * 2)
     with pytest.raises(InputError, match="its header again"):
         count_trials(path, by=BY, confidence="rating")
 
@@ -385,9 +391,9 @@ def test_a_category_keeps_its_order_and_text_is_sorted_by_its_numbers(trials):
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_what_is_scanned_is_what_is_read(trials, tmp_path):
+def test_what_is_scanned_is_what_is_read(written):
     for name in ("t.csv", "t.parquet", "t.jsonl"):
-        path = files(trials, tmp_path / name)[name] if (tmp_path / name).mkdir() is None else None
+        path = written[name]
         frame = scan_table(path, text=["model"]).frame(["model", "rating", "confidence"])
         expected = read_table(path, text=["model"])[["model", "rating", "confidence"]]
         pd.testing.assert_frame_equal(frame, expected, check_dtype=False)

@@ -18,6 +18,8 @@ from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.printed import file_of, frame_of
 from hmetad.studies.run import reproduce
 
+pytestmark = pytest.mark.integration
+
 PRINTED = file_of("cacioli2026")
 MODELS = PRINTED["models"]
 TEMPERATURES = [0.3, 0.5, 0.7, 1.0]
