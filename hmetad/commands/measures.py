@@ -158,6 +158,9 @@ def measures(
     coded: dict[str, Any] = {"codes": missing_codes, "labels": labels}
     trials = scan_trials(file, by, limit, within, columns=columns, **coded)
     trials = trials.spelled([cluster])
+    if correct is None and stimulus not in trials.columns and "correct" in trials.columns:
+        step = "Where trials say right or wrong alone: --correct correct."
+        raise InputError("--stimulus", repr(stimulus), "a column of the trials", step)
     counted: dict[str, Any] = {
         "stimulus": stimulus,
         "response": response,

@@ -41,5 +41,6 @@ def folder(tmp_path_factory):
     weights.to_csv(folder / "weights.csv", index=False)
     (folder / "empty.csv").write_text("")
     (folder / "header.csv").write_text("stimulus,response,confidence\n")
+    (folder / "answered.csv").write_text("model,correct,confidence\na,1,0.9\n")
     (folder / "semi.csv").write_text("stimulus;response;confidence\n1;1;1\n2\n")
     return folder

@@ -58,6 +58,7 @@ def test_the_page_can_be_made_again(folder):
     [
         ("measures judged.csv --by model --correct hit --meta-d -o never.csv", "stimulus"),
         ("measures judged.csv --by model --correct hti", "Did you mean 'hit'"),
+        ("measures answered.csv --by model", "right or wrong alone: --correct correct."),
         ("measures trials.csv --correction lots", "correction"),
         ("measures trials.csv --interval --ci-prob 2", "ci-prob"),
         ("measures trials.csv --interval --method best", "--method"),
