@@ -158,9 +158,6 @@ def measures(
     coded: dict[str, Any] = {"codes": missing_codes, "labels": labels}
     trials = scan_trials(file, by, limit, within, columns=columns, **coded)
     trials = trials.spelled([cluster])
-    if correct is None and stimulus not in trials.columns and "correct" in trials.columns:
-        step = "Where trials say right or wrong alone: --correct correct."
-        raise InputError("--stimulus", repr(stimulus), "a column of the trials", step)
     counted: dict[str, Any] = {
         "stimulus": stimulus,
         "response": response,
@@ -198,6 +195,9 @@ def measures(
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
+    if correct is None and stimulus not in trials.columns and "correct" in trials.columns:
+        step = "Where trials say right or wrong alone: --correct correct."
+        raise InputError("--stimulus", repr(stimulus), "a column of the trials", step)
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None

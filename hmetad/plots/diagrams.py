@@ -22,6 +22,8 @@ __all__ = ["calibration_panels"]
 
 # More diagrams on one figure are not read.
 MOST_PANELS = 40
+# Up to how many, inches of each, and how many may stand in a row.
+SIZES = ((3, 2.7, (3,)), (12, 2.1, (4, 3)), (MOST_PANELS, 1.5, (6, 5, 4)))
 FOOT = -0.22
 
 
@@ -64,9 +66,10 @@ def calibration_panels(calibrated: xr.Dataset, *, ax: AxesLike | None = None) ->
     if number > MOST_PANELS:
         step = "Select some: .isel(cell=slice(40))."
         raise InputError("calibrated", f"{number} cells", f"at most {MOST_PANELS}", step)
-    # As few rows as possible, and the last of them as full as possible.
-    columns = min((6, 5, 4), key=lambda x: (-(-number // x), -number % x))
-    axes = panel_axes(ax, number, (1.5, 1.65), columns=columns, margins=(0.4, 0.2))
+    # As large as the width of a page allows; rows as few, and the last as full, as possible.
+    width, numbers = next(one[1:] for one in SIZES if number <= one[0])
+    columns = min(numbers, key=lambda x: (-(-number // x), -number % x))
+    axes = panel_axes(ax, number, (width, width + 0.15), columns=columns, margins=(0.4, 0.2))
     for place, panel in enumerate(axes[:number]):
         draw_panel(panel, cells.isel(cell=place))
     if not number:
