@@ -89,7 +89,7 @@ class Program:
         """Whether its density is: its likelihood has one, which covers what its formulas say."""
         # The centre of a prior has no formula: each cell has its own, or it is known.
         centres = {p.prior_centre for p in self.likelihood.parameters}
-        return bool(self.likelihood.density) and not centres & {*self.designs}
+        return bool(self.likelihood.compiled_kernel) and not centres & {*self.designs}
 
     @property
     def has_separate_cells(self) -> bool:

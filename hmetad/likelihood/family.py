@@ -266,20 +266,20 @@ class Family:
         Choices worth comparing with the ones made, by what to call them.
     layout : OutcomeLayout, optional
         Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
-    kernel : str, optional
+    kernel_module : str, optional
         Module with functions of the arguments, compiled by Numba: ``evaluate(counts, *arguments)``,
-        the log-likelihood of each cell and its derivatives by each argument;
-        ``evaluate_in_model``, the same for arrays that may be read-only; and
-        optionally ``expected_information(trials, *arguments)``. Without a kernel, PyTensor
-        differentiates `log_probabilities`.
-    density : str, optional
+        the log-likelihood of each cell and its derivatives by each argument; and optionally
+        ``expected_information(trials, *arguments)``. Without one, PyTensor differentiates
+        `log_probabilities`.
+    compiled_kernel : str, optional
         Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and
         `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits
         compile nothing.
-    density_arguments : tuple of str and float, optional
+    compiled_arguments : tuple of str and float, optional
         Quantities, or numbers, that it takes side by side; `arguments` unless given.
     is_costly : bool, optional
-        Whether a gradient takes so long that searches step by the expected information of `kernel`.
+        Whether a gradient takes so long that searches step by the expected information of
+        `kernel_module`.
     """
 
     name: str
@@ -302,9 +302,9 @@ class Family:
     choose: Callable[..., "Family"] | None = None
     alternatives: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     layout: OutcomeLayout = TWO_ALTERNATIVES
-    kernel: str = ""
-    density: str = ""
-    density_arguments: tuple[str | float, ...] = ()
+    kernel_module: str = ""
+    compiled_kernel: str = ""
+    compiled_arguments: tuple[str | float, ...] = ()
     is_costly: bool = False
     # What `hmetad.likelihood.tape` made of it, by K.
     tapes: dict[int, NDArray[np.int64]] = field(

@@ -146,19 +146,19 @@ def own_families() -> dict[str, Family]:
 def without_other_code(family: Family) -> Family:
     """The record without modules of the package that compute other probabilities than it has."""
     own = own_families().values()
-    # A kernel may be the user's own; densities are the package's.
-    theirs = [one.log_probabilities for one in own if one.kernel == family.kernel]
+    # A kernel module may be the user's own; compiled kernels are the package's.
+    theirs = [one.log_probabilities for one in own if one.kernel_module == family.kernel_module]
     if theirs and family.log_probabilities not in theirs:
-        family = replace(family, kernel="")
-    has_density = any(
-        family.density == one.density
+        family = replace(family, kernel_module="")
+    has_kernel = any(
+        family.compiled_kernel == one.compiled_kernel
         and family.log_probabilities is one.log_probabilities
         and family.arguments == one.arguments
         and family.quantities == one.quantities
         and [p.name for p in family.parameters] == [p.name for p in one.parameters]
         for one in own
     )
-    return family if has_density else replace(family, density="")
+    return family if has_kernel else replace(family, compiled_kernel="")
 
 
 def refuse_unknown_names(family: Family) -> None:

@@ -41,7 +41,7 @@ CONSTANT, ADD, SUBTRACT, MULTIPLY, DIVIDE, EXP, LOG, SQRT, TANH = range(9)
 def column_shapes(family: Family, ratings: int) -> dict[str, tuple[int, ...]]:
     """Shapes of what a cell has, by column: set from the counts, then parameters."""
     own = {p.variable: family.shape(p.name, ratings) for p in family.parameters}
-    if not family.density:
+    if not family.compiled_kernel:
         return own
     shapes = dict.fromkeys(family.from_counts, ()) | own
     is_sorted = any(p.truncated_at for p in family.parameters)
@@ -61,7 +61,7 @@ def write_tape(family: Family, ratings: int) -> Integers:
     shapes = column_shapes(family, ratings)
     values = {name: steps.inputs(shape) for name, shape in shapes.items()}
     columns = len(steps.found)
-    names = family.density_arguments or family.arguments
+    names = family.compiled_arguments or family.arguments
     arguments = [
         place
         for name in names
@@ -76,7 +76,7 @@ def write_tape(family: Family, ratings: int) -> Integers:
             prior = [place for part in parts for place in steps.places(part)]
             gaps = ratings - 1
     body = [number for step in steps.found[columns:] for number in step]
-    head = [code_of(family.density), columns, len(body) // 3, len(arguments), gaps]
+    head = [kernel_code(family.compiled_kernel), columns, len(body) // 3, len(arguments), gaps]
     return np.array([*head, *body, *arguments, *prior], np.int64)
 
 
@@ -176,7 +176,7 @@ class Symbol:
         return self * self
 
 
-def code_of(kernel: str) -> int:
+def kernel_code(kernel: str) -> int:
     """Number that stands for a kernel in a tape; it does not depend on what others there are."""
     return crc32(kernel.encode())
 
@@ -193,7 +193,7 @@ def dispatcher(names: list[str]) -> Callable[..., tuple[Floats, Floats]]:
     if not names:
         return no_kernel
     own = import_module(f"{kernels.__name__}.{names[0]}")
-    code, axes, log_likelihood = code_of(names[0]), own.AXES, own.log_likelihood
+    code, axes, log_likelihood = kernel_code(names[0]), own.AXES, own.log_likelihood
     outcomes, others = math.prod(axes), dispatcher(names[1:])
 
     # Not in Numba's cache by itself, but with the functions that call it.

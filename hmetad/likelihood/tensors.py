@@ -44,9 +44,9 @@ def log_likelihood(
     tensor, shape (cells,)
     """
     axes = len(family.layout.dims)
-    if family.kernel:
+    if family.kernel_module:
         ndims = (1 + axes, *(1 + len(family.dims(name)) for name in family.arguments))
-        return KernelOp(family.name, family.kernel, ndims)(counts, *arguments)[0]
+        return KernelOp(family.name, family.kernel_module, ndims)(counts, *arguments)[0]
     xp = tensor_arrays()
     log_p = family.log_probabilities(*arguments, xp=xp)
     return ratings.log_likelihood(counts, log_p, xp, axes)
@@ -111,7 +111,7 @@ def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tup
     module = import_module(op.kernel)
     files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
     sources = [path.read_bytes() for path in sorted(files)]
-    return getattr(module, "evaluate_in_model", module.evaluate), crc32(b"".join(sources))
+    return module.evaluate, crc32(b"".join(sources))
 
 
 def tensor_arrays() -> Arrays:

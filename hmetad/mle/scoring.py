@@ -273,4 +273,4 @@ def join_arrays(arrays: list[Floats]) -> Floats:
 
 def kernel_of(likelihood: Family) -> Any:
     """Module with the compiled functions of a likelihood, if it has one."""
-    return import_module(likelihood.kernel) if likelihood.kernel else None
+    return import_module(likelihood.kernel_module) if likelihood.kernel_module else None

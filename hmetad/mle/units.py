@@ -85,7 +85,7 @@ class Units:
         """ℓ (n,) at parameters (n, cells, columns), and its slopes by them, if asked for."""
         rows, part = self.cells_at(parameters, unit)
         slopes = np.zeros(rows.shape if is_sloped else (0, 0))
-        if self.likelihood.density:
+        if self.likelihood.compiled_kernel:
             value, tape = np.zeros(len(rows)), tape_of(self.likelihood, part.counts.shape[-1])
             add_value_and_gradient(rows, part.counts.reshape(len(rows), -1), tape, value, slopes)
         else:

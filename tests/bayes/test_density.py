@@ -229,7 +229,7 @@ def test_the_exponential_integral_is_scipys():
 def test_likelihoods_without_a_compiled_density_are_not_covered():
     program = build_program(table("individual"), load_model("individual"))
     assert program.is_compiled
-    own = register(replace(load_likelihood("signal-detection"), name="mine", density=""))
+    own = register(replace(load_likelihood("signal-detection"), name="mine", compiled_kernel=""))
     own_model = ModelSpec("x", likelihood=own.name)
     assert not build_program(table("individual"), own_model).is_compiled
     REGISTERED.pop("mine")

@@ -80,22 +80,24 @@ def test_a_fit_of_a_likelihood_that_is_not_registered_says_so(own):
 
 
 def test_other_probabilities_are_not_computed_by_the_code_of_a_likelihood_of_the_package(own):
-    assert register(own).density == own.density
+    assert register(own).compiled_kernel == own.compiled_kernel
 
     def flatter(d, c, gaps, xp):
         return own.log_probabilities(d / 2, c, gaps, xp=xp)
 
-    assert register(replace(own, log_probabilities=flatter)).density == ""
+    assert register(replace(own, log_probabilities=flatter)).compiled_kernel == ""
     first, *others = own.quantities
-    assert register(replace(own, quantities=(replace(first, unit="1"), *others))).density == ""
+    assert (
+        register(replace(own, quantities=(replace(first, unit="1"), *others))).compiled_kernel == ""
+    )
     meta_d = load_likelihood("meta-d")
-    assert register(replace(meta_d, name="mine")).kernel == meta_d.kernel
+    assert register(replace(meta_d, name="mine")).kernel_module == meta_d.kernel_module
 
     def same(*arguments, xp):
         return meta_d.log_probabilities(*arguments, xp=xp)
 
     other = register(replace(meta_d, name="mine", log_probabilities=same))
-    assert (other.kernel, other.density) == ("", "")
+    assert (other.kernel_module, other.compiled_kernel) == ("", "")
 
 
 def test_what_cannot_be_registered_is_refused(own):

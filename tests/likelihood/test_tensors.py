@@ -62,7 +62,7 @@ def test_inputs_of_other_dims_are_refused(point, counts):
 @pytest.mark.integration
 def test_without_a_kernel_pytensor_differentiates_the_readable_likelihood(point, counts):
     inputs = [pt.as_tensor(x).type() for x in point]
-    readable = replace(load_likelihood("meta-d"), kernel="")
+    readable = replace(load_likelihood("meta-d"), kernel_module="")
     value = log_likelihood(readable, pt.constant(counts), *inputs)
     evaluate = pytensor.function(inputs, [value, *pytensor.grad(value.sum(), inputs)])
     expected = log_likelihood_and_gradient(counts.astype(float), *point)

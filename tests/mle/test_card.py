@@ -301,7 +301,7 @@ def test_what_cannot_be_maximised_is_refused(model, options, said):
 def test_models_of_users_are_maximised_without_compiled_code():
     counts = simulate_counts([1.0, 1.5], trials=2000, seed=1)
     own = hmetad.likelihood.register(
-        replace(load_likelihood("signal-detection"), name="mine", density="")
+        replace(load_likelihood("signal-detection"), name="mine", compiled_kernel="")
     )
     ours = fit_mle(counts, hmetad.ModelSpec("mine", likelihood=own.name))
     theirs = fit_mle(counts, "sdt")

@@ -20,7 +20,9 @@ LIKELIHOODS = {
     "unequal-variance": load_likelihood("unequal-variance", scale="m", meta_criterion="absolute"),
 }
 # What has no compiled kernel is differentiated by differences.
-LIKELIHOODS |= {f"{k}, readable": replace(x, kernel="") for k, x in [*LIKELIHOODS.items()][:5:4]}
+LIKELIHOODS |= {
+    f"{k}, readable": replace(x, kernel_module="") for k, x in [*LIKELIHOODS.items()][:5:4]
+}
 each = pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=list(LIKELIHOODS))
 
 

@@ -86,7 +86,7 @@ def normal(quantity: str, link: str) -> Family:
         choices=(Choice("quantity", "Quantity", ()), Choice("link", "Scale", (*LINKS,))),
         chosen={"quantity": quantity, "link": link},
         choose=normal,
-        density="normal",
+        compiled_kernel="normal",
         layout=OutcomeLayout({"estimate": ()}, given=()),
     )
 

@@ -53,9 +53,9 @@ FAMILIES = (
         ),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
-        density="meta_d",
+        compiled_kernel="meta_d",
         # Those of meta-d′ at M = 1 with κ = c, for both responses, and evidence of equal variance.
-        density_arguments=("dprime", "c", "dprime", "dprime", "c", "c", "gaps", 1.0),
+        compiled_arguments=("dprime", "c", "dprime", "dprime", "c", "c", "gaps", 1.0),
         parameter_of_interest="dprime",
         symbol="d′",
         plotted="dprime",
