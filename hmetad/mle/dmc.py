@@ -27,10 +27,16 @@ from hmetad.likelihood.tails import compiled, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule as Climbing
 from hmetad.mle.climb import best_of, climb_cells
-from hmetad.mle.edges import gather_used, spread_used
-from hmetad.mle.fit_notices import moved_by_correction
-from hmetad.mle.labels import label_estimates
-from hmetad.mle.maximum import Type1, parts_of, starting_edges, type1_of, zs_of
+from hmetad.mle.estimates import label_estimates, moved_by_correction
+from hmetad.mle.maximum import (
+    Type1,
+    gather_used,
+    parts_of,
+    spread_used,
+    starting_edges,
+    type1_of,
+    zs_of,
+)
 from hmetad.mle.meta_d import check_arguments
 from hmetad.mle.newton import FARTHEST
 from hmetad.notice import copy_notices, notices_where

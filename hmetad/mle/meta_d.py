@@ -18,15 +18,22 @@ from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.measures.type2 import faint_confidence
 from hmetad.mle.card import fit_card
-from hmetad.mle.fit_notices import (
+from hmetad.mle.estimates import (
     clearly_high,
+    label_estimates,
     moved_by_correction,
     problems,
     said_to_be_negative,
 )
-from hmetad.mle.labels import label_estimates
-from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
-from hmetad.mle.scale import errors_with_scale, most_likely_scale
+from hmetad.mle.maximum import (
+    SLOPE,
+    Fitted,
+    Type1,
+    errors_with_scale,
+    fitted_at,
+    most_likely_scale,
+    zs_of,
+)
 from hmetad.notice import copy_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
