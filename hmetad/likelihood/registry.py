@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood import families
-from hmetad.likelihood.arrays import NUMPY, Array
-from hmetad.likelihood.family import Family, OutcomeLayout
+from hmetad.likelihood.family import NUMPY, Array, Family, OutcomeLayout
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 from hmetad.results import REGISTERED as RESULTS

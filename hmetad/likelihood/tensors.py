@@ -21,8 +21,7 @@ from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings
-from hmetad.likelihood.arrays import Arrays
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import Arrays, Family
 
 __all__ = ["KernelOp", "log_likelihood", "tensor_arrays"]
 

@@ -10,8 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.family import Choice, Family, Formula, Parameter, Quantity, Values
+from hmetad.likelihood.family import (
+    NUMPY,
+    Array,
+    Arrays,
+    Choice,
+    Family,
+    Formula,
+    Parameter,
+    Quantity,
+    Values,
+)
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     EVIDENCE,
@@ -19,6 +28,7 @@ from hmetad.likelihood.ratings import (
     FREE_CRITERIA_QUANTITIES,
     TYPE1,
     TYPE1_QUANTITIES,
+    over_cells,
 )
 
 __all__ = ["FAMILIES"]

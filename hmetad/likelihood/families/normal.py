@@ -11,8 +11,15 @@ import numpy as np
 from scipy.special import expit, logit
 
 from hmetad.errors import InputError
-from hmetad.likelihood.arrays import Array, Arrays
-from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
+from hmetad.likelihood.family import (
+    Array,
+    Arrays,
+    Choice,
+    Family,
+    OutcomeLayout,
+    Parameter,
+    Quantity,
+)
 from hmetad.likelihood.priors import Prior
 
 __all__ = ["FAMILIES", "LINKS", "Link", "parameter_name"]

@@ -4,8 +4,7 @@ Parameters → probabilities of responses and ratings. It is the meta-d′ model
 nothing is lost between decision and confidence. Source: Green & Swets (1966).
 """
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import NUMPY, Array, Arrays, Family
 from hmetad.likelihood.ratings import (
     LOG_GAP,
     RESPONSE_SIGN,

@@ -36,7 +36,6 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     EXP,
     EXP_DEGREE,
@@ -46,6 +45,8 @@ from hmetad.likelihood.tails import (
     LOG2_E,
     LOG_SQRT_2PI,
     MAGIC,
+    add_outcomes,
+    columns_of,
     compiled,
     log_between,
     log_tail,

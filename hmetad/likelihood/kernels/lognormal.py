@@ -22,11 +22,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
     SQRT_2PI,
+    add_information,
+    add_outcomes,
+    columns_of,
     compiled,
     fill_tails,
     log_between,
