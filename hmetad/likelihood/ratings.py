@@ -240,13 +240,7 @@ def criteria_quantities(
         ``gaps`` twice, by the two ways to come by them, and ``criteria``.
     """
     return (
-        Quantity(
-            "gaps",
-            dims=CRITERION,
-            needs=("log_gap",),
-            compute=lambda v, xp: xp.exp(v["log_gap"]),
-            in_posterior=False,
-        ),
+        gaps_from_logarithms(CRITERION),
         Quantity(
             "gaps",
             dims=CRITERION,
@@ -265,14 +259,19 @@ def criteria_quantities(
     )
 
 
-FREE_CRITERIA_QUANTITIES = (
-    Quantity(
+def gaps_from_logarithms(dims: tuple[str, ...]) -> Quantity:
+    """Gaps between criteria, by their logarithms."""
+    return Quantity(
         "gaps",
-        dims=("response", "criterion_gap"),
+        dims=dims,
         needs=("log_gap",),
         compute=lambda v, xp: xp.exp(v["log_gap"]),
         in_posterior=False,
-    ),
+    )
+
+
+FREE_CRITERIA_QUANTITIES = (
+    gaps_from_logarithms(FREE_CRITERIA[1].dims),
     Quantity(
         "criteria",
         "type-2 criteria",

@@ -14,6 +14,7 @@ log-likelihood and gradient of its counts, and expected (Fisher) information.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -31,8 +32,11 @@ __all__ = [
     "fill_logarithms",
     "fill_tails",
     "inlined",
+    "join_arguments",
     "log_area",
     "log_between",
+    "log_likelihood_of",
+    "log_probabilities_of",
     "log_share",
     "log_tail",
     "log_tail_share",
@@ -254,9 +258,40 @@ def fill_logarithms(
 
 
 @compiled
+def join_arguments(numbers: tuple[Floats, ...], criteria: Floats) -> Floats:
+    """Arguments of cells side by side: numbers (cells,), then criteria (cells, 2, K - 1)."""
+    return np.concatenate((np.stack(numbers).T.copy(), columns_of(criteria.copy())), axis=1)
+
+
+@compiled
 def columns_of(x: Floats) -> Floats:
     """Values of cells, (cells, …), with one dim for all that a cell has."""
     return x.reshape(len(x), -1)
+
+
+@inlined
+def log_probabilities_of(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
+    """Log-probabilities of all outcomes, (cells, 2, 2, levels), of a kernel that fills them in."""
+    log_p, is_asked = np.empty((len(at), 2, 2, levels)), np.ones((2, 2, levels))
+    for i in range(len(at)):
+        fill_outcomes(at[i], is_asked, log_p[i], np.empty((0, 0, 0, 0)), room)
+    return log_p
+
+
+@inlined
+def log_likelihood_of(
+    fill_outcomes: Any, room: Any, counts: Floats, at: Floats, is_sloped: bool
+) -> tuple[Floats, Floats]:
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    (cells, numbers), levels = at.shape, counts.shape[3]
+    value = np.zeros(cells)
+    slopes = np.zeros((cells if is_sloped else 0, numbers))
+    log_p = np.empty((2, 2, levels))
+    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
+    for i in range(cells):
+        fill_outcomes(at[i], counts[i], log_p, jacobian, room)
+        add_outcomes(i, counts, log_p, jacobian, value, slopes)
+    return value, slopes
 
 
 @compiled

@@ -1,6 +1,7 @@
-"""Estimates under their names, and notices of those that are doubtful.
+"""What becomes of count tables and estimates: plain arrays, arrays under names, and notices.
 
-Arrays over cells → Dataset in the dims of the count table; Dataset → list of Notice.
+Count table → array (cells, 2, 2, K); arrays over cells → Dataset in the dims of the table; Dataset
+→ list of Notice.
 Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
 """
 
@@ -11,7 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import refuse_same_names
-from hmetad.counts.checks import STIMULI
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.errors import InputError
 from hmetad.measures.type2 import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.notice_registry import limit, sentence
@@ -23,7 +25,10 @@ __all__ = [
     "moved_by_correction",
     "problems",
     "said_to_be_negative",
+    "table_of",
 ]
+
+type Floats = NDArray[np.float64]
 
 # Of M: a change that is visible in its second decimal.
 VISIBLE = 0.005
@@ -31,8 +36,20 @@ VISIBLE = 0.005
 LARGE_SHARE = 0.5
 
 
+def table_of(counts: xr.DataArray, used_by: str) -> tuple[xr.DataArray, Floats]:
+    """Count table in its order of dims, and its numbers (cells, 2, 2, K).
+
+    Refuses what is none, with the name of what it is used by, and a table with one rating.
+    """
+    require_stimulus(counts, used_by)
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+    ordered = counts.transpose(..., *TYPE1_DIMS)
+    return ordered, ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
+
+
 def label_estimates(
-    values: Mapping[str, NDArray[np.float64]],
+    values: Mapping[str, Floats],
     section: str,
     counts: xr.DataArray,
     *,

@@ -16,12 +16,10 @@ from scipy.special import ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.errors import InputError
 from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule, climb_cells, factorise
-from hmetad.mle.estimates import label_estimates
+from hmetad.mle.estimates import label_estimates, table_of
 from hmetad.mle.maximum import gather_used, spread_used
 from hmetad.notice import copy_notices, notices_where
 
@@ -84,12 +82,8 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     >>> fitted["s"].round(3).item(), fitted["a_z"].round(3).item()
     (1.084, 0.854)
     """
-    require_stimulus(counts, "uvsdt")
-    if counts.sizes["rating"] < 2:
-        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
-    ordered = counts.transpose(..., *TYPE1_DIMS)
-    ratings = ordered.sizes["rating"]
-    table = ordered.to_numpy().reshape(-1, 2, 2, ratings).astype(float)
+    ordered, table = table_of(counts, "uvsdt")
+    ratings = table.shape[-1]
     table = table + added_per_response(correction, ratings) / ratings
     # From surely S1 to surely S2.
     scale = np.concatenate([table[:, :, 0, ::-1], table[:, :, 1]], axis=-1)

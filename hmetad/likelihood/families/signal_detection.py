@@ -42,14 +42,8 @@ FAMILIES = (
     Family(
         name="signal-detection",
         title="Ratings of the evidence of the decision, of equal variance.",
-        parameters=(
-            *TYPE1,
-            LOG_GAP,
-        ),
-        quantities=(
-            *TYPE1_QUANTITIES,
-            *criteria_quantities("c", lambda v: v["c"][..., None]),
-        ),
+        parameters=(*TYPE1, LOG_GAP),
+        quantities=(*TYPE1_QUANTITIES, *criteria_quantities("c", lambda v: v["c"][..., None])),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
         compiled_kernel="meta_d",
