@@ -35,8 +35,8 @@ __all__ = [
     "join_arguments",
     "log_area",
     "log_between",
-    "log_likelihood_of",
-    "log_probabilities_of",
+    "log_likelihood_by_outcomes",
+    "log_probabilities_by_outcomes",
     "log_share",
     "log_tail",
     "log_tail_share",
@@ -270,7 +270,7 @@ def columns_of(x: Floats) -> Floats:
 
 
 @inlined
-def log_probabilities_of(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
+def log_probabilities_by_outcomes(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
     """Log-probabilities of all outcomes, (cells, 2, 2, levels), of a kernel that fills them in."""
     log_p, is_asked = np.empty((len(at), 2, 2, levels)), np.ones((2, 2, levels))
     for i in range(len(at)):
@@ -279,7 +279,7 @@ def log_probabilities_of(fill_outcomes: Any, room: Any, at: Floats, levels: int)
 
 
 @inlined
-def log_likelihood_of(
+def log_likelihood_by_outcomes(
     fill_outcomes: Any, room: Any, counts: Floats, at: Floats, is_sloped: bool
 ) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""

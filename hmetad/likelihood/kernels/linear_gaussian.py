@@ -48,8 +48,8 @@ from hmetad.likelihood.tails import (
     compiled,
     join_arguments,
     log_between,
-    log_likelihood_of,
-    log_probabilities_of,
+    log_likelihood_by_outcomes,
+    log_probabilities_by_outcomes,
     log_tail,
     mills,
 )
@@ -133,13 +133,15 @@ def log_probabilities(
 ) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
     at, levels = join_arguments((d, c, a, b, w, sigma), theta), theta.shape[2] + 1
-    return log_probabilities_of(fill_outcomes, room_of(levels), at, levels)
+    return log_probabilities_by_outcomes(fill_outcomes, room_of(levels), at, levels)
 
 
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    return log_likelihood_of(fill_outcomes, room_of(counts.shape[3]), counts, at, is_sloped)
+    return log_likelihood_by_outcomes(
+        fill_outcomes, room_of(counts.shape[3]), counts, at, is_sloped
+    )
 
 
 @compiled

@@ -31,8 +31,8 @@ from hmetad.likelihood.tails import (
     fill_tails,
     join_arguments,
     log_between,
-    log_likelihood_of,
-    log_probabilities_of,
+    log_likelihood_by_outcomes,
+    log_probabilities_by_outcomes,
     mills,
 )
 
@@ -137,7 +137,7 @@ def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Flo
 def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
     at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
-    return log_probabilities_of(fill_outcomes, rooms_of(levels), at, levels)
+    return log_probabilities_by_outcomes(fill_outcomes, rooms_of(levels), at, levels)
 
 
 @compiled
@@ -150,7 +150,9 @@ def rooms_of(levels: int) -> tuple[Floats, Floats]:
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    return log_likelihood_of(fill_outcomes, rooms_of(counts.shape[3]), counts, at, is_sloped)
+    return log_likelihood_by_outcomes(
+        fill_outcomes, rooms_of(counts.shape[3]), counts, at, is_sloped
+    )
 
 
 @compiled
