@@ -24,8 +24,7 @@ from hmetad.bayes.distributions import add_variable, lkj_cholesky, sorted_normal
 from hmetad.bayes.fitted import Fitted
 from hmetad.bayes.parametrisation import BlockParametrisation, Parametrisation
 from hmetad.bayes.program import Program, build_program
-from hmetad.likelihood.arrays import NUMPY, Arrays
-from hmetad.likelihood.family import Family, Parameter
+from hmetad.likelihood.family import NUMPY, Arrays, Family, Parameter
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.likelihood.tensors import log_likelihood, tensor_arrays

@@ -1,6 +1,6 @@
 """Public names of the likelihoods, and the modules they come from."""
 
-from hmetad.likelihood.arrays import Arrays as Arrays
+from hmetad.likelihood.family import Arrays as Arrays
 from hmetad.likelihood.family import Choice as Choice
 from hmetad.likelihood.family import Family as Family
 from hmetad.likelihood.family import OutcomeLayout as OutcomeLayout

@@ -7,16 +7,21 @@ nothing else of a model.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from hmetad.frozen import FrozenMapping
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
+    "NUMPY",
     "TWO_ALTERNATIVES",
+    "Array",
+    "Arrays",
     "Choice",
     "Family",
     "Formula",
@@ -26,11 +31,40 @@ __all__ = [
     "Values",
 ]
 
+# Arrays of NumPy, JAX or PyTensor alike: readable likelihoods use only what all have.
+type Array = Any
 type Values = Mapping[str, Array]
 type Formula = Callable[[Values, Arrays], Array]
 
 SLOPE = Prior("Normal", mu=0, sigma=1)
 SIGMA = Prior("HalfNormal", sigma=1)
+
+
+class Arrays:
+    """Namespace of array functions, so that a formula is written once for all array modules.
+
+    Those of the array API standard have their names there, and `log_ndtr` is log Φ: those given,
+    else those of the module. `hmetad.likelihood.tensors` and `hmetad.likelihood.jax_op` have the
+    namespaces of PyTensor and JAX.
+
+    Parameters
+    ----------
+    module : module
+        ``numpy``, ``jax.numpy`` or ``pytensor.tensor``.
+    **functions
+        What the module lacks, or has under another name.
+    """
+
+    def __init__(self, module: ModuleType, **functions: Any) -> None:
+        self.module, self.functions = module, functions
+
+    def __getattr__(self, name: str) -> Any:
+        """Function of this name."""
+        functions, module = (self.__dict__.get(x) for x in ("functions", "module"))
+        return functions[name] if functions and name in functions else getattr(module, name)
+
+
+NUMPY = Arrays(np, log_ndtr=log_ndtr, concat=np.concatenate)
 
 
 @dataclass(frozen=True)
@@ -268,10 +302,9 @@ class Family:
         Axes of the outcomes: two stimuli, two responses and ratings unless said otherwise.
     kernel_module : str, optional
         Module with functions of the arguments, compiled by Numba: ``evaluate(counts, *arguments)``,
-        the log-likelihood of each cell and its derivatives by each argument;
-        ``evaluate_in_model``, the same for arrays that may be read-only; and
-        optionally ``expected_information(trials, *arguments)``. Without one, PyTensor
-        differentiates `log_probabilities`.
+        the log-likelihood of each cell and its derivatives by each argument; and optionally
+        ``expected_information(trials, *arguments)``. Without one, PyTensor differentiates
+        `log_probabilities`.
     compiled_kernel : str, optional
         Name of a file of `hmetad.likelihood.kernels`, whose compiled log-likelihood fits and
         `fit_mle` take; derivatives by the parameters follow from `quantities`. With one, fits

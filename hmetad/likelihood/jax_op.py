@@ -28,8 +28,7 @@ from jax.scipy import special, stats
 from pytensor.link.jax.dispatch import jax_funcify
 
 from hmetad.likelihood import ratings
-from hmetad.likelihood.arrays import Arrays
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import Arrays, Family
 from hmetad.likelihood.registry import load_likelihood
 from hmetad.likelihood.tensors import KernelOp
 

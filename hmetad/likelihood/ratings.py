@@ -7,13 +7,14 @@ what priors and formulas are about.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.family import Parameter, Quantity, Values
+from hmetad.errors import InputError
+from hmetad.likelihood.family import NUMPY, Array, Arrays, Parameter, Quantity, Values
 from hmetad.likelihood.priors import Prior
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "log_interval_area",
     "log_likelihood",
     "log_rating_shares",
+    "over_cells",
     "type2_criteria",
 ]
 
@@ -143,6 +145,46 @@ def log_likelihood(
     )
 
 
+def over_cells(
+    kernel: str,
+    of_cell: Sequence[Array],
+    of_criteria: Array,
+    xp: Arrays = NUMPY,
+) -> Array:
+    """Compiled log-probabilities of cells, for NumPy arrays with any leading dims.
+
+    Parameters
+    ----------
+    kernel : str
+        Module with a compiled ``log_probabilities``: arrays (cells,), and one of shape (cells, 2,
+        K - 1) → array, shape (cells, 2, 2, K).
+    of_cell : sequence of array, shape (...)
+    of_criteria : array, shape (..., 2, K - 1)
+    xp : Arrays
+        Of NumPy; others have no compiled function.
+
+    Returns
+    -------
+    array, shape (..., 2, 2, K)
+
+    Raises
+    ------
+    InputError
+        If arrays are not NumPy's.
+    """
+    if xp.module is not np:
+        allowed = (
+            "nutpie or pymc: this model's probabilities are compiled, and JAX has none of them"
+        )
+        raise InputError("nuts_sampler", f"arrays of {xp.module.__name__}", allowed)
+    inner = np.asarray(of_criteria, dtype=float)
+    leading = np.broadcast_shapes(*map(np.shape, of_cell), inner.shape[:-2])
+    flat = [np.broadcast_to(np.asarray(x, dtype=float), leading).ravel() for x in of_cell]
+    own = np.broadcast_to(inner, (*leading, *inner.shape[-2:])).reshape(-1, *inner.shape[-2:])
+    found = import_module(kernel).log_probabilities(*flat, np.ascontiguousarray(own))
+    return found.reshape(*leading, 2, 2, found.shape[-1])
+
+
 def type2_criteria(kappa: Array, gaps: Array, xp: Arrays = NUMPY) -> Array:
     """Type-2 criteria from κ outward: κ - Σ gaps for response S1, κ + Σ gaps for S2.
 
@@ -198,13 +240,7 @@ def criteria_quantities(
         ``gaps`` twice, by the two ways to come by them, and ``criteria``.
     """
     return (
-        Quantity(
-            "gaps",
-            dims=CRITERION,
-            needs=("log_gap",),
-            compute=lambda v, xp: xp.exp(v["log_gap"]),
-            in_posterior=False,
-        ),
+        gaps_from_logarithms(CRITERION),
         Quantity(
             "gaps",
             dims=CRITERION,
@@ -223,14 +259,19 @@ def criteria_quantities(
     )
 
 
-FREE_CRITERIA_QUANTITIES = (
-    Quantity(
+def gaps_from_logarithms(dims: tuple[str, ...]) -> Quantity:
+    """Gaps between criteria, by their logarithms."""
+    return Quantity(
         "gaps",
-        dims=("response", "criterion_gap"),
+        dims=dims,
         needs=("log_gap",),
         compute=lambda v, xp: xp.exp(v["log_gap"]),
         in_posterior=False,
-    ),
+    )
+
+
+FREE_CRITERIA_QUANTITIES = (
+    gaps_from_logarithms(FREE_CRITERIA[1].dims),
     Quantity(
         "criteria",
         "type-2 criteria",

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.likelihood import families
-from hmetad.likelihood.arrays import NUMPY, Array
-from hmetad.likelihood.family import Family, OutcomeLayout
+from hmetad.likelihood.family import NUMPY, Array, Family, OutcomeLayout
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP
 from hmetad.results import REGISTERED as RESULTS
@@ -146,11 +145,11 @@ def own_families() -> dict[str, Family]:
 def without_other_code(family: Family) -> Family:
     """The record without modules of the package that compute other probabilities than it has."""
     own = own_families().values()
-    # A kernel may be the user's own; densities are the package's.
+    # A kernel module may be the user's own; compiled kernels are the package's.
     theirs = [one.log_probabilities for one in own if one.kernel_module == family.kernel_module]
     if theirs and family.log_probabilities not in theirs:
         family = replace(family, kernel_module="")
-    has_density = any(
+    has_kernel = any(
         family.compiled_kernel == one.compiled_kernel
         and family.log_probabilities is one.log_probabilities
         and family.arguments == one.arguments
@@ -158,7 +157,7 @@ def without_other_code(family: Family) -> Family:
         and [p.name for p in family.parameters] == [p.name for p in one.parameters]
         for one in own
     )
-    return family if has_density else replace(family, compiled_kernel="")
+    return family if has_kernel else replace(family, compiled_kernel="")
 
 
 def refuse_unknown_names(family: Family) -> None:

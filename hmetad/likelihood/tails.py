@@ -1,4 +1,4 @@
-"""Tails and interval areas of the normal distribution, compiled, without losing digits.
+"""What compiled kernels share: normal tails and areas without losing digits, and sums of outcomes.
 
 Edges (scalars, or whole arrays) → areas, their logarithms and derivatives. Everything is
 written with Mills' ratio R(y) = (1 - Φ(y)) / φ(y), which neither underflows nor cancels: a
@@ -7,9 +7,14 @@ area φ(a)·[R(a) - R(b)·exp(-(b² - a²)/2)]. Nothing is clamped.
 
 The scalar functions hold for any edge. Those over arrays are loops without branches or calls,
 which the compiler turns into SIMD; they hold for |y| ≤ `FAR` and widths ≥ `NARROW`.
+
+Kernels that compute outcomes one by one have of each cell log P(response, rating | stimulus), shape
+(2, 2, K), and its derivatives by what the probabilities depend on, (2, 2, K, numbers) →
+log-likelihood and gradient of its counts, and expected (Fisher) information.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -20,12 +25,18 @@ from scipy.special import erfcx
 __all__ = [
     "FAR",
     "NARROW",
+    "add_information",
+    "add_outcomes",
+    "columns_of",
     "compiled",
     "fill_logarithms",
     "fill_tails",
     "inlined",
+    "join_arguments",
     "log_area",
     "log_between",
+    "log_likelihood_by_outcomes",
+    "log_probabilities_by_outcomes",
     "log_share",
     "log_tail",
     "log_tail_share",
@@ -244,3 +255,81 @@ def fill_logarithms(
             total = total * square + LOG[j]
         power = exponent[i] - MAGIC
         out[i] = power * LN2_HIGH + (2.0 * t + (t * square * total + power * LN2_LOW))
+
+
+@compiled
+def join_arguments(numbers: tuple[Floats, ...], criteria: Floats) -> Floats:
+    """Arguments of cells side by side: numbers (cells,), then criteria (cells, 2, K - 1)."""
+    return np.concatenate((np.stack(numbers).T.copy(), columns_of(criteria.copy())), axis=1)
+
+
+@compiled
+def columns_of(x: Floats) -> Floats:
+    """Values of cells, (cells, …), with one dim for all that a cell has."""
+    return x.reshape(len(x), -1)
+
+
+@inlined
+def log_probabilities_by_outcomes(fill_outcomes: Any, room: Any, at: Floats, levels: int) -> Floats:
+    """Log-probabilities of all outcomes, (cells, 2, 2, levels), of a kernel that fills them in."""
+    log_p, is_asked = np.empty((len(at), 2, 2, levels)), np.ones((2, 2, levels))
+    for i in range(len(at)):
+        fill_outcomes(at[i], is_asked, log_p[i], np.empty((0, 0, 0, 0)), room)
+    return log_p
+
+
+@inlined
+def log_likelihood_by_outcomes(
+    fill_outcomes: Any, room: Any, counts: Floats, at: Floats, is_sloped: bool
+) -> tuple[Floats, Floats]:
+    """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
+    (cells, numbers), levels = at.shape, counts.shape[3]
+    value = np.zeros(cells)
+    slopes = np.zeros((cells if is_sloped else 0, numbers))
+    log_p = np.empty((2, 2, levels))
+    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
+    for i in range(cells):
+        fill_outcomes(at[i], counts[i], log_p, jacobian, room)
+        add_outcomes(i, counts, log_p, jacobian, value, slopes)
+    return value, slopes
+
+
+@compiled
+def add_outcomes(
+    i: int, counts: Floats, log_p: Floats, jacobian: Floats, value: Floats, slopes: Floats
+) -> None:
+    """Add Σ n log P of cell i to `value`, and its derivatives to `slopes` unless that is empty.
+
+    Outcomes without counts are not read; impossible ones have no derivatives.
+    """
+    is_sloped = len(slopes) > 0
+    for stimulus in range(2):
+        for response in range(2):
+            total = 0.0
+            for k in range(counts.shape[3]):
+                n = counts[i, stimulus, response, k]
+                if n == 0:
+                    continue
+                total += n * log_p[stimulus, response, k]
+                if is_sloped and log_p[stimulus, response, k] > -math.inf:
+                    for j in range(slopes.shape[1]):
+                        slopes[i, j] += n * jacobian[stimulus, response, k, j]
+            value[i] += total
+
+
+@compiled
+def add_information(
+    i: int, trials: Floats, log_p: Floats, jacobian: Floats, information: Floats
+) -> None:
+    """Add Σ N P ∂log P ∂log Pᵀ of cell i, of which `trials` (cells, 2) has N of each stimulus."""
+    numbers = information.shape[1]
+    for stimulus in range(2):
+        for response in range(2):
+            for k in range(log_p.shape[2]):
+                n = trials[i, stimulus] * math.exp(log_p[stimulus, response, k])
+                slope = jacobian[stimulus, response, k]
+                for a in range(numbers):
+                    if slope[a] != 0.0:
+                        pull = n * slope[a]
+                        for b in range(numbers):
+                            information[i, a, b] += pull * slope[b]

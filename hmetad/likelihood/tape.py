@@ -19,8 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hmetad.likelihood import kernels
-from hmetad.likelihood.arrays import NUMPY
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import NUMPY, Family
 from hmetad.likelihood.tails import LOG_SQRT_2PI, compiled, log_tail, mills
 
 __all__ = ["MOMENTS", "add_value_and_gradient", "column_shapes", "tape_of"]

@@ -21,8 +21,7 @@ from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache
 from pytensor.tensor.variable import TensorVariable
 
 from hmetad.likelihood import ratings
-from hmetad.likelihood.arrays import Arrays
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import Arrays, Family
 
 __all__ = ["KernelOp", "log_likelihood", "tensor_arrays"]
 
@@ -111,7 +110,7 @@ def funcify_with_kernel_version(op: KernelOp, node: Apply, **kwargs: Any) -> tup
     module = import_module(op.kernel_module)
     files = {*Path(__file__).parent.rglob("*.py"), *Path(str(module.__file__)).parent.glob("*.py")}
     sources = [path.read_bytes() for path in sorted(files)]
-    return getattr(module, "evaluate_in_model", module.evaluate), crc32(b"".join(sources))
+    return module.evaluate, crc32(b"".join(sources))
 
 
 def tensor_arrays() -> Arrays:

@@ -16,7 +16,7 @@ from hmetad.arguments import refuse_same_names
 from hmetad.counts.tables import cell_labels, high_ratio_notices
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response
-from hmetad.mle.fit_notices import clearly_high
+from hmetad.mle.estimates import clearly_high
 from hmetad.mle.scoring import penalised_modes
 from hmetad.mle.units import Maxima, Units, maximise_units, units_of
 from hmetad.notice import Notice, copy_notices, notice_of
@@ -182,8 +182,9 @@ def label_cells(counts: xr.DataArray, maxima: list[tuple[Units, Maxima]]) -> xr.
         result[name] = (dims, values[name], said)
         said = said | {"long_name": f"standard error of {quantity.description}"}
         result[f"{name}_se"] = (dims, values[f"{name}_se"], said)
-    criteria = np.arange(1, counts.sizes["rating"])
-    return result.assign_coords(response=counts["response"].to_numpy(), criterion=criteria)
+    layout, ratings = likelihood.layout, counts.sizes["rating"]
+    labels = layout.labels(ratings) | layout.further_labels(ratings)
+    return result.assign_coords({x: labels[x] for x in ("response", "criterion") if x in labels})
 
 
 def label_units(

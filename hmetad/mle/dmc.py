@@ -22,16 +22,20 @@ from scipy.special import ndtr
 
 from hmetad.arguments import check_inputs
 from hmetad.counts.checks import TYPE1_DIMS
-from hmetad.errors import InputError
 from hmetad.likelihood.tails import compiled, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule as Climbing
 from hmetad.mle.climb import best_of, climb_cells
-from hmetad.mle.edges import gather_used, spread_used
-from hmetad.mle.fit_notices import moved_by_correction
-from hmetad.mle.labels import label_estimates
-from hmetad.mle.maximum import Type1, parts_of, starting_edges, type1_of, zs_of
-from hmetad.mle.meta_d import check_arguments
+from hmetad.mle.estimates import label_estimates, moved_by_correction, table_of
+from hmetad.mle.maximum import (
+    Type1,
+    gather_used,
+    parts_of,
+    spread_used,
+    starting_edges,
+    type1_of,
+    zs_of,
+)
 from hmetad.mle.newton import FARTHEST
 from hmetad.notice import copy_notices, notices_where
 from hmetad.threads import in_threads
@@ -130,12 +134,8 @@ def fit_dmc(
     >>> fitted["meta_d"].round(6).item(), fitted["m_ratio"].round(6).item()
     (1.664162, 1.077555)
     """
-    check_arguments(counts, "absolute", 1.0)
-    if not isinstance(bounded, bool):
-        raise InputError("bounded", repr(bounded), "True or False")
-    ordered = counts.transpose(..., *TYPE1_DIMS)
+    ordered, table = table_of(counts, "The meta-d′ model")
     like = ordered.isel(dict.fromkeys(TYPE1_DIMS, 0), drop=True)
-    table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
     type1 = type1_of(zs_of(table, correction), np.ones(len(table)))
     shares = rating_shares(table, correction)
     upper = np.where(bounded & (type1.d > 0), type1.d, FARTHEST)

@@ -1,14 +1,20 @@
 """Maximum of the likelihood of ratings, given d′ and c: meta-d′ and type-2 criteria of every cell.
 
-Counts and type-1 estimates (arrays over cells) → `Maximum`. Source: Maniscalco & Lau (2012).
+Counts and z of the type-1 rates (arrays over cells) → `Fitted`, at a given ratio s = σ_S1/σ_S2 of
+the SDs or at the most likely one. The two responses alone carry no information on s: d′ and c fit
+them exactly, whatever it is. Source: Maniscalco & Lau (2012).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize.elementwise import find_minimum
 from scipy.special import ndtr, ndtri
 
+from hmetad.likelihood.tails import compiled
 from hmetad.measures.sdt import Correction, type1_rates, z_scores
 from hmetad.mle.newton import FARTHEST, maximise
 from hmetad.threads import in_threads
@@ -16,25 +22,31 @@ from hmetad.threads import in_threads
 __all__ = [
     "SLOPE",
     "Fitted",
-    "Maximum",
-    "Rule",
+    "Scale",
     "Type1",
-    "Zs",
+    "errors_with_scale",
     "fitted_at",
-    "is_separated",
+    "gather_used",
+    "most_likely_scale",
     "parts_of",
-    "rows_of",
+    "spread_used",
     "starting_edges",
     "type1_of",
     "zs_of",
 ]
 
 type Floats = NDArray[np.float64]
+type Integers = NDArray[np.int64]
 
 SLOPE = 1e-6
 CHUNK = 2000
 # Where a cell is begun again, in multiples of |d′|, where its first maximum is suspect.
 OTHER_STARTS = (-1.0, 0.1, 2.0)
+# Where edges of ratings that nobody used stand.
+UNUSED = 1e6
+# log s is sought within these limits: the larger SD is up to 4.5 times the smaller.
+GRID = np.linspace(-1.5, 1.5, 9)
+STEP = 0.01  # of log s and of z, in differences
 
 
 @dataclass(frozen=True)
@@ -161,11 +173,6 @@ def fitted_at(
     return Fitted(type1, rule, sides)
 
 
-def rows_of(z: Zs, rows: NDArray[np.int64]) -> Zs:
-    """z of some of the cells."""
-    return Zs(z.hits[rows], z.var_hits[rows], z.false_alarms[rows], z.var_false_alarms[rows])
-
-
 def maximise_cells(
     counts: Floats, type1: Type1, rule: Rule, s: Floats, has_side: NDArray[np.bool_]
 ) -> Maximum:
@@ -220,7 +227,7 @@ def is_separated(counts: Floats, has_side: NDArray[np.bool_]) -> NDArray[np.bool
 
 def climb(
     counts: Floats,
-    rows: NDArray[np.int64],
+    rows: Integers,
     start: Floats,
     rule: Rule,
     s: Floats,
@@ -230,18 +237,22 @@ def climb(
 ) -> None:
     """Maximise some of the cells from a start; what is better replaces what `best` holds."""
 
-    def work(part: NDArray[np.int64]) -> None:
-        own = np.ascontiguousarray(counts[part])
-        m, offset, ratio, scale = start[part], rule.offset[part], rule.ratio[part], s[part]
-        found, found_edges = best[part], edges[part]
+    def work(part: Integers) -> None:
+        own, m, scale = counts[part], start[part], s[part]
+        offset, ratio, found = rule.offset[part], rule.ratio[part], best[part]
         begin = starting_edges(own, m, offset + ratio * m, scale)
-        maximise(own, m, begin, offset, ratio, scale, has_side, found, found_edges)
-        best[part], edges[part] = found, found_edges
+        used, moved, levels = gather_used(own, begin)
+        moved[..., 0] = 0.0
+        levels = np.where(has_side, levels, 0)
+        is_better = maximise(used, levels, m, moved, offset, ratio, scale, found)
+        is_moved = is_better[:, None, None] & has_side[:, None]
+        best[part] = found
+        edges[part] = np.where(is_moved, spread_used(moved, own, 0.0), edges[part])
 
     in_threads(work, parts_of(rows))
 
 
-def parts_of(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def parts_of(rows: Integers) -> list[Integers]:
     """Rows in parts that are worth a thread each."""
     return [rows[i : i + CHUNK] for i in range(0, len(rows), CHUNK)]
 
@@ -260,3 +271,172 @@ def starting_edges(counts: Floats, m: Floats, kappa: Floats, s: Floats) -> Float
         edges[:, r] = outward / scale[:, None]
     edges[:, :, 0] = 0.0
     return edges
+
+
+@compiled
+def gather_used(counts: Floats, edges: Floats) -> tuple[Floats, Floats, Integers]:
+    """Counts and edges with the ratings that somebody used first, and how many these are.
+
+    Counts (cells, 2 stimuli, responses, ratings), edges (cells, responses, ratings) on the lower
+    side of each. Edges of the others rise far away.
+    """
+    cells, _, responses, ratings = counts.shape
+    used, moved = np.zeros_like(counts), np.empty_like(edges)
+    levels = np.zeros((cells, responses), np.int64)
+    for i in range(cells):
+        for r in range(responses):
+            number = 0
+            for k in range(ratings):
+                if counts[i, 0, r, k] + counts[i, 1, r, k] > 0:
+                    used[i, 0, r, number] = counts[i, 0, r, k]
+                    used[i, 1, r, number] = counts[i, 1, r, k]
+                    moved[i, r, number] = edges[i, r, k]
+                    number += 1
+            for k in range(number, ratings):
+                moved[i, r, k] = UNUSED * (1 + k)
+            levels[i, r] = number
+    return used, moved, levels
+
+
+@compiled
+def spread_used(edges: Floats, counts: Floats, first: float) -> Floats:
+    """Edges on the lower side of all ratings, from those of the ratings that somebody used.
+
+    That of a rating nobody used is its neighbour's, or infinite beyond the last, and `first` below
+    the first one used.
+    """
+    cells, responses, ratings = edges.shape
+    spread = np.empty_like(edges)
+    for i in range(cells):
+        for r in range(responses):
+            is_used = counts[i, 0, r] + counts[i, 1, r] > 0
+            place, levels = 0, is_used.sum()
+            for k in range(ratings):
+                if place == 0:
+                    spread[i, r, k] = first
+                else:
+                    spread[i, r, k] = edges[i, r, place] if place < levels else np.inf
+                place += is_used[k]
+    return spread
+
+
+@dataclass(frozen=True)
+class Scale:
+    """log s of every cell, and whether it is an end of the range that was searched."""
+
+    log_s: Floats
+    is_at_bound: NDArray[np.bool_]
+
+
+def most_likely_scale(
+    counts: Floats, z: Zs, meta_criterion: str, responses: tuple[tuple[bool, bool], ...]
+) -> Scale:
+    """log s that maximises the likelihood of the ratings, over meta-d′ and the criteria too.
+
+    Parameters
+    ----------
+    counts : array, shape (cells, 2, 2, K)
+    z : Zs
+        Of the type-1 rates.
+    meta_criterion, responses
+        As in `fitted_at`.
+
+    Returns
+    -------
+    Scale
+        NaN where no s on a grid gives a maximum.
+    """
+
+    def cost(log_s: Floats, index: Floats) -> Floats:
+        rows = index.astype(np.int64)
+        own = Zs(z.hits[rows], z.var_hits[rows], z.false_alarms[rows], z.var_false_alarms[rows])
+        at = fitted_at(counts[rows], own, np.exp(log_s), meta_criterion, responses)
+        return np.where(np.isfinite(at.value), -at.value, np.inf)
+
+    cells = np.arange(len(counts), dtype=float)
+    costs = np.stack([cost(np.full(len(counts), x), cells) for x in GRID], axis=1)
+    best = costs.argmin(axis=1)
+    is_found = np.isfinite(costs.min(axis=1))
+    inner = np.clip(best, 1, len(GRID) - 2)
+    is_inside = is_found & (best == inner)
+    log_s = np.where(is_found, GRID[best], np.nan)
+    rows = np.flatnonzero(is_inside)
+    if len(rows):
+        bracket = tuple(GRID[inner[rows] + step] for step in (-1, 0, 1))
+        # Its type stubs allow functions of one argument only.
+        search: Callable[..., Any] = find_minimum
+        log_s[rows] = search(cost, bracket, args=(cells[rows],)).x
+    return Scale(log_s, is_found & ~is_inside)
+
+
+def errors_with_scale(
+    counts: Floats,
+    z: Zs,
+    scale: Scale,
+    meta_criterion: str,
+    responses: tuple[tuple[bool, bool], ...],
+) -> dict[str, Floats]:
+    r"""Standard errors where s is estimated too, by name.
+
+    With ℓ maximised over meta-d′ and criteria, s moves with the z of the two rates as
+    −ℓ_sz/ℓ_ss; every estimate moves with z and with s, and has the error that its own curvature
+    leaves. Differences stand for derivatives.
+    """
+
+    def at(log_s: int = 0, hits: int = 0, false_alarms: int = 0) -> Fitted:
+        moved = replace(
+            z, hits=z.hits + STEP * hits, false_alarms=z.false_alarms + STEP * false_alarms
+        )
+        s = np.exp(scale.log_s + STEP * log_s)
+        return fitted_at(counts, moved, s, meta_criterion, responses)
+
+    up, down, here = at(log_s=1), at(log_s=-1), at()
+    own = own_variances(here)
+    bend = (up.value + down.value - 2 * here.value) / STEP**2
+    is_free = ~scale.is_at_bound
+    var_s = np.where(is_free, -1 / np.where(bend < 0, bend, np.nan), 0.0)
+    by_s = slopes(up, down)
+    total = {name: own[name] + by_s[name] ** 2 * like(var_s, by_s[name]) for name in own}
+    total["log_s"] = var_s.copy()
+    for name, variance in (("hits", z.var_hits), ("false_alarms", z.var_false_alarms)):
+        by_z = slopes(at(**{name: 1}), at(**{name: -1}))
+        cross = (
+            at(log_s=1, **{name: 1}).value
+            - at(log_s=1, **{name: -1}).value
+            - at(log_s=-1, **{name: 1}).value
+            + at(log_s=-1, **{name: -1}).value
+        ) / (4 * STEP**2)
+        s_by_z = np.where(is_free, cross * var_s, 0.0)
+        total["log_s"] += s_by_z**2 * variance
+        for key, by in by_s.items():
+            shift = by_z[key] + by * like(s_by_z, by)
+            total[key] += shift**2 * like(variance, shift)
+    total["log_s"] = np.where(is_free, total["log_s"], np.nan)
+    return {name: np.sqrt(values) for name, values in total.items()}
+
+
+def estimates_of(fitted: Fitted) -> dict[str, Floats]:
+    """Quantities that get standard errors, by name."""
+    d, m = fitted.type1.d, fitted.m
+    safe_d = np.where(d == 0, np.nan, d)[:, None]
+    return {"dprime": d, "c": fitted.type1.c, "meta_d": m, "m_ratio": m / safe_d}
+
+
+def own_variances(fitted: Fitted) -> dict[str, Floats]:
+    """Variance that the ratings alone leave, given s and the type-1 rates."""
+    d = fitted.type1.d
+    safe_d = np.where(d == 0, np.nan, d)[:, None]
+    var_m = 1 / np.stack([side.information for side in fitted.sides], axis=-1)
+    none = np.zeros_like(d)
+    return {"dprime": none, "c": none, "meta_d": var_m, "m_ratio": var_m / safe_d**2}
+
+
+def slopes(plus: Fitted, minus: Fitted) -> dict[str, Floats]:
+    """Central differences of all the estimates."""
+    right, left = estimates_of(plus), estimates_of(minus)
+    return {name: (right[name] - left[name]) / (2 * STEP) for name in right}
+
+
+def like(per_cell: Floats, values: Floats) -> Floats:
+    """Values per cell, to multiply those with a last dim of responses."""
+    return per_cell.reshape(-1, *[1] * (values.ndim - 1))

@@ -12,21 +12,29 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
+from hmetad.counts.checks import TYPE1_DIMS
 from hmetad.counts.tables import high_ratio_notices, items_together
 from hmetad.errors import InputError
 from hmetad.measures.sdt import Correction, added_per_response, is_positive
 from hmetad.measures.type2 import faint_confidence
 from hmetad.mle.card import fit_card
-from hmetad.mle.fit_notices import (
+from hmetad.mle.estimates import (
     clearly_high,
+    label_estimates,
     moved_by_correction,
     problems,
     said_to_be_negative,
+    table_of,
 )
-from hmetad.mle.labels import label_estimates
-from hmetad.mle.maximum import SLOPE, Fitted, Type1, fitted_at, zs_of
-from hmetad.mle.scale import errors_with_scale, most_likely_scale
+from hmetad.mle.maximum import (
+    SLOPE,
+    Fitted,
+    Type1,
+    errors_with_scale,
+    fitted_at,
+    most_likely_scale,
+    zs_of,
+)
 from hmetad.notice import copy_notices
 from hmetad.specs.loading import as_model
 from hmetad.specs.spec import ModelSpec
@@ -132,12 +140,16 @@ def fit_mle(
             raise InputError("model", got, "a model alone", step)
         spec = as_model(model)
         return fit_card(counts, spec, correction=correction, starts=starts, seed=seed)
-    check_arguments(counts, meta_criterion, s, response_conditional)
-    ordered = counts.transpose(..., *TYPE1_DIMS)
-    table = ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
+    ordered, table = table_of(counts, "The meta-d′ model")
+    ratings = table.shape[-1]
+    if meta_criterion not in ("relative", "absolute"):
+        raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
+    if not (s == "estimate" or is_positive(s)):
+        raise InputError("s", repr(s), "a number above 0, or 'estimate'")
+    if s == "estimate" and response_conditional and ratings < 3:
+        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
     z = zs_of(table, correction)
     # Every rating gets an equal part of what a correction adds to a response.
-    ratings = table.shape[-1]
     corrected = table + added_per_response(correction, ratings) / ratings
     responses = ((True, False), (False, True)) if response_conditional else ((True, True),)
     if s == "estimate":
@@ -169,26 +181,6 @@ def fit_mle(
         )
         found += moved_by_correction(result["m_ratio"], raw["m_ratio"], result["m_ratio_se"])
     return copy_notices(result, counts, found)
-
-
-def check_arguments(
-    counts: xr.DataArray,
-    meta_criterion: str,
-    s: float | str,
-    response_conditional: bool = False,
-) -> None:
-    """Refuse what cannot be fitted, with the reason."""
-    require_stimulus(counts, "The meta-d′ model")
-    if counts.sizes["rating"] < 2:
-        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
-    if meta_criterion not in ("relative", "absolute"):
-        raise InputError("meta_criterion", repr(meta_criterion), "'relative' or 'absolute'")
-    if not (s == "estimate" if isinstance(s, str) else is_positive(s)):
-        raise InputError("s", repr(s), "a number above 0, or 'estimate'")
-    if not isinstance(response_conditional, bool):
-        raise InputError("response_conditional", repr(response_conditional), "True or False")
-    if s == "estimate" and response_conditional and counts.sizes["rating"] < 3:
-        raise InputError("s", "'estimate' for each response with two ratings", "three at least")
 
 
 def assemble(fitted: Fitted) -> dict[str, Floats]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
 
-__all__ = ["FARTHEST", "gather", "maximise", "spread"]
+__all__ = ["FARTHEST", "maximise"]
 
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]
@@ -53,7 +53,7 @@ def add_side(
 ) -> float:
     """Add derivatives of response r; returns its ℓ.
 
-    `counts` (response, stimulus, level); `edges` (response, level) are distances from κ, the
+    `counts` (stimulus, response, level); `edges` (response, level) are distances from κ, the
     first of them 0; κ moves by `ratio` with m. `work` and `point` are those of `evaluate`.
     """
     side, value = 2.0 * r - 1.0, 0.0
@@ -70,7 +70,7 @@ def add_side(
             width = scale * (edges[r, k + 1] - edges[r, k])
             upper = first + scale * edges[r, k + 1]
             mills_upper = mills(abs(upper))
-            n = counts[r, stimulus, k]
+            n = counts[stimulus, r, k]
             if n > 0:
                 log_share, high, tilt = log_area(lower, width, mills_lower, mills_upper)
                 low = high - tilt
@@ -90,7 +90,7 @@ def add_side(
                 work[r, CROSS_KAPPA, k + 1] += upper_cross * by_kappa
                 work[r, CROSS_KAPPA, k] += lower_cross * by_kappa
             lower, mills_lower = upper, mills_upper
-        n = counts[r, stimulus, levels - 1]
+        n = counts[stimulus, r, levels - 1]
         if n > 0:
             log_share, high = log_tail(lower, mills_lower)
             curve = n * high * (high - lower)
@@ -228,87 +228,60 @@ def climb(
 
 
 @compiled
-def gather(
-    i: int, counts: Floats, start: Floats, has_side: NDArray[np.bool_], kept: Floats, edges: Floats,
-    levels: Whole, place: Whole,
-) -> None:  # fmt: skip
-    """Ratings of cell i that somebody used, with the edge on the inner side of each."""
-    for r in range(2):
-        levels[r] = 0
-        if not has_side[r]:
-            continue
-        for k in range(counts.shape[3]):
-            if counts[i, 0, r, k] + counts[i, 1, r, k] > 0:
-                kept[r, 0, levels[r]] = counts[i, 0, r, k]
-                kept[r, 1, levels[r]] = counts[i, 1, r, k]
-                edges[r, levels[r]] = start[i, r, k] if levels[r] > 0 else 0.0
-                place[r, levels[r]] = k
-                levels[r] += 1
-
-
-@compiled
 def maximise(
     counts: Floats,
+    levels: Whole,
     start_m: Floats,
-    start_edges: Floats,
+    edges: Floats,
     offset: Floats,
     ratio: Floats,
     s: Floats,
-    has_side: NDArray[np.bool_],
     best: Floats,
-    best_edges: Floats,
-) -> None:
+) -> NDArray[np.bool_]:
     """Maximise every cell from its start; better maxima replace those in `best`.
 
     Parameters
     ----------
     counts : array, shape (cells, 2, 2, K)
-        Dims cell, stimulus, response, rating; not negative, not necessarily whole.
+        Dims cell, stimulus, response, level; not negative, not necessarily whole. Levels are the
+        ratings that somebody used.
+    levels : array of int, shape (cells, 2)
+        How many there are; 0 for a response that is not fitted.
     start_m, offset, ratio, s : array, shape (cells,)
         Where m begins; κ = offset + ratio·m; s = σ_S1/σ_S2.
-    start_edges : array, shape (cells, 2, K)
-        Where edges begin: rising distances from κ, on the inner side of each rating.
-    has_side : array of bool, shape (2,)
-        Which responses are fitted.
+    edges : array, shape (cells, 2, K)
+        Rising distances from κ, on the inner side of each level, the first 0: moved to the maximum.
     best : array, shape (cells, 6)
         ℓ, m, largest slope, and of the profile its second derivatives by m, by m and κ, and the
         first by κ. ℓ is -inf where nothing was found yet.
-    best_edges : array, shape (cells, 2, K)
-        As `start_edges`: 0 inside the first rating that was used, infinite beyond the last.
+
+    Returns
+    -------
+    array of bool, shape (cells,)
+        Whether what was found is better.
     """
-    cells, ratings = counts.shape[0], counts.shape[3]
-    kept, edges, trial = np.zeros((2, 2, ratings)), np.zeros((2, ratings)), np.zeros((2, ratings))
+    cells, ratings = len(counts), counts.shape[3]
+    trial, is_better = np.zeros((2, ratings)), np.zeros(cells, np.bool_)
     work, point = np.zeros((2, ROWS, ratings)), np.zeros(POINTS)
-    levels, place = np.zeros(2, np.int64), np.zeros((2, ratings), np.int64)
     for i in range(cells):
-        gather(i, counts, start_edges, has_side, kept, edges, levels, place)
-        if levels[0] < 2 and levels[1] < 2:
+        if levels[i, 0] < 2 and levels[i, 1] < 2:
             continue
         m, value, slope = climb(
-            kept, edges, levels, start_m[i], offset[i], ratio[i], s[i], work, point, trial
+            counts[i],
+            edges[i],
+            levels[i],
+            start_m[i],
+            offset[i],
+            ratio[i],
+            s[i],
+            work,
+            point,
+            trial,
         )
         if not value > best[i, 0]:
             continue
+        is_better[i] = True
         best[i, 0], best[i, 1], best[i, 2] = value, m, slope
         best[i, 3], best[i, 4] = point[PROFILE_M_M], point[PROFILE_M_KAPPA]
         best[i, 5] = point[BY_KAPPA]
-        for r in range(2):
-            if has_side[r]:
-                spread(levels[r], edges[r], place[r], best_edges[i, r])
-
-
-@compiled
-def spread(levels: int, edges: Floats, place: Whole, out: Floats) -> None:
-    """Edges of all ratings of a response, from those of the ratings that somebody used.
-
-    That of a rating nobody used is its neighbour's, or infinite beyond the last, and 0 inside the
-    first.
-    """
-    j = 0
-    for k in range(len(out)):
-        if j < levels and place[j] < k:
-            j += 1
-        if j == 0:
-            out[k] = 0.0
-        else:
-            out[k] = edges[j] if j < levels else np.inf
+    return is_better

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from hmetad.likelihood.arrays import NUMPY
-from hmetad.likelihood.family import TWO_ALTERNATIVES, Family
+from hmetad.likelihood.family import NUMPY, TWO_ALTERNATIVES, Family
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import LOG_GAP, log_likelihood
 from hmetad.mle.climb import Stop, climb

@@ -16,13 +16,11 @@ from scipy.special import ndtr, ndtri, xlogy
 from scipy.stats import chi2
 
 from hmetad.arguments import check_inputs
-from hmetad.counts.checks import TYPE1_DIMS, require_stimulus
-from hmetad.errors import InputError
-from hmetad.likelihood.tails import compiled
+from hmetad.likelihood.tails import compiled, log_area, log_tail, mills
 from hmetad.measures.sdt import Correction, added_per_response
 from hmetad.mle.climb import Rule, climb_cells, factorise
-from hmetad.mle.edges import Edges, add_row, gather_used, new_edges, spread_used
-from hmetad.mle.labels import label_estimates
+from hmetad.mle.estimates import label_estimates, table_of
+from hmetad.mle.maximum import gather_used, spread_used
 from hmetad.notice import copy_notices, notices_where
 
 __all__ = ["uvsdt"]
@@ -84,12 +82,8 @@ def uvsdt(counts: xr.DataArray, *, correction: Correction = "none") -> xr.Datase
     >>> fitted["s"].round(3).item(), fitted["a_z"].round(3).item()
     (1.084, 0.854)
     """
-    require_stimulus(counts, "uvsdt")
-    if counts.sizes["rating"] < 2:
-        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
-    ordered = counts.transpose(..., *TYPE1_DIMS)
-    ratings = ordered.sizes["rating"]
-    table = ordered.to_numpy().reshape(-1, 2, 2, ratings).astype(float)
+    ordered, table = table_of(counts, "uvsdt")
+    ratings = table.shape[-1]
     table = table + added_per_response(correction, ratings) / ratings
     # From surely S1 to surely S2.
     scale = np.concatenate([table[:, :, 0, ::-1], table[:, :, 1]], axis=-1)
@@ -110,7 +104,8 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
     cells, _, categories = counts.shape
     t, a, log_s = starts(counts)
     lower = np.column_stack([np.full(cells, -np.inf), t])
-    used, lower, levels = gather_used(counts, lower)
+    gathered = gather_used(counts[:, :, None], lower[:, None])
+    used, lower, levels = gathered[0][:, :, 0], gathered[1][:, 0], gathered[2][:, 0]
     totals = counts.sum(axis=-1)
     is_fit = ~is_separated(counts) & (levels > 2) & (totals > 0).all(axis=1)
     rows = np.flatnonzero(is_fit)
@@ -133,7 +128,7 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
     with np.errstate(invalid="ignore"):
         full = (xlogy(counts, counts).sum(axis=-1) - xlogy(totals, totals)).sum(axis=-1)
     spread = np.column_stack([np.full(cells, -np.inf), points[:, : categories - 1]])
-    cut = spread_used(spread, counts, -np.inf)[:, 1:]
+    cut = spread_used(spread[:, None], counts[:, :, None], -np.inf)[:, 0, 1:]
     return {
         "value": where(is_fit, found[:, 0]),
         "a": where(is_fit, points[:, -2]),
@@ -149,6 +144,21 @@ def fit_rocs(counts: Floats) -> tuple[dict[str, Floats], Floats]:
         "levels": where(is_fit, levels.astype(float)),
         "full": where(is_fit, np.asarray(full, dtype=float)),
     }, np.where(is_fit[:, None], cut, np.nan)
+
+
+class Edges(NamedTuple):
+    """Lower edges of categories (levels,), derivatives of ℓ by them, and of them by shifts.
+
+    `width` is the way to the next edge, which keeps its digits where edges are close. Of `link`, k
+    is by edges k and k + 1. `by` has a row for each unknown that shifts all edges.
+    """
+
+    at: Floats
+    width: Floats
+    slope: Floats
+    curve: Floats
+    link: Floats
+    by: Floats
 
 
 class Roc(NamedTuple):
@@ -215,6 +225,93 @@ def evaluate_roc(x: Floats, cell: int, data: Roc, slopes: Floats, bend: Floats) 
     for k in range(1, used):
         bend[-1, k - 1] -= s * slope[k]
         bend[-1, -1] -= s * x[k - 1] * slope[k]
+    return value
+
+
+@compiled
+def new_edges(levels: int, shifts: int) -> Edges:
+    """Space for the edges of so many categories at most."""
+    row = np.zeros((5, levels + 1))
+    return Edges(row[0], row[1], row[2], row[3], row[4], np.zeros((shifts, levels + 1)))
+
+
+@compiled
+def set_derivatives(counts: Floats, levels: int, edges: Edges) -> float:
+    """ℓ of counts given that one of the categories is the case; the last reaches to infinity.
+
+    The first may begin at -∞.
+    """
+    at, width, slope, curve, link, _ = edges
+    slope[:levels] = 0.0
+    curve[:levels] = 0.0
+    link[:levels] = 0.0
+    value = total = 0.0
+    lower = at[0]
+    is_whole = lower == -np.inf
+    mills_lower = 0.0 if is_whole else mills(abs(lower))
+    log_all, hazard_all = (0.0, 0.0) if is_whole else log_tail(lower, mills_lower)
+    for k in range(levels):
+        n = counts[k]
+        total += n
+        if k == levels - 1:
+            if n > 0:
+                log_share, hazard = log_tail(lower, mills_lower)
+                value += n * log_share
+                slope[k] -= n * hazard
+                curve[k] -= n * hazard * (hazard - lower)
+            break
+        upper = at[k + 1]
+        mills_upper = mills(abs(upper))
+        if n > 0 and lower == -np.inf:
+            log_share, hazard = log_tail(-upper, mills_upper)
+            value += n * log_share
+            slope[k + 1] += n * hazard
+            curve[k + 1] -= n * hazard * (hazard + upper)
+        elif n > 0:
+            log_share, high, tilt = log_area(lower, width[k], mills_lower, mills_upper)
+            low = high - tilt
+            value += n * log_share
+            slope[k + 1] += n * high
+            slope[k] -= n * low
+            curve[k + 1] -= n * high * (upper + high)
+            curve[k] += n * low * (lower - low)
+            link[k] += n * low * high
+        lower, mills_lower = upper, mills_upper
+    if not is_whole:
+        slope[0] += total * hazard_all
+        curve[0] += total * hazard_all * (hazard_all - at[0])
+    return value - total * log_all
+
+
+@compiled
+def add_row(
+    counts: Floats, levels: int, scale: float, base: int, shifts: int, edges: Edges,
+    slopes: Floats, bend: Floats,
+) -> float:  # fmt: skip
+    """Add derivatives by the unknowns, and return ℓ.
+
+    Edges from the second on are `scale` times unknowns from `base` on, plus so many shifts by the
+    last unknowns. Of minus the Hessian the lower triangle is set.
+    """
+    value = set_derivatives(counts, levels, edges)
+    _, _, slope, curve, link, by = edges
+    first = len(slopes) - shifts
+    for k in range(levels):
+        own = base + k - 1
+        if k > 0:
+            slopes[own] += scale * slope[k]
+            bend[own, own] -= scale * scale * curve[k]
+        if k > 1:
+            bend[own, own - 1] -= scale * scale * link[k - 1]
+        for i in range(shifts):
+            # How the slope by edge k moves with the shift.
+            moved = curve[k] * by[i, k] + link[k] * by[i, k + 1]
+            if k > 0:
+                moved += link[k - 1] * by[i, k - 1]
+                bend[first + i, own] -= scale * moved
+            slopes[first + i] += slope[k] * by[i, k]
+            for j in range(i + 1):
+                bend[first + i, first + j] -= moved * by[j, k]
     return value
 
 

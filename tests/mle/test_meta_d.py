@@ -362,3 +362,14 @@ def test_counts_below_zero_or_missing_are_refused(estimate, wrong, said):
 def test_a_flag_that_is_no_flag_is_refused():
     with pytest.raises(InputError, match="response_conditional"):
         fit_mle(A, response_conditional="yes")
+
+
+@pytest.mark.parametrize(
+    "estimate", [fit_mle, lambda counts: fit_mle(counts, "individual"), uvsdt, fit_dmc]
+)
+def test_stimuli_and_responses_without_labels_are_s1_and_s2(estimate):
+    counts = from_nr([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+    expected = estimate(counts).drop_vars("cell", errors="ignore")
+    found = estimate(counts.drop_vars(["stimulus", "response"])).drop_vars("cell", errors="ignore")
+    xr.testing.assert_equal(expected, found)
+    assert found["response"].values.tolist() == ["S1", "S2"]

@@ -8,10 +8,18 @@ this family: they differ in what is free, and in their units.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.family import Choice, Family, Formula, Parameter, Quantity, Values
+from hmetad.likelihood.family import (
+    NUMPY,
+    Array,
+    Arrays,
+    Choice,
+    Family,
+    Parameter,
+    Quantity,
+    Values,
+)
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     EVIDENCE,
@@ -19,6 +27,7 @@ from hmetad.likelihood.ratings import (
     FREE_CRITERIA_QUANTITIES,
     TYPE1,
     TYPE1_QUANTITIES,
+    over_cells,
 )
 
 __all__ = ["FAMILIES"]
@@ -172,14 +181,17 @@ PROCESSES = {
 }
 
 
-def weight(process: Process, k: int) -> Formula:
-    """One of the weights, of every cell."""
+def weights_of(process: Process, needs: tuple[str, ...]) -> list[Quantity]:
+    """The four weights, of every cell."""
 
-    def of_cells(v: Values, xp: Arrays) -> Array:
+    def weight(k: int, v: Values, xp: Arrays) -> Array:
         own = process.weights(v, xp)[k]
         return own + xp.zeros_like(v["dprime"]) if isinstance(own, float) else own
 
-    return of_cells
+    return [
+        Quantity(name, needs=needs, compute=partial(weight, k), in_posterior=False)
+        for k, name in enumerate(WEIGHTS)
+    ]
 
 
 LIMITS = (
@@ -204,15 +216,7 @@ def linear_gaussian(*, process: str = "gaussian_noise") -> Family:
         quantities=(
             *TYPE1_QUANTITIES,
             *quantities,
-            *(
-                Quantity(
-                    name,
-                    needs=("dprime", *names),
-                    compute=weight(chosen, k),
-                    in_posterior=False,
-                )
-                for k, name in enumerate(WEIGHTS)
-            ),
+            *weights_of(chosen, ("dprime", *names)),
             *FREE_CRITERIA_QUANTITIES,
         ),
         arguments=("dprime", "c", *WEIGHTS, "criteria"),

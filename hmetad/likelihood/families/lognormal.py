@@ -6,8 +6,7 @@ meta-uncertainty of CASANDRE (Boundy-Singer et al., 2023) are one model in two u
 
 import math
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays, over_cells
-from hmetad.likelihood.family import Family, Parameter, Quantity
+from hmetad.likelihood.family import NUMPY, Array, Arrays, Family, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     CRITERION,
@@ -15,6 +14,7 @@ from hmetad.likelihood.ratings import (
     TYPE1,
     TYPE1_QUANTITIES,
     criteria_quantities,
+    over_cells,
 )
 
 __all__ = ["FAMILIES"]

@@ -16,8 +16,17 @@ import math
 from functools import cache, partial
 
 from hmetad.errors import InputError
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.family import Choice, Family, Formula, Parameter, Quantity, Values
+from hmetad.likelihood.family import (
+    NUMPY,
+    Array,
+    Arrays,
+    Choice,
+    Family,
+    Formula,
+    Parameter,
+    Quantity,
+    Values,
+)
 from hmetad.likelihood.priors import Prior
 from hmetad.likelihood.ratings import (
     CRITERION,

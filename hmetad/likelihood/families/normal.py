@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from hmetad.errors import InputError
-from hmetad.likelihood.arrays import Array, Arrays
 from hmetad.likelihood.family import Choice, Family, OutcomeLayout, Parameter, Quantity
 from hmetad.likelihood.priors import Prior
 
@@ -47,7 +46,7 @@ def parameter_name(quantity: str, link: str) -> str:
     return quantity if link == "identity" else f"{link}_{quantity}"
 
 
-def without_ratings(*_: Array, **_named: Arrays) -> NoReturn:
+def without_ratings(*_: object, **_named: object) -> NoReturn:
     """Estimates have no ratings."""
     step = "bayes.fit_estimates fits it."
     raise InputError("likelihood", "'normal', of estimates", "a likelihood of counts", step)

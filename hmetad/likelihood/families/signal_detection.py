@@ -4,8 +4,7 @@ Parameters → probabilities of responses and ratings. It is the meta-d′ model
 nothing is lost between decision and confidence. Source: Green & Swets (1966).
 """
 
-from hmetad.likelihood.arrays import NUMPY, Array, Arrays
-from hmetad.likelihood.family import Family
+from hmetad.likelihood.family import NUMPY, Array, Arrays, Family
 from hmetad.likelihood.ratings import (
     LOG_GAP,
     RESPONSE_SIGN,
@@ -43,14 +42,8 @@ FAMILIES = (
     Family(
         name="signal-detection",
         title="Ratings of the evidence of the decision, of equal variance.",
-        parameters=(
-            *TYPE1,
-            LOG_GAP,
-        ),
-        quantities=(
-            *TYPE1_QUANTITIES,
-            *criteria_quantities("c", lambda v: v["c"][..., None]),
-        ),
+        parameters=(*TYPE1, LOG_GAP),
+        quantities=(*TYPE1_QUANTITIES, *criteria_quantities("c", lambda v: v["c"][..., None])),
         arguments=("dprime", "c", "gaps"),
         log_probabilities=log_probabilities,
         compiled_kernel="meta_d",

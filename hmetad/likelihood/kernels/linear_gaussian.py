@@ -36,7 +36,6 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     EXP,
     EXP_DEGREE,
@@ -47,7 +46,10 @@ from hmetad.likelihood.tails import (
     LOG_SQRT_2PI,
     MAGIC,
     compiled,
+    join_arguments,
     log_between,
+    log_likelihood_by_outcomes,
+    log_probabilities_by_outcomes,
     log_tail,
     mills,
 )
@@ -118,7 +120,7 @@ def evaluate(
     >>> value.round(6), by_d.round(6)
     (array([-123.790395]), array([4.641088]))
     """
-    at = join(d, c, a, b, w, sigma, theta)
+    at = join_arguments((d, c, a, b, w, sigma), theta)
     value, slopes = log_likelihood(counts, at, True)
     by = slopes[:, :THETA].T.copy()
     by_theta = slopes[:, THETA:].copy().reshape(theta.shape)
@@ -130,36 +132,22 @@ def log_probabilities(
     d: Floats, c: Floats, a: Floats, b: Floats, w: Floats, sigma: Floats, theta: Floats
 ) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
-    at, levels = join(d, c, a, b, w, sigma, theta), theta.shape[2] + 1
-    log_p, is_asked = np.empty((len(d), 2, 2, levels)), np.ones((1, 2, 2, levels))
-    room, jacobian = np.empty((5, max(NODES, levels + 1))), np.empty((0, 0, 0, 0))
-    for i in range(len(d)):
-        fill_outcomes(at[i], is_asked[0], log_p[i], jacobian, room)
-    return log_p
-
-
-@compiled
-def join(
-    d: Floats, c: Floats, a: Floats, b: Floats, w: Floats, sigma: Floats, theta: Floats
-) -> Floats:
-    """Arguments of cells side by side, (cells, 6 + 2(K - 1))."""
-    first = np.stack((d, c, a, b, w, sigma)).T.copy()
-    return np.concatenate((first, columns_of(theta.copy())), axis=1)
+    at, levels = join_arguments((d, c, a, b, w, sigma), theta), theta.shape[2] + 1
+    return log_probabilities_by_outcomes(fill_outcomes, room_of(levels), at, levels)
 
 
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    (cells, numbers), levels = at.shape, counts.shape[3]
-    value = np.zeros(cells)
-    slopes = np.zeros((cells if is_sloped else 0, numbers))
-    log_p = np.empty((2, 2, levels))
-    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
-    room = np.empty((5, max(NODES, levels + 1)))
-    for i in range(cells):
-        fill_outcomes(at[i], counts[i], log_p, jacobian, room)
-        add_outcomes(i, counts, log_p, jacobian, value, slopes)
-    return value, slopes
+    return log_likelihood_by_outcomes(
+        fill_outcomes, room_of(counts.shape[3]), counts, at, is_sloped
+    )
+
+
+@compiled
+def room_of(levels: int) -> Floats:
+    """Scratch space of a cell: nodes of an integral, and edges."""
+    return np.empty((5, max(NODES, levels + 1)))
 
 
 # Of an area P(x > 0, lower < z < upper) the derivatives are closed forms, with q = (h + ρz)/s and

@@ -22,14 +22,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     FAR,
     LOG_SQRT_2PI,
     SQRT_2PI,
+    add_information,
     compiled,
     fill_tails,
+    join_arguments,
     log_between,
+    log_likelihood_by_outcomes,
+    log_probabilities_by_outcomes,
     mills,
 )
 
@@ -108,7 +111,7 @@ def evaluate(
     >>> value.round(6), by_d.round(6)
     (array([-121.217562]), array([3.618823]))
     """
-    value, slopes = log_likelihood(counts, join(d, c, q, t), True)
+    value, slopes = log_likelihood(counts, join_arguments((d, c, q), t), True)
     by = slopes[:, :T].T.copy()
     return value, by[D], by[C], by[Q], slopes[:, T:].copy().reshape(t.shape)
 
@@ -119,13 +122,13 @@ def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Flo
 
     In the order d, c, q, t of S1, t of S2; `trials` (cells, 2) are those of stimulus S1 and S2.
     """
-    at, levels = join(d, c, q, t), t.shape[2] + 1
+    at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
     cells, numbers = at.shape
     information, is_asked = np.zeros((cells, numbers, numbers)), np.ones((2, 2, levels))
     log_p, jacobian = np.empty((2, 2, levels)), np.zeros((2, 2, levels, numbers))
-    edges, room = rooms(levels)
+    rooms = rooms_of(levels)
     for i in range(cells):
-        fill_outcomes(at[i], is_asked, log_p, jacobian, edges, room)
+        fill_outcomes(at[i], is_asked, log_p, jacobian, rooms)
         add_information(i, trials, log_p, jacobian, information)
     return information
 
@@ -133,22 +136,12 @@ def expected_information(trials: Floats, d: Floats, c: Floats, q: Floats, t: Flo
 @compiled
 def log_probabilities(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
     """Log P(response, rating | stimulus), shape (cells, 2, 2, K); arguments as in `evaluate`."""
-    at, levels = join(d, c, q, t), t.shape[2] + 1
-    log_p, is_asked = np.empty((len(d), 2, 2, levels)), np.ones((2, 2, levels))
-    edges, room = rooms(levels)
-    for i in range(len(d)):
-        fill_outcomes(at[i], is_asked, log_p[i], np.empty((0, 0, 0, 0)), edges, room)
-    return log_p
+    at, levels = join_arguments((d, c, q), t), t.shape[2] + 1
+    return log_probabilities_by_outcomes(fill_outcomes, rooms_of(levels), at, levels)
 
 
 @compiled
-def join(d: Floats, c: Floats, q: Floats, t: Floats) -> Floats:
-    """Arguments of cells side by side, (cells, 3 + 2(K - 1))."""
-    return np.concatenate((np.stack((d, c, q)).T.copy(), columns_of(t.copy())), axis=1)
-
-
-@compiled
-def rooms(levels: int) -> tuple[Floats, Floats]:
+def rooms_of(levels: int) -> tuple[Floats, Floats]:
     """Room for the sums of a cell's edges, in the order stimulus, response, distance; and more."""
     edges = 4 * (levels - 1)
     return np.zeros((SUMS, edges)), np.empty((5, CHUNK * edges))
@@ -157,24 +150,21 @@ def rooms(levels: int) -> tuple[Floats, Floats]:
 @compiled
 def log_likelihood(counts: Floats, at: Floats, is_sloped: bool) -> tuple[Floats, Floats]:
     """ℓ of each cell, and its derivatives by the arguments; these are empty unless asked for."""
-    (cells, numbers), levels = at.shape, counts.shape[3]
-    value = np.zeros(cells)
-    slopes = np.zeros((cells if is_sloped else 0, numbers))
-    log_p = np.empty((2, 2, levels))
-    jacobian = np.zeros((2 if is_sloped else 0, 2, levels, numbers))
-    edges, room = rooms(levels)
-    for i in range(cells):
-        fill_outcomes(at[i], counts[i], log_p, jacobian, edges, room)
-        add_outcomes(i, counts, log_p, jacobian, value, slopes)
-    return value, slopes
+    return log_likelihood_by_outcomes(
+        fill_outcomes, rooms_of(counts.shape[3]), counts, at, is_sloped
+    )
 
 
 @compiled
 def fill_outcomes(
-    at: Floats, is_asked: Floats, log_p: Floats, jacobian: Floats, edges: Floats, room: Floats
+    at: Floats,
+    is_asked: Floats,
+    log_p: Floats,
+    jacobian: Floats,
+    rooms: tuple[Floats, Floats],
 ) -> None:
     """Log-probabilities of a cell's outcomes with `is_asked` above 0; Jacobian unless empty."""
-    last = log_p.shape[2] - 1
+    last, (edges, room) = log_p.shape[2] - 1, rooms
     level = step_level(at[D], at[C], at[Q])
     if level >= 0:
         fill_sums(at, level, edges, room)

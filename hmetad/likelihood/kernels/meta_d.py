@@ -14,10 +14,12 @@ computed one by one, exact however far out its edges lie (`fill_outcomes`).
 import numpy as np
 from numpy.typing import NDArray
 
-from hmetad.likelihood.outcomes import add_information, add_outcomes, columns_of
 from hmetad.likelihood.tails import (
     FAR,
     NARROW,
+    add_information,
+    add_outcomes,
+    columns_of,
     compiled,
     fill_logarithms,
     fill_tails,

@@ -1,22 +1,92 @@
-"""Notices of maximum-likelihood estimates of M.
+"""What becomes of count tables and estimates: plain arrays, arrays under names, and notices.
 
-Dataset of estimates (cell) → list of Notice.
+Count table → array (cells, 2, 2, K); arrays over cells → Dataset in the dims of the table; Dataset
+→ list of Notice.
 Source: Maniscalco & Lau (2012); Hautus (1995) for what corrections do.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
+from hmetad.arguments import refuse_same_names
+from hmetad.counts.checks import STIMULI, TYPE1_DIMS, require_stimulus
+from hmetad.errors import InputError
 from hmetad.measures.type2 import CLEAR_Z
 from hmetad.notice import Notice, notice_where, notices_where
 from hmetad.notice_registry import limit, sentence
+from hmetad.results import attrs_of
 
-__all__ = ["clearly_high", "moved_by_correction", "near_zero", "problems", "said_to_be_negative"]
+__all__ = [
+    "clearly_high",
+    "label_estimates",
+    "moved_by_correction",
+    "problems",
+    "said_to_be_negative",
+    "table_of",
+]
+
+type Floats = NDArray[np.float64]
 
 # Of M: a change that is visible in its second decimal.
 VISIBLE = 0.005
 # Of the standard error of M: a shift as large says as much as the data.
 LARGE_SHARE = 0.5
+
+
+def table_of(counts: xr.DataArray, used_by: str) -> tuple[xr.DataArray, Floats]:
+    """Count table in its order of dims, and its numbers (cells, 2, 2, K).
+
+    Refuses what is none, with the name of what it is used by, and a table with one rating.
+    """
+    require_stimulus(counts, used_by)
+    if counts.sizes["rating"] < 2:
+        raise InputError("counts", "one rating", "at least two", "sdt() needs no ratings.")
+    ordered = counts.transpose(..., *TYPE1_DIMS)
+    return ordered, ordered.to_numpy().reshape(-1, *ordered.shape[-3:]).astype(float)
+
+
+def label_estimates(
+    values: Mapping[str, Floats],
+    section: str,
+    counts: xr.DataArray,
+    *,
+    per_response: bool = False,
+) -> xr.Dataset:
+    """Dataset of the estimates.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        (cells,); criteria (cells, 2, K − 1); with a last dim of the sides that have a meta-d′ of
+        their own, (cells, 1) or (cells, 2).
+    section : str
+        Of the table of results, which says what they are.
+    counts : DataArray
+        Dims (..., stimulus, response, rating), in this order.
+    per_response : bool, optional
+        Whether those with sides have dim response.
+
+    Returns
+    -------
+    Dataset
+        Dims of the counts before stimulus, then response and criterion where they apply.
+    """
+    like = counts.isel(stimulus=0, response=0, rating=0, drop=True)
+    refuse_same_names(like.coords, values)
+    result = xr.Dataset(coords=like.coords)
+    for name, array in values.items():
+        inner: tuple[str, ...] = ()
+        if array.ndim == 3:
+            inner = ("response", "criterion")
+        elif array.ndim == 2 and per_response:
+            inner = ("response",)
+        sizes = array.shape[1 : 1 + len(inner)]
+        result[name] = ((*like.dims, *inner), array.reshape((*like.shape, *sizes)))
+        result[name].attrs = attrs_of(name, section)
+    return result.assign_coords(response=[*STIMULI], criterion=np.arange(1, counts.sizes["rating"]))
 
 
 def problems(fitted: xr.Dataset, has_z: xr.DataArray) -> list[Notice]:
@@ -45,7 +115,9 @@ def problems(fitted: xr.Dataset, has_z: xr.DataArray) -> list[Notice]:
         "negative-meta-d": said_to_be_negative(fitted),
         "dprime-sign.below-with-m": fitted["dprime"] < 0,
     }
-    return [*notices_where(masks), *near_zero(fitted["dprime"], fitted["dprime_se"])]
+    is_near = (fitted["dprime"] > 0) & (fitted["dprime"] < CLEAR_Z * fitted["dprime_se"])
+    near = notice_where(is_near, "dprime-sign.near", step=sentence("compare-meta-d"))
+    return [*notices_where(masks), *near]
 
 
 def said_to_be_negative(fitted: xr.Dataset) -> xr.DataArray:
@@ -73,19 +145,6 @@ def clearly_high(fitted: xr.Dataset) -> xr.DataArray:
     """
     lower = fitted["m_ratio"] - CLEAR_Z * fitted["m_ratio_se"]
     return (lower > limit("high-m-ratio")) & (fitted["dprime"] > 0)
-
-
-def near_zero(dprime: xr.DataArray, se: xr.DataArray) -> list[Notice]:
-    """Notice of cells where d′ is above 0, and less than 1.96 standard errors from it.
-
-    Examples
-    --------
-    >>> d = xr.DataArray([0.1, 1.0], {"cell": ["a", "b"]})
-    >>> near_zero(d, xr.full_like(d, 0.1))[0].cells
-    ('a',)
-    """
-    is_near = (dprime > 0) & (dprime < CLEAR_Z * se)
-    return notice_where(is_near, "dprime-sign.near", step=sentence("compare-meta-d"))
 
 
 def moved_by_correction(
