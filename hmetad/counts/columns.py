@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hmetad.arguments import check_inputs
+from hmetad.arguments import check_inputs, describe_value
 from hmetad.counts.checks import TYPE1_DIMS, TYPE2_DIMS, type2_measures
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice, notice_of
@@ -380,8 +380,15 @@ def correctness_error(role: str, got: str, stimulus: str) -> InputError:
 # Codes for missing answers
 
 
+def columns_by_role(argument: str, value: object) -> None:
+    """Refuse what names no columns by their roles."""
+    if not isinstance(value, Mapping):
+        step = "Name a column by its role: columns={'confidence': 'confidence'}."
+        raise InputError(argument, describe_value(value), "a mapping of role to column", step)
+
+
 # Names and labels are looked at where they are counted by.
-@check_inputs(skip=("columns", "labels"))
+@check_inputs(skip=("labels",), columns=columns_by_role)
 def without_codes(
     rows: Rows,
     missing_codes: Codes,
@@ -410,7 +417,7 @@ def without_codes(
     Raises
     ------
     InputError
-        If `missing_codes` are no list.
+        If `missing_codes` are no list, or `columns` no mapping.
 
     Examples
     --------

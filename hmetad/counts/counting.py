@@ -29,12 +29,24 @@ from hmetad.counts.columns import (
     rows_in_use,
     two_labels,
 )
-from hmetad.counts.detection import CUT_TRIALS, cut_notices
-from hmetad.counts.difficulty import difficulty_columns, difficulty_notices, unused_columns
-from hmetad.counts.items import item_notices, same_item_cells
+from hmetad.counts.items import (
+    difficulty_columns,
+    difficulty_notices,
+    item_notices,
+    same_item_cells,
+    unused_columns,
+)
 from hmetad.counts.noticed import choice_notices, missing_answers, trial_notices
 from hmetad.counts.ratings import Ask, Scale, rated_rows, rating_numbers
-from hmetad.counts.tables import cell_labels, cells_of, count_notices, count_table, plain_attrs
+from hmetad.counts.tables import (
+    CUT_TRIALS,
+    cell_labels,
+    cells_of,
+    count_notices,
+    count_table,
+    cut_notices,
+    plain_attrs,
+)
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name

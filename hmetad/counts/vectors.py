@@ -64,31 +64,19 @@ def from_nr(
     if np.shape(nR_S1) != np.shape(nR_S2):
         got = f"shape {np.shape(nR_S2)} beside {np.shape(nR_S1)} of nR_S1"
         raise InputError("nR_S2", got, "the shape of nR_S1")
-    given = {"coords": coords, "covariates": covariates or {}}
-    names, others = (column_names(argument, [*own]) for argument, own in given.items())
-    twice = [name for name in others if name in names]
-    if twice:
-        raise InputError("covariates", repr(twice[0]), "names other than those of coords")
     size, K = len(first), first.shape[1] // 2
-    columns = {
-        name: cell_values(f"{argument} {name!r}", value, size)
-        for argument, own in given.items()
-        for name, value in own.items()
-    }
-    cells = pd.DataFrame(columns, range(size))
-    numbered = not names and size > 1
-    labels = [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
+    cells, labels = labelled_cells(size, coords, covariates or {})
     rows = np.stack([first, second], axis=1)
     values = np.stack([rows[..., K - 1 :: -1], rows[..., K:]], axis=2)
     attrs = {
         "labels": STIMULI,
-        "by": names,
-        "covariates": list(covariates or {}),
+        "by": [*coords],
+        "covariates": [*(covariates or {})],
         "rows_dropped": 0,
         "ratings_rule": f"K = {K}, from the length of nR_S1",
     }
     counts = count_table(values, TYPE1, cells, attrs, labels)
-    return with_notices(counts, [*count_notices(counts), *alike_notices(cells[names], labels)])
+    return with_notices(counts, [*count_notices(counts), *alike_notices(cells[[*coords]], labels)])
 
 
 @check_inputs(skip=("counts",))
@@ -129,19 +117,17 @@ def labelled_cells(
     size: int, coords: Mapping[str, Any], covariates: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Columns of so many cells, checked, and the labels that those of `coords` make."""
-    names, others = (
-        column_names(argument, list(given))
-        for argument, given in (("coords", coords), ("covariates", covariates))
-    )
+    given = {"coords": coords, "covariates": covariates}
+    names, others = (column_names(argument, [*own]) for argument, own in given.items())
     twice = [name for name in others if name in names]
     if twice:
         raise InputError("covariates", repr(twice[0]), "names other than those of coords")
-    given = {f"coords {name!r}": (name, value) for name, value in coords.items()}
-    given |= {f"covariates {name!r}": (name, value) for name, value in covariates.items()}
-    cells = pd.DataFrame(
-        {name: cell_values(argument, value, size) for argument, (name, value) in given.items()},
-        index=range(size),
-    )
+    columns = {
+        name: cell_values(f"{argument} {name!r}", value, size)
+        for argument, own in given.items()
+        for name, value in own.items()
+    }
+    cells = pd.DataFrame(columns, range(size))
     numbered = not names and size > 1
     return cells, [str(i + 1) for i in range(size)] if numbered else cell_labels(cells[names])
 

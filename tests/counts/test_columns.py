@@ -6,6 +6,9 @@ import pandas as pd
 import pytest
 
 import hmetad
+from hmetad import InputError
+from hmetad.counts import without_codes
+from hmetad.rows.sources import rows_of
 
 COUNTS = [5, 3, 2, 1], [1, 2, 4, 6]
 TWO_ROWS = [COUNTS[0]] * 2, [COUNTS[1]] * 2
@@ -88,3 +91,9 @@ def test_groups_without_an_order_are_refused():
     trials = trials_of(["x"]).assign(task="A")
     with pytest.raises(hmetad.InputError, match="A set has no order"):
         hmetad.count_trials(trials, by={"model", "task"})
+
+
+def test_codes_need_columns_by_role():
+    rows = rows_of(pd.DataFrame({"confidence": [1, 2]}))
+    with pytest.raises(InputError, match=r"^columns: got 3, allowed is a mapping"):
+        without_codes(rows, 1, 3)

@@ -16,9 +16,8 @@ from hmetad.bayes.fit import fit
 from hmetad.bayes.model import build_model
 from hmetad.compare.cells import error_flags
 from hmetad.counts.counting import count_correct, count_trials
-from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
-from hmetad.counts.tables import type2_counts
+from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection, type2_counts
 from hmetad.counts.vectors import from_nr, to_nr
 from hmetad.errors import InputError
 from hmetad.measures.sdt import sdt

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from hmetad.counts.detection import ACKNOWLEDGEMENT, as_detection
 from hmetad.counts.resample import resample
+from hmetad.counts.tables import ACKNOWLEDGEMENT, as_detection
 from hmetad.mle.meta_d import fit_mle
 from hmetad.studies.cacioli.tables import Integers
 
