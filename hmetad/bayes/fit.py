@@ -164,7 +164,7 @@ def fit(
             posterior = tree["posterior"].to_dataset().drop_vars(cells, errors="ignore")
             tree = tree.assign(posterior=xr.DataTree(posterior))
         refuse_undefined(tree, program.spec, options["draws"], by)
-        return finish(tree, counts, attrs, program.spec, program.designs)
+        return finish(tree, program.counts, attrs, program.spec, program.designs)
 
 
 def checked_options(given: Mapping[str, Any], *, is_stored: bool) -> dict[str, Any]:

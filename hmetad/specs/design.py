@@ -90,7 +90,7 @@ def refuse_other_tables(counts: xr.DataArray, layout: OutcomeLayout = TWO_ALTERN
 
 
 def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
-    """Count table in its own order of dims, or the reason why it cannot be modelled."""
+    """Count table in its own order of dims, all labelled, or why it cannot be modelled."""
     layout = spec.record.layout
     if not spec.record.has_ratings:
         step = "bayes.fit_estimates fits it."
@@ -100,14 +100,16 @@ def checked_counts(counts: xr.DataArray, spec: ModelSpec) -> xr.DataArray:
     lacking = counts["cell"].values[(shown == 0).any(layout.given).values]
     # Where d′ and c have formulas, cells borrow from each other: one trial of an item is enough.
     if lacking.size and not {"dprime", "c"} <= set(spec.formula):
-        labels = [label for dim in layout.given for label in layout.axes[dim]]
+        needed = [label for dim in layout.given for label in layout.axes[dim]]
         raise InputError(
             "counts",
             f"a stimulus never shown in {', '.join(map(str, lacking[:5]))}",
-            f"trials of {' and of '.join(labels)} in every cell",
+            f"trials of {' and of '.join(needed)} in every cell",
             "Drop those cells, group the trials otherwise, or give dprime and c formulas.",
         )
-    return counts.transpose("cell", *layout.dims)
+    labels = layout.labels(counts.sizes["rating"])
+    unlabelled = {dim: own for dim, own in labels.items() if dim not in counts.coords}
+    return counts.assign_coords(unlabelled).transpose("cell", *layout.dims)
 
 
 def given_of(counts: xr.DataArray, spec: ModelSpec) -> dict[str, Floats]:

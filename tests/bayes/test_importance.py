@@ -212,3 +212,13 @@ def test_a_cell_at_chance_leaves_the_chains_of_the_others_alone(card, tmp_path):
     assert steps.sel(cell="chance") != steps.sel(cell="able")
     again = load_fit(save_fit(found, tmp_path / "fit.nc"))
     xr.testing.assert_equal(again["sample_stats"].to_dataset(), found["sample_stats"].to_dataset())
+
+
+def test_a_table_without_labels_is_that_of_the_usual_ones():
+    labelled = simulate_counts([1.5, 1.0], m_ratio=0.8, trials=300, seed=3)
+    plain = labelled.drop_vars([str(name) for name in labelled.coords])
+    one, other = (
+        fit(x, draws=50, random_seed=1, progressbar=False, quiet=True) for x in (labelled, plain)
+    )
+    np.testing.assert_array_equal(one["posterior"]["log_m"], other["posterior"]["log_m"])
+    assert other["observed_data"]["response"].values.tolist() == ["S1", "S2"]
