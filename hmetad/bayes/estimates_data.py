@@ -215,7 +215,7 @@ def of_table(
     cells = table[list(columns)].reset_index(drop=True)
     if cells.isna().to_numpy().any():
         raise InputError("estimates", "missing values in columns of the formula", "none missing")
-    parts = row_labels(cells.itertuples(index=False))
+    parts = row_labels(cells.itertuples(index=False)) if columns else [""] * len(cells)
     is_unique = bool(columns) and len(set(parts)) == len(parts)
     labels = parts if is_unique else [
         " | ".join(filter(None, (part, str(place)))) for place, part in enumerate(parts, start=1)

@@ -361,7 +361,9 @@ def tally_trials(
     tallied, *found = ask(queries)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
-    few = bool((pd.Series(number).groupby(groups[stimulus]).sum() < CUT_TRIALS).any())
+    few = bool(
+        (pd.Series(number).groupby(groups[stimulus], observed=True).sum() < CUT_TRIALS).any()
+    )
     refuse_correctness(seen, few, stimulus, response)
     told = dict(zip(items, found[len(judged) :], strict=False))
     of_items = {name: values for name, values in told.items() if values is not None}

@@ -53,8 +53,8 @@ MOST_INFERRED = 20
 PACKAGE = str(Path(__file__).parents[1])
 # A bin is the sign, the exponent and the first 12 bits of the fraction of a double.
 SHIFT, BINS = 40, 2**24
-# Columns that rows get; no column of trials has a NUL in its name.
-GROUP, BIN, ORDER = "group\0", "bin\0", "order\0"
+# Columns that rows get, under names that nobody gives.
+GROUP, BIN, ORDER = "\x1fgroup", "\x1fbin", "\x1forder"
 # No number has these bits.
 MISSING, IS_EXACT = -(2**63), -(2**63) + 1
 

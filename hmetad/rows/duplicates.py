@@ -107,7 +107,7 @@ def row_notices(table: pd.DataFrame, file: pd.Series | None = None) -> list[Noti
     if not names or max(Counter(table.columns).values()) > 1:
         return []
     if file is not None and not any(map(is_name_of_who, table.columns)):
-        table = table.assign(**{"file\0": file})
+        table = table.assign(**{"\x1ffile": file})
     try:
         copies = int(table.duplicated().sum())
     except TypeError:
