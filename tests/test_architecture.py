@@ -76,16 +76,16 @@ HOMES_OF_LIBRARIES = {
 # Lines of code of each room: how many it shall have, and the most that it may have until then.
 # Lines are those that are no docstring, no comment and not blank.
 LINES = {
-    "bayes": (3800, 5025),
+    "bayes": (3800, 5035),
     "commands": (2100, 3635),
     "compare": (1450, 2110),
-    "counts": (1500, 2450),
+    "counts": (1500, 2430),
     "floor": (900, 1805),
     "likelihood": (1550, 2485),
     "logs": (2000, 3190),
     "measures": (1700, 2420),
-    "mle": (1300, 2075),
-    "plots": (1300, 1910),
+    "mle": (1300, 2070),
+    "plots": (1300, 1915),
     "report": (2500, 4025),
     "rows": (450, 1545),
     "select": (150, 220),
