@@ -50,7 +50,8 @@ def scan_trials(
     text = [*columns_of(parse_by(by)), *within]
     rows = hmetad.logs.scan_table(file, text=text, limits=chosen_limits(limit))
     rows = rows.spelled([*columns.values(), *text])
-    return hmetad.counts.without_codes(rows, split(codes), columns, split([labels]))
+    rows = hmetad.counts.without_codes(rows, split(codes), columns, split([labels]))
+    return rows.with_points([columns["confidence"]])
 
 
 def are_numbers(trials: "Rows", confidence: str) -> bool:

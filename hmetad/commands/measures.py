@@ -195,7 +195,8 @@ def measures(
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
-    if correct is None and stimulus not in trials.columns and "correct" in trials.columns:
+    shown = {stimulus, response} & {*trials.columns}
+    if correct is None and not shown and "correct" in trials.columns:
         step = "Where trials say right or wrong alone: --correct correct."
         raise InputError("--stimulus", repr(stimulus), "a column of the trials", step)
     measured = measured_trials(asked)

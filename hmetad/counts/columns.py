@@ -83,7 +83,7 @@ def rows_in_use(
     """
     rows = rows_of(trials, text=text_columns(groupings["by"]))
     rows = named_rows(rows, roles.values(), *groupings.values(), *others)
-    rows = without_codes(rows, missing_codes, roles, labels)
+    rows = without_codes(rows, missing_codes, roles, labels).with_points([roles["confidence"]])
     names = [column_names(argument, given) for argument, given in groupings.items()]
     pairs = zip(groupings, names, strict=True)
     grouping = [(argument, name) for argument, own in pairs for name in own]

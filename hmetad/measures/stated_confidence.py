@@ -161,6 +161,7 @@ def judged_trials(
     correct, confidence = columns["correct"], columns["confidence"]
     carried = trial_notices(trials)
     rows = named_rows(rows_of(trials, text=text_columns(by)), columns.values(), by)
+    rows = rows.with_points([confidence])
     by = column_names("by", by)
     check_roles(rows.columns, [*columns.items(), *(("by", name) for name in by)])
     item = item_column(rows.columns, by, columns.get("cluster"))

@@ -5,12 +5,14 @@ Table with columns of text → table with numbers in their place, and the column
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hmetad.rows.rows import columns_named
+from hmetad.rows.queries import Piece
 
 __all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas", "with_points"]
 
@@ -23,17 +25,13 @@ THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")
 POWER = re.compile(r"\s*[+-]?[0-9]+[eE][+-]?[0-9]+\s*")
 
 
-def with_decimal_commas(
-    table: pd.DataFrame, text: Sequence[str] = ()
-) -> tuple[pd.DataFrame, list[str]]:
+def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Table with the numbers that decimal commas stand for, and the names of their columns.
 
     Parameters
     ----------
     table : DataFrame
         Of a file whose columns are not separated by commas; it is not changed.
-    text : sequence of str, optional
-        Columns that stay text.
 
     Returns
     -------
@@ -51,30 +49,69 @@ def with_decimal_commas(
     >>> numbers["sure"].tolist(), columns
     ([0.85, nan], ['sure'])
     """
-    kept = {column for name in text for column in columns_named(name, table.columns)}
-    found = [x for x in table.columns if x not in kept and has_decimal_commas(table[x])]
-    numbers = {name: pd.to_numeric(table[name].str.replace(",", ".")) for name in found}
+    found = [name for name in table.columns if has_decimal_commas(table[name])]
+    numbers = {name: pd.to_numeric(table[name].str.strip().str.replace(",", ".")) for name in found}
     return table.assign(**numbers), found
 
 
-def with_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Column of texts, as dictionaries, with points for the decimal commas of numbers.
+def with_points(columns: Sequence[str], piece: Piece) -> Piece:
+    """Piece with points for the decimal commas of numbers, in those of some columns that it has.
+
+    Words stay, and so does what may be a number of thousands.
 
     Examples
     --------
-    >>> with_points(pa.chunked_array([pa.array(["0,5", "so, so"]).dictionary_encode()])).to_pylist()
-    ['0.5', 'so, so']
+    >>> piece = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
+    >>> with_points(["sure", "rt"], piece).to_dict("list")
+    {'sure': [0.85, nan, 1.0], 'rt': ['1,234', '0.5', '?']}
     """
+    for name in columns:
+        if isinstance(piece, pa.Table):
+            if name in piece.column_names:
+                place = piece.column_names.index(name)
+                piece = piece.set_column(place, name, pointed(piece[name]))
+        elif name in piece and not pd.api.types.is_numeric_dtype(piece[name]):
+            piece = piece.assign(**{name: pointed_series(piece[name])})
+    return piece
+
+
+def pointed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Column of Arrow, of texts in dictionaries, with points for decimal commas."""
+    if not pa.types.is_dictionary(column.type):
+        return column
     chunks = []
     for chunk in column.chunks:
-        texts = [
-            text.replace(",", ".") if NUMBER.fullmatch(text) else text
-            for text in chunk.dictionary.to_pylist()
-        ]
-        # "0,5" and "0.5" are one text from now on.
-        changed = pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string()))
-        chunks.append(changed.dictionary_decode().dictionary_encode())
+        levels = chunk.dictionary
+        if pc.any(pc.match_substring(levels, ",")).as_py():
+            levels = pa.array(map(point_text, levels.to_pylist()), levels.type)
+            # "0,5" and "0.5" are one text from now on.
+            plain = pa.DictionaryArray.from_arrays(chunk.indices, levels).dictionary_decode()
+            chunk = plain.dictionary_encode()
+        chunks.append(chunk)
     return pa.chunked_array(chunks, column.type)
+
+
+def pointed_series(column: pd.Series) -> pd.Series:
+    """Column of texts, as numbers where all are numbers and some have a decimal comma."""
+    try:
+        places, levels = pd.factorize(column)
+    except TypeError:
+        # Lists and records are no numbers; what they are is said where they are counted.
+        return column
+    texts = [*map(point_text, levels)]
+    if texts == [*levels]:
+        return column
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+    values = (numbers if numbers.notna().all() else pd.Series(texts, dtype=object)).to_numpy()
+    # A missing value has the last place.
+    return pd.Series(np.append(values, np.nan)[places], column.index, name=column.name)
+
+
+def point_text(value: Any) -> Any:
+    """Text of a number with a point for its decimal comma; anything else as it is."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value) or THOUSANDS.fullmatch(value):
+        return value
+    return value.strip().replace(",", ".")
 
 
 def partly_decimal_commas(table: pd.DataFrame) -> list[str]:

@@ -18,6 +18,7 @@ __all__ = [
     "TEXTS",
     "sniffed_delimiter",
     "text_suffix",
+    "unlike_row",
     "usual_delimiter",
 ]
 
@@ -73,12 +74,11 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
         return sign
     if suffix is None or not path.is_file():
         return None
-    text = head_of(path)
     usual = usual_delimiter(path)
-    if not text or (usual is not None and max(map(len, rows_by(text, usual)[:1]), default=0) > 1):
+    if usual is not None and max(map(len, first_rows(path, usual)[:1]), default=0) > 1:
         return None
-    signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(text, one)]
-    if not signs and usual is None and splits_alike(text, " "):
+    signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(path, one)]
+    if not signs and usual is None and splits_alike(path, " "):
         signs = [" "]
     return signs[0] if signs else None
 
@@ -94,30 +94,35 @@ def usual_delimiter(path: Path) -> str | None:
     return SEPARATORS.get(text_suffix(path) or "")
 
 
-def head_of(path: Path) -> str:
-    """First whole lines of a text; nothing of a file that cannot be read."""
+def splits_alike(path: Path, delimiter: str) -> bool:
+    """Whether a delimiter splits the first rows into the same number of cells, two or more."""
+    numbers = {len(row) for row in first_rows(path, delimiter)}
+    return len(numbers) == 1 and numbers.pop() > 1
+
+
+def unlike_row(path: Path, delimiter: str) -> str:
+    """Words for the first row that has another number of cells than the header."""
+    rows = first_rows(path, delimiter)
+    for place, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            return f"of which row {place} has {len(row)} and the header {len(rows[0])}"
+    return "in its header alone"
+
+
+def first_rows(path: Path, delimiter: str) -> list[list[str]]:
+    """Cells of the first rows that are not blank; none of a file that cannot be read so."""
     try:
         with open_packed(path) as file:
             content = file.read(HEAD)
     except UNREADABLE:
-        return ""
+        return []
     text = content.decode("utf-8-sig", "replace")
-    # The last line may be cut off.
-    return text if len(content) < HEAD else text[: text.rfind("\n") + 1]
-
-
-def splits_alike(text: str, delimiter: str) -> bool:
-    """Whether a delimiter splits the first rows into the same number of cells, two or more."""
-    numbers = {len(row) for row in rows_by(text, delimiter)[:MOST_ROWS]}
-    return len(numbers) == 1 and numbers.pop() > 1
-
-
-def rows_by(text: str, delimiter: str) -> list[list[str]]:
-    """Cells of the rows of a text that are not blank; none where it is no such text."""
     if delimiter == " ":
         text = "\n".join(re.sub(r"\s+", " ", line.strip()) for line in text.splitlines())
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:
         return []
-    return [row for row in rows if any(cell.strip() for cell in row)]
+    # The last row may be cut off.
+    whole = rows if len(content) < HEAD else rows[:-1]
+    return [row for row in whole if any(cell.strip() for cell in row)][:MOST_ROWS]

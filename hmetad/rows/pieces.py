@@ -4,7 +4,7 @@ Path and columns → batches of a Parquet, CSV or JSON Lines file; a batch → a
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from hmetad.errors import InputError, nearest
 from hmetad.files import PACKED
 from hmetad.rows.arrow import coded, is_text
-from hmetad.rows.decimals import with_decimal_commas, with_points
 from hmetad.rows.limits import Limits, beyond, check_names, check_unpacked
 from hmetad.rows.lines import lines_of
 from hmetad.rows.packed import open_packed
@@ -62,8 +61,6 @@ class Scan:
     folders : dict of str to str
         Columns whose value the names of its folders tell, as in ``model=a/part.parquet``.
     limits : Limits
-    commas : set of str
-        Columns of a text whose numbers have decimal commas.
     """
 
     path: Path
@@ -72,7 +69,6 @@ class Scan:
     own: dict[str, str]
     folders: dict[str, str]
     limits: Limits
-    commas: Set[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -86,7 +82,6 @@ def scan_of(path: Path, folders: dict[str, str], limits: Limits) -> Scan:
     if sep == " ":
         got = "columns parted by spaces, in a file that is read in pieces"
         raise InputError(str(path), got, "tabs or commas between them", "Save it as one of these.")
-    commas: set[str] = set()
     with reading(path):
         if suffix == ".parquet":
             names = pq.read_schema(path).names
@@ -98,15 +93,11 @@ def scan_of(path: Path, folders: dict[str, str], limits: Limits) -> Scan:
             assert sep is not None
             names = header_names(path, sep)
             refuse_delimiter(path, names)
-            if sep != ",":
-                with open_packed(path) as file:
-                    first_rows = pd.read_csv(file, sep=sep, nrows=FIRST_LINES, dtype=str)
-                commas.update(with_decimal_commas(first_rows)[1])
     check_names(path, names, limits)
     plain = names if sep is None else unguard(names)
     own = {str(name): raw for name, raw in zip(plain, names, strict=True)}
-    unnamed = {k: v for k, v in folders.items() if k not in own}
-    return Scan(path, suffix, sep, own, unnamed, limits, commas)
+    further = {k: v for k, v in folders.items() if k not in own}
+    return Scan(path, suffix, sep, own, further, limits)
 
 
 def refuse_missing(path: Path, columns: Sequence[str], there: Iterable[str]) -> None:
@@ -140,9 +131,6 @@ def of_piece(
     if scan.sep is not None:
         refuse_header(scan.path, table)
     chosen = {name: table[old] for name, old in zip(own, raw, strict=True)}
-    for name in own:
-        if scan.own[name] in scan.commas:
-            chosen[name] = with_points(chosen[name])
     for name in columns:
         if name in scan.folders:
             codes = pa.array(np.zeros(len(table), dtype=np.int32))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice
 from hmetad.rows.arrow import frame_of
+from hmetad.rows.decimals import with_points
 from hmetad.rows.queries import ORDER, N, Piece, Query, Sample, Spread, Values
 
 __all__ = ["Rows", "Tally", "columns_named", "no_rows", "plain_value", "regrouped"]
@@ -141,6 +142,10 @@ class Rows:
         """
         known = frozenset(map(plain_value, codes))
         return self.changed(partial(blanked, [*columns], known), [], []) if known else self
+
+    def with_points(self, columns: Iterable[str]) -> "Rows":
+        """The same rows, "0,85" read as 0.85 in some columns: of files, and of pandas."""
+        return self.changed(partial(with_points, [*columns]), [], [])
 
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""

@@ -21,8 +21,7 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, TABLES
 from hmetad.notice import notice_attrs
-from hmetad.rows.decimals import with_decimal_commas
-from hmetad.rows.delimiters import SEPARATORS, TEXTS, sniffed_delimiter
+from hmetad.rows.delimiters import SEPARATORS, TEXTS, sniffed_delimiter, unlike_row
 from hmetad.rows.duplicates import row_notices
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
@@ -38,7 +37,6 @@ __all__ = [
     "read_table",
     "reading",
     "refuse_delimiter",
-    "table_suffix",
     "text_format",
     "values_of_texts",
 ]
@@ -63,7 +61,7 @@ def read_table(
     *,
     text: Sequence[str] = (),
     delimiter: str | None = None,
-    decimal: Literal[".", ","] | None = None,
+    decimal: Literal[".", ","] = ".",
     limits: Limits | Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Read trials from a file, by its suffix.
@@ -81,9 +79,7 @@ def read_table(
         default commas in a .csv and tabs in a .tsv, or another sign that splits the first lines
         alike. Where it is known, a text may end in .txt or .dat too.
     decimal : {".", ","}, optional
-        Sign before the decimals of numbers in a text. By default a point; but where columns are
-        not separated by commas, a column in which every filled value is a number with one decimal
-        comma is read so ("1,234" alone may be 1234, and stays text).
+        Sign before the decimals of numbers in a text.
     limits : Limits or mapping of str to int, optional
         How much the file may hold: the names and numbers of `Limits` that should differ from its
         defaults, such as ``{"columns": 20_000}``.
@@ -112,9 +108,7 @@ def read_table(
         # Rows longer than the header would lose their end.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         if sep is not None:
-            table = delimited_table(path, sep, text, within, decimal or ".")
-            if decimal is None and sep != ",":
-                table = with_decimal_commas(table, text)[0]
+            table = delimited_table(path, sep, text, within, decimal)
         else:
             table = (json_table if suffix == ".jsonl" else parquet_table)(path, within)
     if table.empty:
@@ -310,11 +304,11 @@ def similar_file(path: Path) -> str:
 
 
 def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
-    """Raise if the header is one column that other delimiters would split."""
+    """Raise if the header is one column that a delimiter would split, but not all rows alike."""
     if len(header) > 1:
         return
     for delimiter, name in PARTED_BY.items():
         if delimiter in "".join(header):
-            step = "Save it as one of these."
-            allowed = "commas in a .csv, tabs in a .tsv"
-            raise InputError(str(path), f"columns parted by {name}", allowed, step)
+            got = f"columns parted by {name}, {unlike_row(path, delimiter)}"
+            step = "Mend that row, or save the table with the delimiter of its suffix."
+            raise InputError(str(path), got, "as many cells in every row", step)

@@ -150,7 +150,7 @@ def test_pymc_samples_the_same_joint_posterior(table):
     np.testing.assert_allclose(moments(own["y_model"]), moments(sampled["mean"]), atol=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_truth_is_covered_as_often_as_it_should_be():
     rng, inside = np.random.default_rng(5), []
     frame = pd.DataFrame([(m, s) for m in MODELS for s in SETS], columns=["model", "set"])

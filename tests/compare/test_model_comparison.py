@@ -241,7 +241,7 @@ def test_the_protected_probability_is_near_the_exact_one_and_the_risk_never_too_
         assert found["protected_exceedance"][0].item() == pytest.approx(protected, abs=0.12)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("strength", "least", "most"), [(1, 0.61, 0.75), (2, 0.79, 0.89), (4, 0.92, 0.98)]
 )

@@ -386,7 +386,7 @@ def test_m_ratio_departs_from_one_by_the_shape_of_the_evidence_alone():
     assert abs(fitted["m_ratio"].item() - 1) > 10 * fitted["m_ratio_se"].item()
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_bootstrap_of_items_is_as_wide_as_samples_of_items_are_and_that_of_pairs_too_narrow():
     spread = []
     for seed in range(200):

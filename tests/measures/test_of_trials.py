@@ -158,7 +158,7 @@ def test_models_that_answered_the_same_items_stay_paired():
     assert abs(np.corrcoef(apart)[0, 1]) < 0.06
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_intervals_of_repeated_items_hold_the_truth():
     """Each of 40 items is answered ten times; its difficulty is shared."""
     rng = np.random.default_rng(7)

@@ -195,6 +195,36 @@ def test_quantiles_of_hard_numbers_are_exact():
         np.testing.assert_array_equal(found, count_correct(rated, ratings=found.sizes["rating"]))
 
 
+@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_confidence_has_decimal_commas_and_names_stay_text(tmp_path, request, size, sign):
+    """As by write.csv2 of R: a whole number has none, and what names something is no number."""
+    if size == "large":
+        request.getfixturevalue("in_pieces")
+    rng = np.random.default_rng(3)
+    n = 2400
+    names = {"model": ["4,1", "4,10"] * (n // 2), "item": [f"1,{1 + i % 40}" for i in range(n)]}
+    confidence = rng.choice([0.25, 0.5, 0.75, 1.0], n)
+    frame = pd.DataFrame({**names, "correct": rng.random(n) < confidence, "sure": confidence})
+    texts = [f"{value:g}".replace(".", ",") for value in confidence]
+    texts = [f"{text}\u00a0" if text == "0,5" and i % 7 else text for i, text in enumerate(texts)]
+    path = tmp_path / "t.csv"
+    frame.assign(sure=texts).to_csv(path, index=False, sep=sign)
+    asked = {"by": "model", "confidence": "sure"}
+    found, expected = (measure_trials(x, **asked) for x in (path, frame))
+    np.testing.assert_array_equal(found["auroc2"], expected["auroc2"])
+    assert found["model"].values.tolist() == ["4,1", "4,10"]
+    drawn, again = (
+        resample_trials(x, cluster="item", n=20, seed=1, **asked) for x in (path, frame)
+    )
+    np.testing.assert_array_equal(drawn["brier"], again["brier"])
+    rated, plain = (count_correct(x, quantiles=3, **asked) for x in (path, frame))
+    np.testing.assert_array_equal(rated, plain)
+    frame.assign(sure="1,234").to_csv(path, index=False, sep=sign)
+    with pytest.raises(InputError, match="text such as '1,234'"):
+        measure_trials(path, **asked)
+
+
 @pytest.mark.usefixtures("in_pieces")
 def test_rows_may_stand_for_many_trials(trials, tmp_path):
     complete = trials.dropna(subset=["rating"])
