@@ -69,6 +69,10 @@ def inputs(tmp_path_factory):
     trials["confidence"] = trials["confidence"]
     trials.to_csv(folder / "trials.csv", index=False)
     hmetad.save_fit(made_fit(["a", "b"], ["x", "y"], draws=50), folder / "made.nc")
+    # What is compiled is kept in files too, which a limit on the size of files forbids.
+    kept = tmp_path_factory.mktemp("compiled")
+    for name, line in WRITERS.items():
+        run(folder, f"{line} -o {kept / name}", status=0)
     return folder
 
 
