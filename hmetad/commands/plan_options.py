@@ -91,7 +91,7 @@ DprimeSd = Annotated[
 ]
 Pilot = Annotated[
     Path | None,
-    typer.Option(metavar="FIT", help="Of people: a fit to take what is not given from."),
+    typer.Option(metavar="FIT", help="Of people: a fit that supplies parameters not given."),
 ]
 Resume = Annotated[
     Path | None,

@@ -73,7 +73,7 @@ Session = Annotated[
 ]
 Correction = Annotated[str, typer.Option(metavar="NAME", help="none, loglinear, cell or a number.")]
 Splits = Annotated[int, typer.Option(min=1, metavar="N", help="Random splits.")]
-Goal = Annotated[float, typer.Option(metavar="R", help="Reliability for which trials are told.")]
+Goal = Annotated[float, typer.Option(metavar="R", help="Reliability that trials should reach.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Rows: .csv, .json."),
@@ -104,7 +104,7 @@ def reliability(
     print_as: PrintAs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how well measures of people come back, in halves of trials or over sessions."""
+    """Say how reliable measures of people are, between halves of trials or sessions."""
     chosen = chosen_format(print_as, as_json)
     path = None if output is None else writable_file(output, *DATA_FILES)
     if path is not None:

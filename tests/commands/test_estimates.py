@@ -62,13 +62,13 @@ def test_a_gate_without_a_verdict_says_how_many_draws_would_do(folder):
     line = "compare draws.nc --over model --pool set --rope=-0.02,0.02 --ci-prob 0.9999 --rank"
     done = run(folder, f"{line} --fail-if 'a worse than b' --json", status=3)
     because = done.answer["gate"]["because"]
-    assert "some 200,000 would do" in because
+    assert "about 200,000 are enough" in because
     assert "Monte Carlo error" in because
     assert "MC error" in run(folder, line).stdout
     codes = [notice["code"] for notice in done.answer["notices"]]
     assert codes.count("draws-for-level") == 2
     run(folder, f"{line[:-7]} -o page.md")
-    assert "some 200,000 would do" in (folder / "page.md").read_text(encoding="utf-8")
+    assert "about 200,000 are enough" in (folder / "page.md").read_text(encoding="utf-8")
 
 
 def test_estimates_are_modelled_and_compared(folder):

@@ -242,7 +242,7 @@ def test_separate_fits_of_the_same_items_are_told_that_they_are_paired():
     result = contrast(fits, var="log_m", over="model", within="task", independent=True)
     (notice,) = notices(result)
     assert (notice.code, notice.severity) == ("separate-fits", "warning")
-    assert "agree in task" in notice.message
+    assert "share task" in notice.message
     assert notices(contrast(fits["o3"], var="log_m", over="task")) == []
 
 
@@ -258,7 +258,7 @@ def test_separate_fits_that_share_subjects_are_told_so():
         fits[f"g{seed}"] = xr.Dataset({"log_m_1|subject": effects, "log_m_Intercept": mean})
     result = contrast(fits, var="log_m_Intercept", over="group", independent=True)
     assert result["pair"].values.tolist() == ["g0 − g1"]
-    assert "agree in subject" in notices(result)[0].message
+    assert "share subject" in notices(result)[0].message
     apart = {"g0": fits["g0"], "g1": fits["g1"].isel(subject__factor_dim=[1])}
     assert notices(contrast(apart, var="log_m_Intercept", over="group", independent=True)) == []
 

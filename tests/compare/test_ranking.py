@@ -170,11 +170,12 @@ def test_ranks_that_ask_for_more_draws_say_how_many():
     few = rank(draws_of(values[:, :60]).isel(chain=0), over="model")
     (found,) = notices(few)
     assert (found.code, few["verdict"].values.tolist()) == ("draws-for-level", ["unreliable"] * 2)
-    assert "60 draws tell: some 1,000 would do" in found.message
+    assert "60 draws are too few" in found.message
+    assert "about 1,000 are enough" in found.message
     enough = rank(draws_of(values).isel(chain=0).assign_attrs(INDEPENDENT), over="model")
     assert (notices(enough), enough["verdict"].values.tolist()) == ([], ["not best", "best"])
     assert (
-        "some 74,000 would do"
+        "about 74,000 are enough"
         in notices(rank(draws_of(values), over="model", ci_prob=0.9999))[0].message
     )
 

@@ -177,7 +177,7 @@ def test_abstained_trials_without_an_answer_are_left_out_with_a_warning():
     found = selective_prediction(trials.assign(correct=unknown), abstained="abstained")
     assert found["trials"].item() == 90
     message = next(n.message for n in notices(found) if n.code == "abstained-left-out")
-    assert message.startswith("10 of 35 trials abstained from")
+    assert message.startswith("10 of 35 abstentions")
     assert "rows-dropped" in codes(found)
 
 

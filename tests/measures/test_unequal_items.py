@@ -350,7 +350,10 @@ def test_the_option_for_missing_answers_turns_the_verdict(folder):
     rows = {row["cell"]: row for row in run(folder, f"{line} --json").answer["rows"]}
     assert rows["skipper"]["accuracy"] < rows["whole"]["accuracy"]
     run(folder, f"{line} -o page.md")
-    assert "counts as wrong" in (folder / "page.md").read_text().partition("## Answer")[0]
+    assert (
+        "counts items without an answer as wrong"
+        in (folder / "page.md").read_text().partition("## Answer")[0]
+    )
 
 
 def test_what_cannot_be_counted_as_wrong_is_refused(folder):

@@ -92,7 +92,7 @@ def test_a_model_that_explains_too_little_is_told_with_what_to_do(table):
     poor = fit_estimates(table.assign(se=0.002), "auroc2 ~ 1 + (1 | set)", se="se", seed=1)
     page = hmetad.report.fit_report(poor)
     (told,) = [block for block in page.blocks if isinstance(block, Alerts)]
-    assert "further from what the formula says" in told.items[0][1]
+    assert "Estimates differ from the formula" in told.items[0][1]
     assert "differ by more than" in words_of(page)["Does the model fit?"]
 
 
