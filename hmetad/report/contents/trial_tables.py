@@ -82,12 +82,11 @@ def of_calibration(found: Evidence) -> str:
     bins = found.estimates.attrs["bins"]
     return (
         f"ECE uses {bins} bins of about as many answers each, those of all answers of a cell. "
-        "Chance makes ECE larger, in the data and once more in the draws, so that its intervals "
-        "lie too high and often miss the true value: with 300 answers and a true ECE of 0.05, "
-        "intervals of 95 % held it in 15 % of simulated data sets, those of the debiased ECE in "
-        "96 %. The fewer answers and the smaller the ECE, the worse: which is best is asked by the "
-        "debiased ECE, and only where numbers of answers are alike. The Brier score does not have "
-        "this bias."
+        "Sampling noise biases ECE upward, and bootstrapping adds to it, so its intervals are too "
+        "high and often miss the true value: with 300 answers and a true ECE of 0.05, 95 % "
+        "intervals contained it in 15 % of simulated data sets, those of the debiased ECE in 96 %. "
+        "The bias grows with fewer answers and a smaller ECE, so the best is chosen by the debiased "
+        "ECE, and only where numbers of answers are alike. The Brier score does not have this bias."
     )
 
 
