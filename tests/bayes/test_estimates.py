@@ -291,7 +291,7 @@ def test_a_few_undefined_draws_leave_a_cell_its_others(link):
 def test_a_cell_beyond_the_limit_is_left_out_by_name():
     [notice] = notices(fit_areas(areas(undefined=51)))
     assert (notice.code, notice.cells) == ("estimates-left-out", ("s5",))
-    assert "by their outcome" in notice.message
+    assert "because of their outcome" in notice.message
 
 
 def test_draws_at_the_edge_are_moved_in_by_half_a_unit():

@@ -246,7 +246,7 @@ def test_a_cut_of_confidence_is_noticed_where_its_quantiles_straddle_it():
     trials = pd.DataFrame({"stimulus": correct, "response": sure, "confidence": confidence})
     (noticed,) = (x for x in notices(count_trials(trials, quantiles=4)) if x.code == CUT)
     assert noticed.severity == "warning"
-    assert "one rating that both responses have" in noticed.message
+    assert "one rating that both responses share" in noticed.message
     # A few trials with other ratings, and it may be a bias.
     trials.loc[:3, "confidence"] = [0.01, 0.99, 0.01, 0.99]
     trials.loc[:3, "response"] = [1, 0, 1, 0]

@@ -85,8 +85,9 @@ def of_calibration(found: Evidence) -> str:
         "Sampling noise biases ECE upward, and bootstrapping adds to it, so its intervals are too "
         "high and often miss the true value: with 300 answers and a true ECE of 0.05, 95 % "
         "intervals contained it in 15 % of simulated data sets, those of the debiased ECE in 96 %. "
-        "The bias grows with fewer answers and a smaller ECE, so the best is chosen by the debiased "
-        "ECE, and only where numbers of answers are alike. The Brier score does not have this bias."
+        "The bias grows with fewer answers and a smaller ECE, so the best is chosen by the "
+        "debiased ECE, and only where numbers of answers are alike. The Brier score does not have "
+        "this bias."
     )
 
 
