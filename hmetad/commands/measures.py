@@ -3,7 +3,7 @@
 File of trials → measures by cell, on the terminal and as a table or report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,10 +195,7 @@ def measures(
     are_judged = rope is not None and asked.has_draws and asked.by
     lacking = "" if are_judged else "--by, --interval and --rope"
     gate = asked_gate(fail_if, fail_unless, var, lacking=lacking)
-    shown = {stimulus, response} & {*trials.columns}
-    if correct is None and not shown and "correct" in trials.columns:
-        step = "Where trials say right or wrong alone: --correct correct."
-        raise InputError("--stimulus", repr(stimulus), "a column of the trials", step)
+    refuse_no_stimulus(trials.columns, counted)
     measured = measured_trials(asked)
     answer = measures_answer(asked, measured)
     outcome = None
@@ -212,6 +209,14 @@ def measures(
     if outcome is not None:
         say(f"{outcome.word}: {outcome.sentence}")
         raise typer.Exit(outcome.status)
+
+
+def refuse_no_stimulus(columns: Sequence[object], counted: Mapping[str, Any]) -> None:
+    """Refuse trials that say right or wrong alone, where they are to have a stimulus."""
+    has_some = {counted["stimulus"], counted["response"]} & {*columns}
+    if counted["correct"] is None and not has_some and "correct" in columns:
+        step = "Where trials say right or wrong alone: --correct correct."
+        raise InputError("--stimulus", repr(counted["stimulus"]), "a column of the trials", step)
 
 
 def output_path(output: Path | None, file: Path) -> Path | None:

@@ -69,13 +69,13 @@ def with_points(columns: Sequence[str], piece: Piece) -> Piece:
         if isinstance(piece, pa.Table):
             if name in piece.column_names:
                 place = piece.column_names.index(name)
-                piece = piece.set_column(place, name, pointed(piece[name]))
+                piece = piece.set_column(place, name, arrow_with_points(piece[name]))
         elif name in piece and not pd.api.types.is_numeric_dtype(piece[name]):
-            piece = piece.assign(**{name: pointed_series(piece[name])})
+            piece = piece.assign(**{name: series_with_points(piece[name])})
     return piece
 
 
-def pointed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def arrow_with_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Column of Arrow, of texts in dictionaries, with points for decimal commas."""
     if not pa.types.is_dictionary(column.type):
         return column
@@ -83,7 +83,7 @@ def pointed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     for chunk in column.chunks:
         levels = chunk.dictionary
         if pc.any(pc.match_substring(levels, ",")).as_py():
-            levels = pa.array(map(point_text, levels.to_pylist()), levels.type)
+            levels = pa.array(map(text_with_point, levels.to_pylist()), levels.type)
             # "0,5" and "0.5" are one text from now on.
             plain = pa.DictionaryArray.from_arrays(chunk.indices, levels).dictionary_decode()
             chunk = plain.dictionary_encode()
@@ -91,14 +91,14 @@ def pointed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, column.type)
 
 
-def pointed_series(column: pd.Series) -> pd.Series:
+def series_with_points(column: pd.Series) -> pd.Series:
     """Column of texts, as numbers where all are numbers and some have a decimal comma."""
     try:
         places, levels = pd.factorize(column)
     except TypeError:
         # Lists and records are no numbers; what they are is said where they are counted.
         return column
-    texts = [*map(point_text, levels)]
+    texts = [*map(text_with_point, levels)]
     if texts == [*levels]:
         return column
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
@@ -107,7 +107,7 @@ def pointed_series(column: pd.Series) -> pd.Series:
     return pd.Series(np.append(values, np.nan)[places], column.index, name=column.name)
 
 
-def point_text(value: Any) -> Any:
+def text_with_point(value: Any) -> Any:
     """Text of a number with a point for its decimal comma; anything else as it is."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value) or THOUSANDS.fullmatch(value):
         return value

@@ -27,7 +27,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 TEXTS = (".txt", ".dat")
 
 # Names that can be typed, and what they stand for; spaces are any number of them, or of tabs.
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
+DELIMITERS = {"semicolon": ";", "tab": "\t", "bar": "|", "comma": ",", "space": " "}
 HEAD = 2**16
 MOST_ROWS = 50
 
@@ -77,10 +77,10 @@ def sniffed_delimiter(path: Path, delimiter: str | None = None) -> str | None:
     usual = usual_delimiter(path)
     if usual is not None and max(map(len, first_rows(path, usual)[:1]), default=0) > 1:
         return None
-    signs = [one for one in (";", "\t", "|", ",") if one != usual and splits_alike(path, one)]
-    if not signs and usual is None and splits_alike(path, " "):
-        signs = [" "]
-    return signs[0] if signs else None
+    # Spaces, the last, part the columns of no file whose suffix names another sign.
+    others = [sign for sign in DELIMITERS.values() if sign != usual]
+    signs = others if usual is None else others[:-1]
+    return next((sign for sign in signs if splits_alike(path, sign)), None)
 
 
 def text_suffix(path: Path) -> str | None:

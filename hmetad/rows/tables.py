@@ -21,7 +21,7 @@ from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
 from hmetad.files import PACKED, TABLES
 from hmetad.notice import notice_attrs
-from hmetad.rows.delimiters import SEPARATORS, TEXTS, sniffed_delimiter, unlike_row
+from hmetad.rows.delimiters import DELIMITERS, SEPARATORS, TEXTS, sniffed_delimiter, unlike_row
 from hmetad.rows.duplicates import row_notices
 from hmetad.rows.limits import Limits, as_limits, beyond, check_names, check_size
 from hmetad.rows.lines import lines_of
@@ -51,8 +51,6 @@ NO_TABLE = (
     pa.ArrowException,
     pd.errors.ParserWarning,
 )
-# What a header holds where lines that it parts are not parted alike.
-PARTED_BY = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 @check_inputs()
@@ -307,8 +305,8 @@ def refuse_delimiter(path: Path, header: Sequence[str]) -> None:
     """Raise if the header is one column that a delimiter would split, but not all rows alike."""
     if len(header) > 1:
         return
-    for delimiter, name in PARTED_BY.items():
-        if delimiter in "".join(header):
-            got = f"columns parted by {name}, {unlike_row(path, delimiter)}"
+    for name, sign in DELIMITERS.items():
+        if sign != " " and sign in "".join(header):
+            got = f"columns parted by {name}s, {unlike_row(path, sign)}"
             step = "Mend that row, or save the table with the delimiter of its suffix."
             raise InputError(str(path), got, "as many cells in every row", step)

@@ -42,7 +42,7 @@ def test_lines_that_do_not_split_alike_are_not_split(content, tmp_path):
 
 def test_a_named_delimiter_is_one_of_a_text(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="delimiter: got 'slash', allowed is one of comma"):
+    with pytest.raises(InputError, match="delimiter: got 'slash', allowed is one of semicolon"):
         read_trials(tmp_path / "t.csv", delimiter="slash")
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(InputError, match=r"delimiter: got 'tab', for .*a text table"):
