@@ -50,8 +50,7 @@ from hmetad.counts.tables import (
 from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_of, with_notices
 from hmetad.rows.duplicates import is_item_name
-from hmetad.rows.queries import Distinct, Query, Sample, Spread, Values
-from hmetad.rows.rows import Rows, Tally, plain_value
+from hmetad.rows.rows import Distinct, Query, Rows, Sample, Spread, Tally, Values, plain_value
 from hmetad.rows.sources import TableLike
 
 __all__ = ["complete_rows", "count_correct", "count_trials"]

@@ -25,8 +25,7 @@ from hmetad.arguments import check_inputs
 from hmetad.counts.columns import as_text, group_numbers
 from hmetad.notice import Notice, notice_of
 from hmetad.rows.duplicates import is_item_name, plain_name
-from hmetad.rows.queries import PLAIN_KINDS, Values
-from hmetad.rows.rows import Rows, Tally
+from hmetad.rows.rows import PLAIN_KINDS, Rows, Tally, Values
 
 __all__ = [
     "ANSWERED",

@@ -22,8 +22,7 @@ from hmetad.errors import InputError
 from hmetad.notice import Notice, first_few, notice_attrs, notice_of, notices
 from hmetad.notice_registry import limit
 from hmetad.rows.lines import json_value
-from hmetad.rows.queries import Distinct
-from hmetad.rows.rows import Rows
+from hmetad.rows.rows import Distinct, Rows
 from hmetad.rows.sources import TableLike
 
 __all__ = [

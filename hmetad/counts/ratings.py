@@ -8,7 +8,7 @@ that quantiles are exact, as those of `bin_confidence`.
 
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -35,8 +35,8 @@ from hmetad.counts.columns import (
 )
 from hmetad.errors import InputError
 from hmetad.notice import Notice
-from hmetad.rows.queries import Distinct, Piece, Query
-from hmetad.rows.rows import Rows, plain_value, regrouped
+from hmetad.rows.quantiles import NumberColumn, bin_of, low_end
+from hmetad.rows.rows import Query, Rows, plain_value, regrouped
 from hmetad.rows.tables import GAPS
 
 __all__ = ["Ask", "Scale", "bin_confidence", "rated_rows", "rating_numbers", "text_as_confidence"]
@@ -392,7 +392,7 @@ def ranks_of(values: NDArray[Any], group: Ints, n: Ints) -> tuple[pd.DataFrame, 
     return ranks, tied.ngroup().to_numpy().astype(np.int64)
 
 
-def quantile_of(odd: pd.Series, size: pd.Series, ratings: int) -> pd.Series:
+def quantile_of(odd: Any, size: Any, ratings: int) -> Any:
     """Quantile from twice the average rank, less 1, which is whole, and the size of the group."""
     return -(-ratings * odd // (2 * size))
 
@@ -432,127 +432,66 @@ def rated_rows(
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
-    bins = bins_of(rows, scale, within, quantiles, n)
+    confidence = scale.confidence
+    column = NumberColumn(rows, confidence, within, n, partial(level_numbers, scale=scale))
+    bins, trials = column.bins()
+    known = bins["bin"].notna()
+    places = bins.loc[known, "bin"].to_numpy(dtype=np.int64)
     # One value of each bin: a code where it would be in the bin.
-    codes = pd.Series(USUAL_CODES, bin_of(in_order(USUAL_CODES.view(np.int64))))
-    known = codes.reindex(bins.key % BINS).to_numpy()
-    ends = in_order((bins.key % BINS - BINS // 2) << SHIFT).view(np.float64)
-    seen = code_notices(scale.confidence, np.where(np.isnan(known), ends, known), bins.trials)
-    return partial(ask_rated, rows, scale=scale, within=within, bins=bins, n=n), seen
+    codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
+    ends = np.where(np.isnan(codes), low_end(places), codes)
+    seen = code_notices(confidence, ends, trials[known])
+    return partial(ask_rated, column, bins[known], trials[known], quantiles), seen
 
 
 def ask_rated(
-    rows: Rows,
+    column: NumberColumn,
+    bins: pd.DataFrame,
+    trials: Ints,
+    quantiles: int,
     queries: Sequence[Query],
-    *,
-    scale: Scale,
-    within: list[str],
-    bins: "Bins",
-    n: str | None,
 ) -> list[Any]:
     """Answers to queries, as of `Rows.ask`, ratings in the place of confidence."""
-    confidence, (first, *others) = scale.confidence, queries
-    change = partial(with_order, scale, within, bins)
-    changed = rows.changed(change, [confidence, *within], [GROUP, ORDER])
-    kept = tuple(name for name in first.columns if name != confidence)
-    (groups, number), *found = changed.ask([Distinct((*kept, GROUP, ORDER)), *others], n)
-    order, group = groups[ORDER].to_numpy(dtype=np.int64), groups[GROUP].to_numpy(dtype=np.int64)
-    known = order != MISSING
-    rating = pd.Series(np.nan, groups.index)
-    if known.any():
-        own = order[known], group[known], number[known]
-        rating[known] = quantile_ratings(*own, bins.ratings)
-    whole = rating.astype(np.int64) if known.all() else rating
-    chosen = groups.assign(**{confidence: whole})[list(first.columns)]
-    return [regrouped(chosen, number), *found]
+    first, *others = queries
+    kept = [name for name in first.columns if name != column.column]
+    groups, number = column.rated(kept, *quantile_tables(column, bins, trials, quantiles))
+    rating = groups.pop("rating")
+    whole = rating if rating.isna().any() else rating.astype(np.int64)
+    chosen = groups.assign(**{column.column: whole})[list(first.columns)]
+    return [regrouped(chosen, number), *column.rows.ask(others, column.n)]
 
 
-@dataclass(frozen=True)
-class Bins:
-    """What the first pass found: a row of columns for each group, and the bins of the groups.
-
-    `key` (bins,) rises and tells group and bin, `trials` are those in it; `order` stands for the
-    values of all bins with one rating, and is IS_EXACT where values of a bin have different ones.
-    """
-
-    groups: pd.DataFrame
-    key: Ints
-    trials: Ints
-    order: Ints
-    ratings: int
-
-
-def bins_of(rows: Rows, scale: Scale, within: list[str], quantiles: int, n: str | None) -> Bins:
-    """Bins of the confidence of all rows."""
-    binned = rows.changed(partial(with_bin, scale), [scale.confidence], [BIN])
-    # Text stays as it is, for the groups of the second pass.
-    ((found, number),) = replace(binned, finish=None).ask([Distinct((*within, BIN))], n)
-    group, own = group_numbers(found[within]), found[BIN].to_numpy()
-    groups = found[within].loc[~pd.Series(group).duplicated().to_numpy()].reset_index(drop=True)
-    known = own != MISSING
-    ranks, _ = ranks_of(own[known], group[known], number[known])
-    below, trials, size = ranks["below"], ranks["trials"], ranks["size"]
+def quantile_tables(
+    column: NumberColumn, bins: pd.DataFrame, trials: Ints, quantiles: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ratings of bins of one rating, and of the single values of the others."""
+    groups = [name for name in bins if name != "bin"]
+    number = group_numbers(bins[groups])
+    ranks, place = ranks_of(bins["bin"].to_numpy(dtype=np.int64), number, trials)
+    below, own, size = (ranks[name].to_numpy()[place] for name in ("below", "trials", "size"))
     low = quantile_of(2 * below + 1, size, quantiles)
-    high = quantile_of(2 * (below + trials) - 1, size, quantiles)
-    # All bins of one rating count as the first of them.
-    first = ranks["value"].where(low == high).groupby([ranks["group"], low]).transform("min")
-    order = (first.fillna(0).to_numpy().astype(np.int64) - BINS // 2) << SHIFT
-    key = (ranks["group"] * BINS + ranks["value"]).to_numpy()
-    order = np.where(low == high, order, IS_EXACT)
-    return Bins(groups, key, trials.to_numpy(), order, quantiles)
+    has_one = low == quantile_of(2 * (below + own) - 1, size, quantiles)
+    whole = bins[has_one].assign(group=number[has_one], rating=low[has_one])
+    held = bins[~has_one].assign(group=number[~has_one], below=below[~has_one], size=size[~has_one])
+    single = bins[~has_one].assign(value=0.0)
+    if len(held):
+        values, n = column.values(held[[*groups, "bin"]])
+        single = values.assign(n=n).merge(held, on=[*groups, "bin"])
+        by_bin = single.groupby(["group", "bin"])["n"]
+        odd = 2 * (single["below"] + by_bin.cumsum() - single["n"]) + single["n"]
+        single = single.assign(rating=quantile_of(odd, single["size"], quantiles))
+    found = pd.concat([whole[["group", "rating"]], single.reindex(columns=["group", "rating"])])
+    by_group = found.groupby("group")["rating"]
+    if len(found):
+        warn_of_lost_ratings(by_group.nunique().min(), quantiles)
+    dense = by_group.rank(method="dense").to_numpy()
+    return (
+        whole[[*groups, "bin"]].assign(rating=dense[: len(whole)]),
+        single[[*groups, "value"]].assign(rating=dense[len(whole) :]),
+    )
 
 
-def with_bin(scale: Scale, piece: Piece) -> Piece:
-    """Piece with the bin of the confidence."""
-    order = orders_of(piece, scale)
-    return with_columns(piece, {BIN: np.where(order == MISSING, MISSING, bin_of(order))})
-
-
-def with_order(scale: Scale, within: list[str], bins: Bins, piece: Piece) -> Piece:
-    """Piece with the number of the group, and the order of the value or of its rating."""
-    order, frame = orders_of(piece, scale), plain_frame(piece, within)
-    group = group_numbers(frame)
-    if within:
-        first = frame.loc[~pd.Series(group).duplicated().to_numpy(), within].astype(object)
-        numbered = bins.groups.astype(object).assign(**{GROUP: np.arange(len(bins.groups))})
-        # Groups whose rows all stand for no trial have no number.
-        found = first.merge(numbered, on=within, how="left")[GROUP].fillna(len(numbered))
-        group = found.to_numpy(dtype=np.int64)[group]
-    place = np.searchsorted(bins.key, group * BINS + bin_of(order))
-    # Rows that stand for no trial may have a bin of their own; they are dropped in the end.
-    known = (order != MISSING) & (place < len(bins.key))
-    of_bin = np.where(known, np.append(bins.order, MISSING)[place], MISSING)
-    return with_columns(piece, {GROUP: group, ORDER: np.where(of_bin == IS_EXACT, order, of_bin)})
-
-
-def bin_of(order: Ints) -> Ints:
-    """Bins, from 0 on, of integers in the order of numbers."""
-    return (order >> SHIFT) + BINS // 2
-
-
-def in_order(bits: Ints) -> Ints:
-    """Bits of numbers as integers in the order of the numbers, and these as bits."""
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-
-
-def orders_of(piece: Piece, scale: Scale) -> Ints:
-    """Integers in the order of the confidence, or MISSING; text of a CSV is read as numbers."""
-    values = plain_frame(piece, [scale.confidence])[scale.confidence]
-    if pd.api.types.is_bool_dtype(values.dtype):
-        raise InputError(scale.argument, "booleans", "numbers")
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        codes, levels = pd.factorize(values)
-        numbers = np.append(level_numbers(pd.Series(levels.astype(object)), scale), np.nan)[codes]
-    if np.isinf(numbers).any():
-        got = f"{np.isinf(numbers).sum()} infinite values"
-        raise InputError(scale.argument, got, "finite numbers")
-    # The bits of negative numbers rise while the numbers fall; -0 is 0.
-    return np.where(np.isnan(numbers), MISSING, in_order((numbers + 0.0).view(np.int64)))
-
-
-def level_numbers(texts: pd.Series, scale: Scale) -> Floats:
+def level_numbers(texts: pd.Series, *, scale: Scale) -> Floats:
     """Numbers of different texts, as Arrow reads them where it can; NaN where one is missing."""
     is_gap = texts.isin(GAPS)
     try:
@@ -563,17 +502,3 @@ def level_numbers(texts: pd.Series, scale: Scale) -> Floats:
     if (numbers.isna() & ~is_gap).any():
         raise text_as_confidence(scale.argument, texts[~is_gap], None, "numbers")
     return numbers.to_numpy(dtype=np.float64)
-
-
-def plain_frame(piece: Piece, columns: list[str]) -> pd.DataFrame:
-    """DataFrame of some columns, text of Arrow as categories."""
-    return piece.select(columns).to_pandas() if isinstance(piece, pa.Table) else piece[columns]
-
-
-def with_columns(piece: Piece, new: dict[str, Ints]) -> Piece:
-    """Piece with further columns."""
-    if isinstance(piece, pa.Table):
-        for name, values in new.items():
-            piece = piece.append_column(name, pa.array(values))
-        return piece
-    return piece.assign(**new)

@@ -9,10 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from hmetad.rows.queries import Piece
 
 __all__ = ["Decimal", "partly_decimal_commas", "with_decimal_commas", "with_points"]
 
@@ -54,41 +50,21 @@ def with_decimal_commas(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return table.assign(**numbers), found
 
 
-def with_points(columns: Sequence[str], piece: Piece) -> Piece:
-    """Piece with points for the decimal commas of numbers, in those of some columns that it has.
+def with_points(columns: Sequence[str], frame: pd.DataFrame) -> pd.DataFrame:
+    """Table with points for the decimal commas of numbers, in some columns.
 
     Words stay, and so does what may be a number of thousands.
 
     Examples
     --------
-    >>> piece = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
-    >>> with_points(["sure", "rt"], piece).to_dict("list")
+    >>> frame = pd.DataFrame({"sure": ["0,85", None, "1"], "rt": ["1,234", "0,5", "?"]})
+    >>> with_points(["sure", "rt"], frame).to_dict("list")
     {'sure': [0.85, nan, 1.0], 'rt': ['1,234', '0.5', '?']}
     """
     for name in columns:
-        if isinstance(piece, pa.Table):
-            if name in piece.column_names:
-                place = piece.column_names.index(name)
-                piece = piece.set_column(place, name, arrow_with_points(piece[name]))
-        elif name in piece and not pd.api.types.is_numeric_dtype(piece[name]):
-            piece = piece.assign(**{name: series_with_points(piece[name])})
-    return piece
-
-
-def arrow_with_points(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Column of Arrow, of texts in dictionaries, with points for decimal commas."""
-    if not pa.types.is_dictionary(column.type):
-        return column
-    chunks = []
-    for chunk in column.chunks:
-        levels = chunk.dictionary
-        if pc.any(pc.match_substring(levels, ",")).as_py():
-            levels = pa.array(map(text_with_point, levels.to_pylist()), levels.type)
-            # "0,5" and "0.5" are one text from now on.
-            plain = pa.DictionaryArray.from_arrays(chunk.indices, levels).dictionary_decode()
-            chunk = plain.dictionary_encode()
-        chunks.append(chunk)
-    return pa.chunked_array(chunks, column.type)
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            frame = frame.assign(**{name: series_with_points(frame[name])})
+    return frame
 
 
 def series_with_points(column: pd.Series) -> pd.Series:

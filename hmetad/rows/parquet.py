@@ -1,33 +1,28 @@
 """Parquet files, read once it is known how much they hold.
 
-Path → DataFrame. What a file says of its columns is read here: pyarrow ends the process where a
+Path → DataFrame. DuckDB reads what a file says of its columns: pyarrow ends the process where a
 column's statistics are damaged, for its `RowGroupMetaData.column` lets a C++ exception through.
-Source: the formats of Parquet's footer (parquet.thrift) and of Thrift's compact protocol.
 """
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hmetad.errors import InputError
+from hmetad.rows.database import connected, of_files
 from hmetad.rows.limits import Limits, beyond, check_names, check_size
 
 __all__ = ["column_chunks", "parquet_table"]
 
 BATCH = 2**16
-# Of parquet.thrift: types of bytes, and the encoding by what is shared with the word before.
-BYTE_ARRAYS, DELTA = (6, 7), 7
-DEEPEST = 30
-# Thrift's types in its compact protocol.
-STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
-INTEGERS = (4, 5, 6)
+# Types of bytes, and the encoding by what is shared with the word before.
+BYTE_ARRAYS, DELTA = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"), "DELTA_BYTE_ARRAY"
 
 
 @dataclass(frozen=True)
@@ -108,106 +103,21 @@ def word_bytes(array: pa.Array) -> int:
 
 def column_chunks(path: Path) -> list[Chunk]:
     """All columns of all groups of rows, as the file describes them."""
-    with path.open("rb") as file:
-        file.seek(-8, 2)
-        length = struct.unpack("<I", file.read(4))[0]
-        file.seek(-8 - length, 2)
-        footer = Thrift(file.read(length))
+    names = "path_in_schema, num_values, total_uncompressed_size, type, encodings, "
+    names += "dictionary_page_offset IS NOT NULL"
+    ordered = "ORDER BY row_group_id, column_id"
     try:
-        # FileMetaData.row_groups, RowGroup.columns, ColumnChunk.meta_data.
-        described = [chunk[3] for group in footer.read(STRUCT)[4] for chunk in group[1]]
-        return [chunk_of(one) for one in described]
-    except (LookupError, TypeError, AttributeError, struct.error) as error:
-        got = "a file that cannot be read (its footer is damaged or encrypted)"
+        with connected([path]) as connection:
+            described = connection.execute(
+                f"SELECT {names} FROM parquet_metadata({of_files([path])}) {ordered}"
+            ).fetchall()
+    except duckdb.Error as error:
+        got = f"a file that cannot be read ({str(error).splitlines()[0]})"
         raise InputError(str(path), got, "a table") from error
-
-
-def chunk_of(described: dict[int, Any]) -> Chunk:
-    """Record of a column from its ColumnMetaData, by the numbers of its fields."""
-    kind, encodings, names = described[1], described[2], described[3]
-    is_shared = DELTA in encodings
-    has_dictionary = 11 in described
-    return Chunk(
-        ".".join(name.decode("utf-8", "replace") for name in names),
-        max(described[5], 0),
-        max(described[6], 0),
-        kind in BYTE_ARRAYS and (has_dictionary or is_shared),
-        is_shared,
-    )
-
-
-class Thrift:
-    """Values of Thrift's compact protocol; an IndexError where the bytes end too early."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content, self.place = content, 0
-
-    def read(self, kind: int, depth: int = 0) -> Any:
-        """Value of this type: dicts by number of the field, lists, bytes and integers."""
-        if depth > DEEPEST:
-            raise LookupError("nested too deeply")
-        if kind in (TRUE, FALSE):
-            return kind == TRUE
-        if kind == BYTE:
-            return self.byte()
-        if kind in INTEGERS:
-            return self.integer()
-        if kind in (DOUBLE, BINARY):
-            return self.take(8 if kind == DOUBLE else self.varint())
-        if kind in (LIST, SET):
-            size, of = divmod(self.byte(), 16)
-            size = self.varint() if size == 15 else size
-            return [self.element(of, depth) for _ in range(size)]
-        if kind == MAP:
-            return self.pairs(depth)
-        if kind == STRUCT:
-            return self.fields(depth)
-        raise LookupError(f"no type {kind}")
-
-    def fields(self, depth: int) -> dict[int, Any]:
-        """Fields of a struct by their numbers."""
-        found: dict[int, Any] = {}
-        number = 0
-        while True:
-            step, kind = divmod(self.byte(), 16)
-            if kind == STOP:
-                return found
-            number = number + step if step else self.integer()
-            found[number] = self.read(kind, depth + 1)
-
-    def pairs(self, depth: int) -> list[tuple[Any, Any]]:
-        """Pairs of a map."""
-        size = self.varint()
-        key, value = divmod(self.byte(), 16) if size else (STOP, STOP)
-        return [(self.element(key, depth), self.element(value, depth)) for _ in range(size)]
-
-    def element(self, kind: int, depth: int) -> Any:
-        """Element of a list or map, where a truth value takes a byte."""
-        return self.byte() == TRUE if kind in (TRUE, FALSE) else self.read(kind, depth + 1)
-
-    def byte(self) -> int:
-        """The next byte."""
-        self.place += 1
-        return self.content[self.place - 1]
-
-    def take(self, length: int) -> bytes:
-        """The next bytes."""
-        if self.place + length > len(self.content):
-            raise LookupError("the end came too early")
-        self.place += length
-        return self.content[self.place - length : self.place]
-
-    def varint(self) -> int:
-        """Whole number in groups of seven bits."""
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise LookupError("a number that is too long")
-
-    def integer(self) -> int:
-        """Whole number with its sign in the last bit."""
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
+    chunks = []
+    for name, values, unpacked, kind, encodings, has_dictionary in described:
+        is_shared = DELTA in encodings
+        is_short = kind in BYTE_ARRAYS and (has_dictionary or is_shared)
+        column = ".".join(name.split(", "))
+        chunks.append(Chunk(column, max(values, 0), max(unpacked, 0), is_short, is_shared))
+    return chunks

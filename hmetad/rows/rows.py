@@ -1,39 +1,129 @@
-"""Rows of any kind of table, asked piece by piece.
+"""Rows of any kind of table, and what is asked of them: which there are, and how often.
 
-Rows and queries → answers; no more than a few pieces are in memory at once.
+Rows and queries → answers. DuckDB groups the rows, wherever they are; what is done to values, such
+as taking codes for missing ones, is done to the different ones that it finds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hmetad.errors import InputError, nearest
 from hmetad.notice import Notice
-from hmetad.rows.arrow import frame_of
+from hmetad.rows.database import Opened, UngroupableError
 from hmetad.rows.decimals import with_points
-from hmetad.rows.queries import ORDER, N, Piece, Query, Sample, Spread, Values
 
-__all__ = ["Rows", "Tally", "columns_named", "no_rows", "plain_value", "regrouped"]
+__all__ = [
+    "PLAIN_KINDS",
+    "Distinct",
+    "Levels",
+    "Query",
+    "Rows",
+    "Sample",
+    "Spread",
+    "Tally",
+    "Values",
+    "columns_named",
+    "no_rows",
+    "plain_value",
+    "regrouped",
+]
 
 Tally = tuple[pd.DataFrame, NDArray[np.int64]]
-# Partial answers are merged when there are so many.
-PARTS = 16
-NOT_GROUPABLE = (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid, TypeError)
+# Different values of a column → a number for each.
+Levels = Callable[[pd.Index], NDArray[np.float64]]
+type Query = Distinct | Sample | Spread
+
+MOST_ROWS = 5_000_000
+MOST_VALUES = 2000
+PLAIN_KINDS = frozenset(["boolean", "categorical", "empty", "floating", "integer", "string"])
+# Under a name that nobody gives.
+N = "\x1fn"
+LARGEST_HASH = 2**64 - 1
+# Rows that `first_rows` gives unless more or fewer are asked for.
+MOST_FIRST = 2**19
 
 
-class Over(Protocol):
-    """Applies a function to each piece of a table with some columns, in any order."""
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct rows of some columns, and how many rows each stands for.
 
-    def __call__(
-        self, function: Callable[[Piece], Any], columns: Sequence[str], /
-    ) -> Iterable[Any]: ...
+    Parameters
+    ----------
+    columns : tuple of str
+    most : int, optional
+        With more distinct rows than this there is no answer: None.
+    """
+
+    columns: tuple[str, ...]
+    most: int | None = None
+
+
+class Values(NamedTuple):
+    """What a column holds within groups.
+
+    Parameters
+    ----------
+    several : DataFrame
+        One row per group, and whether it has several values (column `several`).
+    sample : DataFrame
+        Distinct rows of the groups and `value`, of some 2000 values, the same in all groups.
+    are_numbers, are_unique : bool
+        Whether all values are numbers; whether no two rows of the sample share one.
+    """
+
+    several: pd.DataFrame
+    sample: pd.DataFrame
+    are_numbers: bool
+    are_unique: bool
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Whether a column has several values within groups, and which groups share values.
+
+    Parameters
+    ----------
+    groups : tuple of str
+        Columns of the groups.
+    column : str
+        Of a number only the absolute value is used: its sign often is that of the stimulus.
+    """
+
+    groups: tuple[str, ...]
+    column: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows at random, with their values in some columns; all rows where there are few.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    most : int
+        How many rows are kept, about.
+    """
+
+    columns: tuple[str, ...]
+    most: int
+
+
+class Source(Protocol):
+    """Where rows are."""
+
+    def opened(
+        self, columns: Sequence[Any], levels: Levels | None = None, /
+    ) -> AbstractContextManager[Opened]:
+        """Columns for SQL; `levels` may give numbers for the values of the last one."""
+
+    def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
+        """The first rows, or all."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +134,14 @@ class Rows:
     ----------
     columns : tuple of str
         Names of the columns.
-    over : callable
-        A function of a piece, and the columns it needs → its value for each piece, in any order.
-    finish : callable, optional
-        What a DataFrame of distinct rows still needs, such as numbers in the place of their text.
+    source : Source
+        Where they are.
     names : mapping of str to str, optional
         Columns that are called otherwise here: {name here: name in the table}.
-    head : callable, optional
-        As `over`, of the first piece alone, where `over` works on all of them at once.
+    codes : mapping of str to set, optional
+        Values that are missing ones, by the column of the table.
+    points : frozenset of str, optional
+        Columns of the table in which decimal commas are points.
     costly : frozenset of str, optional
         Columns of the table that are read only where they are named: some file lacks them, or
         their texts are long.
@@ -60,10 +150,10 @@ class Rows:
     """
 
     columns: tuple[Any, ...]
-    over: Over
-    finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    source: Source
     names: Mapping[str, str] = field(default_factory=dict)
-    head: Over | None = None
+    codes: Mapping[str, Set[str | float]] = field(default_factory=dict)
+    points: frozenset[str] = frozenset()
     costly: frozenset[str] = frozenset()
     notices: tuple[Notice, ...] = ()
 
@@ -103,34 +193,13 @@ class Rows:
             found |= {} if columns[:1] in ([], [name]) else {columns[0]: name}
         return self.rename(found) if found else self
 
-    def each(self, function: Callable[[Piece], Any], columns: Iterable[str]) -> Iterable[Any]:
-        """Values of a function of each piece, which has these columns at least."""
-        wanted = list(dict.fromkeys(columns))
-        for name in wanted:
+    def own_names(self, columns: Iterable[Any]) -> list[Any]:
+        """Names that the table has for columns, or an error for one that is not there."""
+        for name in (wanted := list(columns)):
             if name not in self.columns:
-                step = nearest(str(name), self.columns)
+                step = nearest(str(name), map(str, self.columns))
                 raise InputError("column", repr(name), "a column of the trials", step)
-        renamed = {self.names[name]: name for name in wanted if name in self.names}
-        named = partial(of_renamed, function, renamed) if renamed else function
-        return self.over(named, [self.names.get(name, name) for name in wanted])
-
-    def first_rows(self, columns: Sequence[str], most: int | None = None) -> pd.DataFrame:
-        """Rows of the first piece, finished: all, or not more than some."""
-        first_ones = replace(self, over=self.over if self.head is None else self.head)
-        first = next(iter(first_ones.each(partial(in_memory, columns, most), columns)), None)
-        if first is None:
-            raise no_rows()
-        return first if self.finish is None else self.finish(first)
-
-    def changed(
-        self, change: Callable[[Piece], Piece], needs: Sequence[str], adds: Sequence[str]
-    ) -> "Rows":
-        """Rows with new columns: what `change` adds to a piece that has the columns it needs."""
-        own = change, tuple(needs), frozenset(adds)
-        over = partial(over_changed, self, *own)
-        first = None if self.head is None else replace(self, over=self.head)
-        head = None if first is None else partial(over_changed, first, *own)
-        return replace(self, columns=(*self.columns, *adds), over=over, names={}, head=head)
+        return [self.names.get(name, name) for name in wanted]
 
     def without(self, codes: Sequence[Any], columns: Iterable[str]) -> "Rows":
         """The same rows, values that are codes missing in some columns; "1" is 1.
@@ -141,23 +210,45 @@ class Rows:
         columns : iterable of str
         """
         known = frozenset(map(plain_value, codes))
-        return self.changed(partial(blanked, [*columns], known), [], []) if known else self
+        own = [self.names.get(name, name) for name in columns if name in self.columns]
+        more = {name: frozenset(self.codes.get(name, ())) | known for name in own}
+        return replace(self, codes={**self.codes, **more}) if known else self
 
     def with_points(self, columns: Iterable[str]) -> "Rows":
         """The same rows, "0,85" read as 0.85 in some columns: of files, and of pandas."""
-        return self.changed(partial(with_points, [*columns]), [], [])
+        return replace(self, points=self.points | {self.names.get(x, x) for x in columns})
+
+    def first_rows(self, columns: Sequence[str], most: int = MOST_FIRST) -> pd.DataFrame:
+        """Some of the first rows."""
+        return self.read(columns, most)
 
     def frame(self, columns: Sequence[Any] | None = None) -> pd.DataFrame:
         """All rows of some columns, or of all, in memory."""
-        wanted = list(self.columns if columns is None else dict.fromkeys(columns))
-        pieces = list(self.each(partial(in_memory, wanted, None), wanted))
-        if not pieces:
+        return self.read(self.columns if columns is None else dict.fromkeys(columns), None)
+
+    def read(self, columns: Iterable[Any], most: int | None) -> pd.DataFrame:
+        """Rows of some columns, in memory."""
+        wanted = list(columns)
+        own = self.own_names(wanted)
+        found = self.finished(self.cleaned(self.source.head(own, most)))
+        if found.empty and wanted:
             raise no_rows()
-        together = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
-        return together if self.finish is None else self.finish(together)
+        return found if own == wanted else found.set_axis(wanted, axis=1)
+
+    def cleaned(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Values without codes for missing ones and decimal commas; names are the table's."""
+        for name in frame:
+            if name in self.codes:
+                frame = blanked(name, self.codes[name], frame)
+        return with_points([name for name in frame if name in self.points], frame)
+
+    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Numbers in the place of texts, where a source keeps numbers as texts."""
+        finish = getattr(self.source, "finished", None)
+        return frame if finish is None else finish(frame)
 
     def ask(self, queries: Sequence[Query], n: str | None = None) -> list[Any]:
-        """Answers to all queries, in one pass: tallies or `Values`, or None.
+        """Answers to queries: tallies or `Values`, or None.
 
         Parameters
         ----------
@@ -176,37 +267,171 @@ class Rows:
         InputError
             If a column cannot be grouped by, `n` holds no whole numbers, or there are no rows.
         """
-        asked = [weighted(query, n) for query in queries]
-        needed = [name for query in asked for name in query.columns]
-        parts: list[list[Any]] = [[] for _ in asked]
-        for found in self.each(partial(answers_of, asked), needed):
-            for query, own, one in zip(asked, parts, found, strict=True):
-                own.append(one)
-                if len(own) >= PARTS:
-                    own[:] = [query.merge(own)]
-        if not parts[0]:
-            raise no_rows()
-        return [
-            self.answer(query, query.merge(own), n) for query, own in zip(asked, parts, strict=True)
-        ]
+        return [self.answer(query, n) for query in queries]
 
-    def answer(self, query: Query, merged: Any, n: str | None) -> Tally | Values | None:
-        """Answer to a query, from what all pieces said."""
-        if merged is None:
-            return None
-        if isinstance(query, Spread):
-            values = query.values_of(merged)
-            return values if n is None else values._replace(are_unique=False)
-        is_sample = isinstance(query, Sample)
-        if is_sample:
-            merged = merged.drop(columns=ORDER).assign(**{N: 1})
-        number = merged.pop(N).to_numpy(dtype=np.int64)
-        groups = merged if self.finish is None else self.finish(merged)
+    def answer(self, query: Query, n: str | None) -> Tally | Values | None:
+        """Answer to a query."""
+        try:
+            if isinstance(query, Spread):
+                values = self.spread(query)
+                return values if values is None or n is None else values._replace(are_unique=False)
+            columns = query.columns if n is None or n in query.columns else (*query.columns, n)
+            own = self.own_names(columns)
+            with self.source.opened(own) as table:
+                if isinstance(query, Sample):
+                    found = sample_of(table, query.most)
+                else:
+                    found = distinct_of(table, columns, query.most)
+                if found is None:
+                    return None
+                return self.tally(table, found, columns, n, is_counted=isinstance(query, Distinct))
+        except UngroupableError as error:
+            if not isinstance(query, Distinct) or query.most is not None:
+                return None
+            step, allowed = "Make its values text or numbers.", "one text or number per value"
+            raise InputError("trials", str(error), allowed, step) from error
+
+    def tally(
+        self,
+        table: Opened,
+        found: pd.DataFrame,
+        columns: Sequence[str],
+        n: str | None = None,
+        *,
+        is_counted: bool = True,
+        beside: Sequence[str] = (),
+    ) -> Tally:
+        """Rows that SQL found, as columns c0, c1, ... and n, and how many trials each stands for.
+
+        Columns `beside` come after the others, as they are. What cleaning made equal is one row.
+        """
+        number = found["n"].to_numpy(dtype=np.int64)
+        own = self.own_names(columns)
+        values = table.values(found, own)
+        groups = self.finished(self.cleaned(values)).set_axis([*columns], axis=1)
+        groups = groups.assign(**{name: found[name].to_numpy() for name in beside})
         if n is not None:
-            number = number * whole_weights(n, groups.pop(n))
-        if not is_sample and (n is not None or self.finish is not None):
+            number = number * whole_weights(n, groups[n])
+            groups = groups.drop(columns=n)
+        if is_counted and (n is not None or groups.duplicated().any()):
             groups, number = regrouped(groups, number)
         return groups, number
+
+    def spread(self, query: Spread) -> Values | None:
+        """What a column holds within groups; None where its values are no numbers or texts."""
+        own = self.own_names((*query.groups, query.column))
+        plain = PlainLevels()
+        with self.source.opened(own, plain) as table:
+            if plain.levels is not None and not plain.is_plain:
+                return None
+            found = spread_of(table, plain)
+            if found is None:
+                return None
+            several, sample, are_numbers = found
+            groups = [table.values(one, own[:-1]) for one in (several, sample)]
+        in_several, in_sample = (one.set_axis(range(one.shape[1]), axis=1) for one in groups)
+        are_unique = bool((sample.groupby("value")["n"].sum() == 1).all())
+        return Values(
+            in_several.assign(several=several["several"].to_numpy()),
+            in_sample.assign(value=sample["value"].to_numpy()),
+            are_numbers,
+            are_unique,
+        )
+
+
+class PlainLevels:
+    """Numbers for the different values of a column, which are the same where these are alike."""
+
+    def __init__(self) -> None:
+        self.levels: pd.Index | None = None
+        self.are_numbers = False
+        self.is_plain = False
+
+    def __call__(self, levels: pd.Index) -> NDArray[np.float64]:
+        """Places of the values among the different ones; numbers without their sign."""
+        self.levels = levels
+        self.is_plain = pd.api.types.infer_dtype(levels, skipna=True) in PLAIN_KINDS
+        values, self.are_numbers = plain_values(levels)
+        return pd.factorize(values)[0].astype(np.float64)
+
+
+def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.DataFrame | None:
+    """Distinct rows, in order, and how often they occur."""
+    table.refuse_nested()
+    groups = f"SELECT {', '.join(table.places)}, {table.number} AS n FROM trials GROUP BY ALL"
+    limit = MOST_ROWS if most is None else most
+    found = table.frame(f"FROM ({groups} LIMIT {limit + 1}) ORDER BY ALL")
+    if found.empty:
+        raise no_rows()
+    if len(found) <= limit:
+        return found
+    if most is not None:
+        return None
+    step = (
+        "Confidence that is no rating becomes ratings by quantiles=4; group by columns that many "
+        "trials have in common."
+    )
+    got = f"over {MOST_ROWS:,} different rows of {', '.join(columns)}"
+    raise InputError("trials", got, "rows that repeat", step)
+
+
+def sample_of(table: Opened, most: int) -> pd.DataFrame:
+    """About so many rows at random, as they come in the table; the same ones each time."""
+    number = int(table.frame("SELECT count(*) AS n FROM trials")["n"].iloc[0])
+    places = ", ".join(table.places)
+    if number <= most:
+        found = table.frame(f"SELECT {places} FROM trials")
+    else:
+        numbered = f"SELECT {places}, row_number() OVER () AS place FROM trials"
+        cut = int(LARGEST_HASH * (most / number))
+        found = table.frame(f"SELECT {places} FROM ({numbered}) WHERE hash(place) <= {cut}")
+    return found.assign(n=1)
+
+
+def spread_of(table: Opened, plain: PlainLevels) -> tuple[pd.DataFrame, pd.DataFrame, bool] | None:
+    """Whether groups have several values, a sample of these with their groups, and their kind."""
+    *groups, column = table.places
+    kind, are_numbers = table.kinds[-1], plain.are_numbers
+    value = column
+    if plain.levels is None:
+        if kind in ("JSON", "VARCHAR") or kind.startswith("ENUM"):
+            value = f"{column}->>'$'" if kind == "JSON" else f"{column}::VARCHAR"
+            number = f"TRY_CAST({value} AS DOUBLE)"
+            count = f"SELECT count({value}) AS n, count({number}) AS numbers FROM trials"
+            found = table.frame(count).iloc[0]
+            are_numbers = 0 < found["n"] == found["numbers"]
+            value = f"abs({number})" if are_numbers else value
+        elif is_number(kind):
+            value, are_numbers = f"abs({column})", True
+        elif kind != "BOOLEAN":
+            return None
+    keys = ", ".join(groups)
+    known = f"FROM (SELECT *, {value} AS value FROM trials)"
+    known += " WHERE value IS NOT NULL"
+    sets = f"GROUP BY GROUPING SETS (({keys}), ())" if groups else ""
+    spread = table.frame(
+        f"SELECT {', '.join([*groups, ''])}min(value) < max(value) AS several, "
+        f"approx_count_distinct(value) AS different"
+        f"{f', grouping({groups[0]}) AS is_all' if groups else ', 1 AS is_all'} {known} {sets}"
+    )
+    different = int(spread.loc[spread["is_all"] == 1, "different"].max())
+    several = spread if not groups else spread[spread["is_all"] == 0].reset_index(drop=True)
+    # Estimates of numbers of different values are off by some percent.
+    share = 1.0 if different <= 0.9 * MOST_VALUES else MOST_VALUES / different
+    sample = table.frame(
+        f"SELECT {', '.join([*groups, 'value'])}, {table.number} AS n {known} "
+        f"AND hash(value) <= {int(LARGEST_HASH * share)} GROUP BY ALL ORDER BY ALL"
+    )
+    return several, sample, are_numbers
+
+
+def is_number(kind: str) -> bool:
+    """Whether DuckDB calls numbers so."""
+    return (
+        kind.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
+        or kind.endswith("INT")
+        or (kind in ("BIGINT", "INTEGER", "UINTEGER"))
+    )
 
 
 def columns_named(name: str, columns: Iterable[object]) -> list[str]:
@@ -219,26 +444,6 @@ def columns_named(name: str, columns: Iterable[object]) -> list[str]:
     """
     alike = [one for one in columns if isinstance(one, str) and one.casefold() == name.casefold()]
     return [name] if name in alike else alike
-
-
-def over_changed(
-    rows: Rows,
-    change: Callable[[Piece], Piece],
-    needs: Sequence[str],
-    adds: frozenset[str],
-    function: Callable[[Piece], Any],
-    columns: Sequence[str],
-) -> Iterable[Any]:
-    """Values of a function of each piece of rows, changed."""
-    kept = [name for name in columns if name not in adds]
-    return rows.each(partial(of_changed, function, change), [*kept, *needs])
-
-
-def of_changed(
-    function: Callable[[Piece], Any], change: Callable[[Piece], Piece], piece: Piece
-) -> Any:
-    """Value of a function of a piece, changed."""
-    return function(change(piece))
 
 
 def plain_value(value: Any) -> str | float:
@@ -258,88 +463,40 @@ def plain_value(value: Any) -> str | float:
     return text if np.isnan(number) else number
 
 
-def blanked(columns: Sequence[str], codes: Set[str | float], piece: Piece) -> Piece:
-    """Piece in which codes are missing values, in those of some columns that it has.
+def blanked(name: str, codes: Set[str | float], frame: pd.DataFrame) -> pd.DataFrame:
+    """DataFrame in which codes are missing values, in one column.
 
     Examples
     --------
-    >>> blanked(["sure"], {999.0}, pa.table({"sure": [4, 999]}))["sure"].to_pylist()
-    [4, None]
+    >>> blanked("sure", {999.0}, pd.DataFrame({"sure": [4, 999]}))["sure"].tolist()
+    [4.0, nan]
     """
-    if isinstance(piece, pa.Table):
-        for name in (name for name in columns if name in piece.column_names):
-            place = piece.column_names.index(name)
-            piece = piece.set_column(place, name, blanked_arrow(piece[name], codes))
-        return piece
-    new: dict[str, pd.Series] = {}
-    for name in (name for name in columns if name in piece):
-        try:
-            places, levels = pd.factorize(piece[name])
-        except TypeError:
-            # Lists and records are no codes; what they are is said where they are counted.
-            continue
-        # A missing value has the last place.
-        is_code = np.array([*(plain_value(level) in codes for level in levels), False])
-        new |= {name: piece[name].mask(is_code[places])} if is_code.any() else {}
-    return piece.assign(**new)
+    try:
+        places, levels = pd.factorize(frame[name])
+    except TypeError:
+        # Lists and records are no codes; what they are is said where they are counted.
+        return frame
+    # A missing value has the last place.
+    is_code = np.array([*(plain_value(level) in codes for level in levels), False])
+    return frame.assign(**{name: frame[name].mask(is_code[places])}) if is_code.any() else frame
 
 
-def blanked_arrow(column: pa.ChunkedArray, codes: Set[str | float]) -> pa.ChunkedArray:
-    """Column of Arrow in which codes are missing values."""
-    chunks = []
-    for chunk in column.chunks:
-        levels = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        is_code = [plain_value(level) in codes for level in levels.dictionary.to_pylist()]
-        at_code = pa.array(is_code, pa.bool_()).take(levels.indices)
-        places = pc.if_else(at_code, None, levels.indices)
-        new = pa.DictionaryArray.from_arrays(places, levels.dictionary)
-        chunks.append(new if levels is chunk else new.dictionary_decode())
-    return pa.chunked_array(chunks, column.type)
+def plain_values(levels: pd.Index) -> tuple[NDArray[np.generic], bool]:
+    """Distinct values for hashing, and whether all are numbers; these without their sign.
 
-
-def in_memory(columns: Sequence[Any], most: int | None, piece: Piece) -> pd.DataFrame:
-    """DataFrame of some columns of a piece, or of its first rows."""
-    piece = piece[:most]
-    frame = piece if isinstance(piece, pd.DataFrame) else frame_of(piece)
-    return frame[list(columns)]
+    Numbers that stand as text, as in a CSV, are numbers.
+    """
+    if pd.api.types.is_bool_dtype(levels.dtype):
+        return levels.to_numpy(dtype=np.int64), False
+    numbers = pd.to_numeric(pd.Series(levels.astype(object)), errors="coerce")
+    if len(levels) and numbers.notna().all():
+        return np.abs(numbers.to_numpy(dtype=np.float64)), True
+    return levels.astype(str).to_numpy(dtype=object), False
 
 
 def no_rows() -> InputError:
     """Error for a table without rows."""
     return InputError("trials", "no rows", "at least one trial", "Check how they were read.")
-
-
-def weighted(query: Query, n: str | None) -> Query:
-    """Query that tells rows of different weights apart."""
-    if n is None or isinstance(query, Spread) or n in query.columns:
-        return query
-    return replace(query, columns=(*query.columns, n))
-
-
-def answers_of(queries: Sequence[Query], piece: Piece) -> list[Any]:
-    """Partial answers of a piece to all queries."""
-    return [answer_of(query, piece) for query in queries]
-
-
-def answer_of(query: Query, piece: Piece) -> Any:
-    """Partial answer of a piece; None where its values cannot be grouped and need not be."""
-    try:
-        return query.ask(piece)
-    except NOT_GROUPABLE as error:
-        if isinstance(query, Spread) or query.most is not None:
-            return None
-        step = "Make its values text or numbers."
-        reason = str(error).splitlines()[0]
-        raise InputError("trials", reason, "one text or number per value", step) from error
-
-
-def of_renamed(function: Callable[[Piece], Any], names: Mapping[str, str], piece: Piece) -> Any:
-    """Value of a function of a piece whose columns are renamed: {old: new}."""
-    if isinstance(piece, pa.Table):
-        return function(
-            piece.rename_columns([names.get(name, name) for name in piece.column_names])
-        )
-    return function(piece.rename(columns=dict(names)))
 
 
 def whole_weights(n: str, values: pd.Series) -> NDArray[np.int64]:

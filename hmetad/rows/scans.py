@@ -1,34 +1,46 @@
 """Files of rows, of any number and size.
 
-Paths → `Rows`. What fits into memory is read as `read_table` does; of larger files only the columns
-in use are read, piece by piece.
+Paths → `Rows`. What fits into memory is read as `read_table` does; of larger files DuckDB reads the
+columns in use, and groups them as it reads.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import mkdtemp
 
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from hmetad.arguments import check_inputs
 from hmetad.errors import InputError
-from hmetad.files import files_of
+from hmetad.files import PACKED, files_of
+from hmetad.rows.database import Opened, UngroupableError, connected, kinds_of, literal, of_files
 from hmetad.rows.duplicates import file_notices, row_notices
-from hmetad.rows.limits import Limits, as_limits
+from hmetad.rows.frames import FrameSource, no_column
+from hmetad.rows.limits import Limits, as_limits, beyond, check_names
+from hmetad.rows.lines import json_value, lines_of
+from hmetad.rows.packed import open_packed, text_size
 from hmetad.rows.parquet import column_chunks
-from hmetad.rows.pieces import Scan, of_piece, pieces_of, refuse_missing, scan_of
-from hmetad.rows.queries import Piece
-from hmetad.rows.rows import Rows
+from hmetad.rows.rows import Levels, Rows
 from hmetad.rows.tables import (
+    GAPS,
+    header_names,
+    is_number,
     read_table,
     reading,
+    refuse_delimiter,
     text_format,
     values_of_texts,
 )
-from hmetad.threads import in_threads_as_read
+from hmetad.spreadsheets import unguard
 
 __all__ = ["are_paths", "scan_table"]
 
@@ -36,8 +48,194 @@ __all__ = ["are_paths", "scan_table"]
 SMALL = 64 * 2**20
 # Bytes of a value that is long.
 LONG = 64
+# Lines of a JSON Lines file that tell the columns.
+FIRST_LINES = 1000
+# The longest line of a file that is read in pieces: DuckDB keeps some of them in memory.
+LINE = 8 * 2**20
+PIECE = 16 * 2**20
 # How many times larger than on disk a table may be unpacked.
 UNPACKED = {".parquet": 4, ".gz": 10, ".bz2": 10, ".xz": 10, ".zst": 10, ".zip": 10}
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """A file that DuckDB reads.
+
+    Parameters
+    ----------
+    path : Path
+    readable : Path
+        The same, unpacked.
+    suffix : str
+        Of its format.
+    sep : str or None
+        Sign between the columns of a text.
+    own : tuple of str
+        Names of its columns, in their order.
+    folders : dict of str to str
+        Columns whose value the names of its folders tell, as in ``model=a/part.parquet``.
+    limits : Limits
+    """
+
+    path: Path
+    readable: Path
+    suffix: str
+    sep: str | None
+    own: tuple[str, ...]
+    folders: dict[str, str]
+    limits: Limits
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(dict.fromkeys([*self.own, *self.folders]))
+
+    def select(self, columns: Sequence[str]) -> str:
+        """SQL for some columns, called c0, c1, ...."""
+        for name in columns:
+            if name not in self.names:
+                raise no_column(self.path, name, self.names)
+        places = {name: place for place, name in enumerate(self.own)}
+        chosen = [
+            f"own{places[name]}" if name in places else literal(self.folders[name])
+            for name in columns
+        ]
+        named = ", ".join(f"{one} AS c{place}" for place, one in enumerate(chosen))
+        return f"SELECT {named} FROM {self.table([name for name in columns if name in places])}"
+
+    def table(self, used: Sequence[str]) -> str:
+        """SQL for the file as a table with columns own0, own1, ...."""
+        file = of_files([self.readable])
+        if self.suffix == ".parquet":
+            self.check_chunks(used)
+            called = ", ".join(f"own{place}" for place in range(len(self.own)))
+            return f"read_parquet({file}, hive_partitioning = false) AS own({called})"
+        if self.sep is None:
+            kinds = ", ".join(f"{literal(name)}: 'JSON'" for name in used)
+            called = ", ".join(f"own{self.own.index(name)}" for name in used)
+            options = f"format = 'newline_delimited', maximum_object_size = {self.longest}"
+            read = f"read_json({file}, columns = {{{kinds}}}, {options})"
+            return f"{read} AS own({called})" if used else f"read_json_objects({file})"
+        kinds = ", ".join(f"'own{place}': 'VARCHAR'" for place in range(len(self.own)))
+        signs = f"delim = {literal(self.sep)}, quote = '\"', escape = '\"', nullstr = ''"
+        options = f"header = true, auto_detect = false, max_line_size = {self.longest}"
+        return f"read_csv({file}, columns = {{{kinds}}}, {signs}, {options})"
+
+    @property
+    def longest(self) -> int:
+        """Bytes that a line may have."""
+        return min(self.limits.line, LINE)
+
+    def check_chunks(self, columns: Sequence[str]) -> None:
+        """Refuse a Parquet file with a column of which a group of rows would fill memory."""
+        chunks = [chunk for chunk in column_chunks(self.path) if chunk.column in columns]
+        largest = max((chunk.unpacked for chunk in chunks), default=1)
+        if largest > self.limits.unpacked:
+            got = f"{largest:,} bytes of one column in a group of rows"
+            raise beyond(str(self.path), "unpacked", got, self.limits)
+
+
+class Unpacked:
+    """A temporary folder for files that were packed, which is removed when nothing uses it."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+
+    def copy_of(self, path: Path, suffix: str) -> Path:
+        """Path of the same file, unpacked."""
+        if self.folder is None:
+            self.folder = Path(mkdtemp(prefix="hmetad-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        plain = self.folder / f"{sum(1 for _ in self.folder.iterdir())}{suffix}"
+        with open_packed(path) as file, plain.open("wb") as copy:
+            shutil.copyfileobj(file, copy, PIECE)
+        return plain
+
+
+class FileSource:
+    """Files of one kind, as one table.
+
+    Parameters
+    ----------
+    files : sequence of Scanned
+    text : tuple of str
+        Columns of a CSV or TSV that stay text.
+    unpacked : Unpacked
+        Where files lie that were packed; it goes with the source.
+    """
+
+    def __init__(
+        self, files: Sequence[Scanned], text: tuple[str, ...], unpacked: "Unpacked"
+    ) -> None:
+        self.files, self.text, self.unpacked = files, text, unpacked
+
+    @contextmanager
+    def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
+        """The columns for SQL."""
+        select = " UNION ALL ".join(file.select(columns) for file in self.files)
+        try:
+            with connected([file.readable for file in self.files]) as connection:
+                kinds = kinds_of(connection, select, len(columns))
+                yield Opened(connection, select, kinds, self.decoded)
+        except duckdb.Error as error:
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: Exception) -> InputError:
+        """Error of a file that DuckDB cannot read, in words."""
+        said = str(error)
+        files = [file for file in self.files if str(file.readable) in said]
+        where = str((files or self.files)[0].path)
+        if "unicode" in said.lower() or "utf-8" in said.lower():
+            got, step = "a file that cannot be read (no UTF-8)", "Save it as text in UTF-8."
+            return InputError(where, got, "a table in UTF-8", step)
+        if "maximum line size" in said.lower() or "maximum_object_size" in said:
+            got = f"a line of over {self.files[0].longest:,} bytes"
+            return InputError(where, got, "shorter lines in a file of this size")
+        allowed = "a table"
+        if self.files[0].suffix == ".jsonl":
+            allowed, said = "a JSON object in each line", f"no JSON: {said}"
+        return InputError(where, f"a file that cannot be read ({said.splitlines()[0]})", allowed)
+
+    def decoded(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+        """Values of the columns, where `found` has them as DuckDB does."""
+        frame = found.set_axis([*columns], axis=1)
+        if self.files[0].suffix == ".jsonl":
+            own = [name for name in columns if name not in self.files[0].folders]
+            return frame.assign(**{name: self.json_values(frame[name]) for name in own})
+        if self.files[0].sep is not None:
+            self.refuse_signs(frame)
+        return frame
+
+    def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Numbers in the place of their texts, in what was read of a CSV or TSV."""
+        return frame if self.files[0].sep is None else values_of_texts(frame, self.text)
+
+    def head(self, columns: Sequence[str], most: int | None) -> pd.DataFrame:
+        """The first rows."""
+        with self.opened(columns) as table:
+            limit = "" if most is None else f"LIMIT {most}"
+            return self.decoded(table.frame(f"FROM trials {limit}"), columns)
+
+    def json_values(self, texts: pd.Series) -> pd.Series:
+        """Values of the JSON of a column."""
+        codes, levels = pd.factorize(texts)
+        file = self.files[0]
+        values = [json_value(str(file.path), text.encode(), file.limits) for text in levels]
+        if any(isinstance(value, dict | list) for value in values):
+            raise UngroupableError("lists or records")
+        return pd.Series([values[code] if code >= 0 else None for code in codes], texts.index)
+
+    def refuse_signs(self, frame: pd.DataFrame) -> None:
+        """Raise if texts have NUL bytes, or a row holds the names of the columns."""
+        path = str(self.files[0].path) if len(self.files) == 1 else "one of the files"
+        texts = {name: frame[name].astype(object) for name in frame}
+        if any(column.str.contains("\0", regex=False).any() for column in texts.values()):
+            raise InputError(path, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
+        if not texts or any(name in GAPS or is_number(name) for name in frame):
+            return
+        if np.logical_and.reduce([column.eq(name) for name, column in texts.items()]).any():
+            step = "Perhaps files were joined with their headers; remove all but the first."
+            raise InputError(path, "its header again among the rows", "one header", step)
 
 
 @check_inputs(skip=("paths",))
@@ -100,20 +298,24 @@ def scan_table(
         raise InputError(str(places[0]), f"files ending in {', '.join(kinds)}", "one kind", step)
     if sum(path.stat().st_size * UNPACKED.get(path.suffix.lower(), 1) for path in files) <= SMALL:
         tables = {path: read_table(path, text=text, limits=within) for path in files}
-        frames = {path: tables[path].assign(**folders) for path, folders in files.items()}
-        numbers = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames.values()])
-        together = pd.concat(frames.values(), ignore_index=True)
-        found += row_notices(together, pd.Series(numbers) if len(frames) > 1 else None)
-        columns = [tuple(frame.columns) for frame in frames.values()]
-        over = partial(over_frames, frames)
-        return Rows(columns[0], over, costly=lacking(columns), notices=tuple(found))
-    scans = [scan_of(path, folders, within) for path, folders in files.items()]
-    is_text = scans[0].sep is not None
-    finish = partial(values_of_texts, text=tuple(text)) if is_text else None
+        frames = [tables[path].assign(**folders) for path, folders in files.items()]
+        together = pd.concat(frames, ignore_index=True)
+        number = pd.Series(np.repeat(np.arange(len(frames)), list(map(len, frames))))
+        found += row_notices(together, number if len(frames) > 1 else None)
+        columns = [tuple(frame.columns) for frame in frames]
+        lacks = {
+            name: path
+            for path, frame in zip(files, frames, strict=True)
+            for name in {*together} - {*frame}
+        }
+        source = FrameSource(together, lacks=lacks)
+        return Rows(columns[0], source, costly=lacking(columns), notices=tuple(found))
+    unpacked = Unpacked()
+    scans = [scanned(path, own, within, unpacked) for path, own in files.items()]
     columns = [tuple(scan.names) for scan in scans]
     long = {name for scan in scans if kinds == [".parquet"] for name in long_columns(scan)}
-    costly, over = lacking(columns) | long, partial(over_scans, scans)
-    return Rows(columns[0], over, finish, costly=costly, notices=tuple(found))
+    source = FileSource(scans, tuple(text), unpacked)
+    return Rows(columns[0], source, costly=lacking(columns) | long, notices=tuple(found))
 
 
 def are_paths(trials: object) -> bool:
@@ -134,33 +336,39 @@ def lacking(columns: Sequence[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(columns[0]) - frozenset.intersection(*map(frozenset, columns))
 
 
-def long_columns(scan: Scan) -> set[str]:
+def long_columns(file: Scanned) -> set[str]:
     """Columns of a Parquet file that hold long texts, or lists and records."""
     sizes: dict[str, list[int]] = {}
-    for chunk in column_chunks(scan.path):
+    for chunk in column_chunks(file.path):
         size = sizes.setdefault(chunk.column, [0, 0])
         size[0] += chunk.unpacked
         size[1] += chunk.values
     short = {name for name, (unpacked, values) in sizes.items() if unpacked <= LONG * values}
-    return {name for name, raw in scan.own.items() if raw not in short}
+    return {name for name in file.own if name not in short}
 
 
-def over_frames(
-    frames: Mapping[Path, pd.DataFrame], function: Callable[[Piece], Any], columns: Sequence[str]
-) -> Iterator[Any]:
-    """Values of a function of each table."""
-    for path, frame in frames.items():
-        refuse_missing(path, columns, frame.columns)
-        yield function(frame)
-
-
-def over_scans(
-    scans: Sequence[Scan], function: Callable[[Piece], Any], columns: Sequence[str]
-) -> Iterator[Any]:
-    """Values of a function of each piece of some files."""
-    for scan in scans:
-        refuse_missing(scan.path, columns, scan.names)
-        with reading(scan.path):
-            yield from in_threads_as_read(
-                partial(of_piece, scan, function, columns), pieces_of(scan, columns)
-            )
+def scanned(path: Path, folders: dict[str, str], limits: Limits, unpacked: "Unpacked") -> Scanned:
+    """A file, once it is unpacked and the names of its columns are known."""
+    sep, suffix = text_format(path)
+    if sep == " ":
+        got = "columns parted by spaces, in a file that is read in pieces"
+        raise InputError(str(path), got, "tabs or commas between them", "Save it as one of these.")
+    with reading(path):
+        if suffix == ".parquet":
+            names = pq.read_schema(path).names
+        elif suffix == ".jsonl":
+            with open_packed(path) as file:
+                first = islice(lines_of(file, path, limits), FIRST_LINES)
+                names = list(dict.fromkeys(name for line in first for name in line.record))
+        else:
+            assert sep is not None
+            names = header_names(path, sep)
+            refuse_delimiter(path, names)
+        check_names(path, names, limits)
+        readable = path
+        if path.suffix.lower() in PACKED:
+            text_size(path, limits)
+            readable = unpacked.copy_of(path, suffix)
+    own = tuple(map(str, names if sep is None else unguard(names)))
+    further = {name: value for name, value in folders.items() if name not in own}
+    return Scanned(path, readable, suffix, sep, own, further, limits)

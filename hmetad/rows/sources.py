@@ -1,9 +1,10 @@
-"""Tables of any kind, wherever they are, as rows that are read piece by piece.
+"""Tables of any kind, wherever they are, as rows that DuckDB reads.
 
 DataFrame of pandas, Polars or Dask, Arrow table or dataset, relation of DuckDB, or paths → `Rows`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -13,12 +14,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from hmetad.errors import InputError
-from hmetad.rows.arrow import coded
+from hmetad.rows.database import Opened, kinds_of, quoted, shared
+from hmetad.rows.frames import FrameSource
 from hmetad.rows.limits import Limits
-from hmetad.rows.queries import Piece
-from hmetad.rows.rows import Rows, no_rows
+from hmetad.rows.rows import Levels, Rows, no_rows
 from hmetad.rows.scans import are_paths, scan_table
-from hmetad.threads import in_threads_as_read
 
 __all__ = ["TableLike", "rows_of"]
 
@@ -29,8 +29,10 @@ KINDS = (
     "a DataFrame of pandas, Polars or Dask, an Arrow table or dataset, a relation of DuckDB, or "
     "the path of a table"
 )
-# Rows of a piece.
+# Rows of a batch.
 BATCH = 2**19
+# Weights of the rows of a table, under a name that nobody gives.
+TIMES = "\x1ftimes"
 
 
 def rows_of(
@@ -71,112 +73,152 @@ def rows_of(
     if are_paths(trials):
         return scan_table(trials, text=text, limits=limits)
     if isinstance(trials, pd.DataFrame):
-        return rows_of_frame(trials)
+        rows = checked(tuple(trials.columns), FrameSource(trials))
+        if trials.empty:
+            raise no_rows()
+        return rows
     if hasattr(trials, "to_delayed") and hasattr(trials, "columns"):
-        head = partial(over_partitions, trials.partitions[:1])
-        return checked(tuple(trials.columns), partial(over_partitions, trials), head)
-    found = batches_of(trials)
+        return checked(tuple(trials.columns), PartitionSource(trials))
+    found = streams_of(trials)
     if found is None:
         raise InputError("trials", type(trials).__name__, KINDS)
-    columns, batches = found
-    return checked(columns, partial(over_batches, batches))
+    columns, stream = found
+    return checked(columns, StreamSource(stream))
 
 
-def checked(columns: tuple[Any, ...], over: Any, head: Any = None) -> Rows:
+def checked(columns: tuple[Any, ...], source: Any) -> Rows:
     """Rows, once it is sure that their columns have different names."""
     twice = sorted({str(name) for name in columns if columns.count(name) > 1})
     if twice:
         raise InputError("trials", f"columns {twice} more than once", "unique column names")
-    return Rows(columns, over, head=head)
+    return Rows(columns, source)
 
 
-def rows_of_frame(trials: pd.DataFrame) -> Rows:
-    """Rows of a DataFrame of pandas, as one piece."""
-    rows = checked(tuple(trials.columns), partial(over_frame, trials))
-    if trials.empty:
-        raise no_rows()
-    return rows
+class StreamSource:
+    """What Arrow reads: a function of names of columns → batches of these."""
+
+    def __init__(self, stream: Callable[[Sequence[str]], Any]) -> None:
+        self.stream = stream
+
+    @contextmanager
+    def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
+        """The columns for SQL."""
+        with shared() as connection:
+
+            def renew() -> object:
+                # A connection of DuckDB has one result at a time.
+                connection.unregister("stream")
+                return connection.register("stream", self.stream(columns))
+
+            renew()
+            names = [f"c{place}" for place in range(len(columns))]
+            select = f"SELECT * FROM stream AS own({', '.join(names)})"
+            kinds = kinds_of(connection, select, len(names))
+            yield Opened(connection, select, kinds, decoded, renew=renew)
+
+    def head(self, columns: Sequence[str], most: int | None) -> pd.DataFrame:
+        """The first rows."""
+        with self.opened(columns) as table:
+            limit = "" if most is None else f"LIMIT {most}"
+            return decoded(table.frame(f"FROM trials {limit}"), columns)
 
 
-def over_frame(
-    trials: pd.DataFrame, function: Callable[[Piece], Any], _: Sequence[str]
-) -> Iterable[Any]:
-    """Value of a function of the one piece."""
-    return [function(trials)]
+def decoded(found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """What SQL found, under the names of the columns."""
+    return found.set_axis([*columns], axis=1)
 
 
-def over_partitions(
-    trials: Any, function: Callable[[Piece], Any], columns: Sequence[str]
-) -> Iterable[Any]:
-    """Values of a function of each partition of a Dask DataFrame, on its cluster."""
-    parts = [part.pipe(function) for part in trials[list(columns)].to_delayed()]
-    return list(import_module("dask").compute(*parts))
+class PartitionSource:
+    """A Dask DataFrame, whose partitions are grouped where they are."""
+
+    def __init__(self, trials: Any) -> None:
+        self.trials = trials
+        self.found: dict[tuple[Any, ...], FrameSource] = {}
+
+    def grouped(self, columns: Sequence[Any]) -> FrameSource:
+        """Distinct rows of the columns, with how often they occur in all partitions."""
+        names = tuple(columns)
+        if names not in self.found:
+            parts = [
+                part.pipe(partial(distinct_rows, list(names)))
+                for part in self.trials[list(names)].to_delayed()
+            ]
+            together = pd.concat(import_module("dask").compute(*parts), ignore_index=True)
+            self.found[names] = FrameSource(together, together.pop(TIMES).to_numpy())
+        return self.found[names]
+
+    @contextmanager
+    def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:
+        """The columns for SQL."""
+        with self.grouped(columns).opened(columns, levels) as table:
+            yield table
+
+    def head(self, columns: Sequence[Any], most: int | None) -> pd.DataFrame:
+        """The first rows: of the first partition, unless all are asked for."""
+        if most is None:
+            return self.trials[list(columns)].compute().reset_index(drop=True)
+        return self.trials[list(columns)].partitions[0].compute()[:most]
 
 
-def over_batches(
-    batches: Callable[[Sequence[str]], Iterable[pa.RecordBatch]],
-    function: Callable[[Piece], Any],
-    columns: Sequence[str],
-) -> Iterable[Any]:
-    """Values of a function of each batch of some rows, as a table of plain columns."""
-
-    def of_batch(batch: pa.RecordBatch) -> Any:
-        return function(plain_table(batch, columns))
-
-    return in_threads_as_read(of_batch, batches(columns))
+def distinct_rows(names: Sequence[Any], part: pd.DataFrame) -> pd.DataFrame:
+    """Distinct rows of a partition, and how often they occur."""
+    sizes = part.groupby(list(names), dropna=False, observed=True, sort=False).size()
+    return sizes.rename(TIMES).reset_index()
 
 
-def plain_table(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Table:
-    """Table of a batch, text as a dictionary, which is quick to group by."""
-    chosen = {name: batch.column(name) for name in columns}
-    return pa.table({name: coded(values) for name, values in chosen.items()})
-
-
-def batches_of(
-    trials: Any,
-) -> tuple[tuple[str, ...], Callable[[Sequence[str]], Iterable[pa.RecordBatch]]] | None:
-    """Column names, and what reads batches of some columns; None for what is no table."""
+def streams_of(trials: Any) -> tuple[tuple[str, ...], Callable[[Sequence[str]], Any]] | None:
+    """Column names, and what gives some columns to DuckDB; None for what is no table."""
     if isinstance(trials, pa.RecordBatchReader):
         # It can be read once only.
         trials = trials.read_all()
     if isinstance(trials, pa.Table | pa.RecordBatch):
         table = pa.table(trials) if isinstance(trials, pa.RecordBatch) else trials
-        return tuple(table.column_names), lambda names: table.select(names).to_batches(BATCH)
+        return tuple(table.column_names), lambda names: table.select(list(names))
     if isinstance(trials, ds.Dataset):
-        return tuple(trials.schema.names), lambda names: trials.to_batches(
+        return tuple(trials.schema.names), lambda names: trials.scanner(
             columns=list(names), batch_size=BATCH // 4, batch_readahead=4, fragment_readahead=1
-        )
+        ).to_reader()
     if hasattr(trials, "collect_schema") and hasattr(trials, "collect_batches"):
-        return tuple(trials.collect_schema().names()), partial(lazy_batches, trials)
+        return tuple(trials.collect_schema().names()), partial(lazy_stream, trials)
     if hasattr(trials, "project") and hasattr(trials, "columns"):
-        return tuple(trials.columns), partial(relation_batches, trials)
+        return tuple(trials.columns), partial(relation_stream, trials)
     if hasattr(trials, "__arrow_c_stream__"):
-        chosen = trials.select if hasattr(trials, "select") else None
         try:
             names = tuple(pa.RecordBatchReader.from_stream(trials).schema.names)
         except pa.ArrowInvalid:
             # One column has a stream, but no names.
             return None
-        return names, lambda names: stream_batches(chosen(list(names)) if chosen else trials)
+        return names, partial(own_stream, trials)
     return None
 
 
-def stream_batches(trials: Any) -> Iterator[pa.RecordBatch]:
+def own_stream(trials: Any, names: Sequence[str]) -> pa.RecordBatchReader:
     """Batches of what has an Arrow stream."""
-    for batch in pa.RecordBatchReader.from_stream(trials):
-        yield from (batch.slice(start, BATCH) for start in range(0, len(batch), BATCH))
+    if hasattr(trials, "select"):
+        return pa.RecordBatchReader.from_stream(trials.select(list(names)))
+    reader = pa.RecordBatchReader.from_stream(trials)
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    return pa.RecordBatchReader.from_batches(
+        schema, (batch.select(list(names)) for batch in reader)
+    )
 
 
-def lazy_batches(trials: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def lazy_stream(trials: Any, names: Sequence[str]) -> pa.RecordBatchReader:
     """Batches of a lazy frame of Polars, which reads them as they are needed."""
-    for frame in trials.select(list(names)).collect_batches(chunk_size=BATCH, maintain_order=False):
-        yield from stream_batches(frame)
+    chosen = trials.select(list(names))
+    schema = chosen.head(0).collect().to_arrow().schema
+    return pa.RecordBatchReader.from_batches(schema, lazy_batches(chosen))
 
 
-def relation_batches(trials: Any, names: Sequence[str]) -> Iterable[pa.RecordBatch]:
+def lazy_batches(chosen: Any) -> Iterable[pa.RecordBatch]:
+    """Batches of a lazy frame of Polars."""
+    for frame in chosen.collect_batches(chunk_size=BATCH, maintain_order=False):
+        yield from frame.to_arrow().to_batches()
+
+
+def relation_stream(trials: Any, names: Sequence[str]) -> pa.RecordBatchReader:
     """Batches of a relation of DuckDB, which reads them as they are needed."""
-    quoted = ['"{}"'.format(name.replace('"', '""')) for name in names]
-    chosen = trials.project(", ".join(quoted))
+    chosen = trials.project(", ".join(map(quoted, names)))
     # DuckDB before 1.5 has another name for it.
     reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
-    return iter(reader(BATCH))
+    return reader(BATCH)

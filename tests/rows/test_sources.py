@@ -18,7 +18,7 @@ from hmetad import bin_confidence, count_correct, count_trials, notices
 from hmetad.errors import InputError
 from hmetad.logs import read_table, scan_table
 from hmetad.measures import calibration, measure_trials, resample_trials
-from hmetad.rows import pieces, queries, scans, sources
+from hmetad.rows import rows, scans, sources
 from hmetad.rows.sources import rows_of
 
 N = 6000
@@ -60,11 +60,8 @@ def written(trials, tmp_path_factory):
 
 @pytest.fixture
 def in_pieces(monkeypatch):
-    """Files of any size are read in pieces, and these are small."""
+    """Files of any size are read as large ones are."""
     monkeypatch.setattr(scans, "SMALL", 0)
-    for module in (pieces, sources):
-        monkeypatch.setattr(module, "BATCH", 500)
-    monkeypatch.setattr(pieces, "BLOCK", 40_000)
 
 
 def as_json_lines(frame):
@@ -258,7 +255,7 @@ def test_rows_that_stand_for_no_trial_have_no_part_in_quantiles():
 
 @pytest.mark.parametrize(
     ("weights", "says"),
-    [([1, 0.5], "0.5"), ([1, -1], "-1"), (["a", "b"], "'a'"), ([True, True], "booleans")],
+    [([1, 0.5], "0.5"), ([1, -1], "-1"), (["a", "a"], "'a'"), ([True, True], "booleans")],
 )
 def test_weights_are_whole_numbers(weights, says):
     frame = pd.DataFrame({"correct": [1, 0], "confidence": [1, 2], "n": weights})
@@ -320,8 +317,7 @@ def test_confidence_that_is_no_rating_is_refused_in_pieces(trials, monkeypatch):
     table = pa.Table.from_pandas(trials.assign(confidence=np.random.default_rng(1).random(N)))
     with pytest.raises(InputError, match="quantiles=4"):
         count_trials(table, by=BY)
-    monkeypatch.setattr(queries, "MOST_ROWS", 1000)
-    monkeypatch.setattr(sources, "BATCH", 100)
+    monkeypatch.setattr(rows, "MOST_ROWS", 1000)
     with pytest.raises(InputError, match=r"over 1,000 different rows.*quantiles=4"):
         count_trials(table, by=BY)
 

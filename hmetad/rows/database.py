@@ -1,0 +1,184 @@
+"""DuckDB, which reads and groups rows of any number.
+
+Files that may be read → a connection to a database in memory; SQL about trials → DataFrame.
+Nothing but what is named can be read through it, and what does not fit into its memory goes to a
+temporary folder, which is removed.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from hmetad.threads import usable_cpus
+
+__all__ = [
+    "Opened",
+    "connected",
+    "kinds_of",
+    "literal",
+    "of_files",
+    "plain_frame",
+    "quoted",
+    "shared",
+]
+
+MEMORY = "1GiB"
+NUMBERS = count()
+NESTED = ("LIST", "STRUCT", "MAP", "UNION", "ARRAY", "VARIANT")
+
+
+class UngroupableError(TypeError):
+    """Values that are no labels, such as lists."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Some columns of a table, which a connection can read.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+    select : str
+        SQL for the rows; column i is called ci, and one of weights ``times``.
+    kinds : tuple of str
+        Types of the columns, as DuckDB calls them.
+    decode : callable
+        What SQL found in the first columns, and their names → their values under these names.
+    number : str
+        SQL for how many rows there are of a group.
+    renew : callable, optional
+        Registers again what can be read once only.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    select: str
+    kinds: tuple[str, ...]
+    decode: Callable[[pd.DataFrame, Sequence[Any]], pd.DataFrame]
+    number: str = "count(*)::BIGINT"
+    renew: Callable[[], object] | None = None
+
+    def frame(self, sql: str, **tables: pd.DataFrame) -> pd.DataFrame:
+        """What SQL says about ``trials`` and about some small tables."""
+        if self.renew is not None:
+            self.renew()
+        for name, table in tables.items():
+            self.connection.register(name, table)
+        found = self.connection.execute(f"WITH trials AS ({self.select}) {sql}")
+        return plain_frame(found.df())
+
+    @property
+    def places(self) -> list[str]:
+        """Names of the columns in SQL."""
+        return [f"c{place}" for place in range(len(self.kinds))]
+
+    def values(self, found: pd.DataFrame, columns: Sequence[Any]) -> pd.DataFrame:
+        """Values of the first columns, under their names in the table."""
+        return self.decode(found[self.places[: len(columns)]], columns)
+
+    def refuse_nested(self) -> None:
+        """Raise an error for columns of lists or records, which are no labels."""
+        for kind in self.kinds:
+            if kind.endswith("]") or kind.startswith(NESTED):
+                raise UngroupableError(f"values of type {kind}")
+
+
+def quoted(name: str) -> str:
+    """Name of a column in SQL.
+
+    Examples
+    --------
+    >>> quoted('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def literal(text: str) -> str:
+    """Text in SQL.
+
+    Examples
+    --------
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'{}'".format(text.replace("'", "''"))
+
+
+def of_files(paths: Sequence[Path]) -> str:
+    """SQL for the names of files, in which no sign is a pattern.
+
+    Examples
+    --------
+    >>> of_files([Path("a[1].csv")])
+    "['a[[]1].csv']"
+    """
+    return f"[{', '.join(literal(as_pattern(path)) for path in paths)}]"
+
+
+def as_pattern(path: Path) -> str:
+    """Pattern that only this path fits."""
+    return re.sub(r"([\[*?])", r"[\1]", str(path))
+
+
+def connected(paths: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
+    """Connection to a database of its own, which can read these files and no other."""
+    # DuckDB makes the folder when it needs it, and removes it.
+    folder = Path(tempfile.gettempdir(), f"hmetad-{os.getpid()}-{next(NUMBERS)}")
+    settings = {"memory_limit": MEMORY, "threads": usable_cpus(), "temp_directory": str(folder)}
+    connection = duckdb.connect(config=settings)
+    names = [name for path in paths for name in {str(path), as_pattern(path)}]
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, names))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+@contextmanager
+def shared() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connection for tables in memory, to the one database of this process."""
+    with database_of(os.getpid()).cursor() as connection:
+        yield connection
+
+
+@cache
+def database_of(_: int) -> duckdb.DuckDBPyConnection:
+    """Database of a process; one that was forked needs its own."""
+    return connected()
+
+
+def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """DataFrame without the types of pandas that DuckDB takes for columns with gaps.
+
+    Examples
+    --------
+    >>> plain_frame(pd.DataFrame({"a": pd.array([1, None], "Int64")}))["a"].tolist()
+    [1.0, nan]
+    """
+    new = {}
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            new[name] = column.astype(column.cat.categories.dtype)
+        elif pd.api.types.is_extension_array_dtype(column.dtype) and column.dtype != "str":
+            if pd.api.types.is_bool_dtype(column.dtype):
+                with_gaps = column.astype(object).where(column.notna(), None)
+                new[name] = with_gaps if column.isna().any() else column.astype(bool)
+            elif pd.api.types.is_numeric_dtype(column.dtype):
+                new[name] = column.astype(float if column.isna().any() else "int64")
+    return frame.assign(**new)
+
+
+def kinds_of(connection: duckdb.DuckDBPyConnection, select: str, number: int) -> tuple[str, ...]:
+    """Types of the first columns of some SQL."""
+    found = connection.execute(f"DESCRIBE {select}").fetchall()
+    return tuple(row[1] for row in found[:number])

@@ -1,0 +1,205 @@
+"""Numbers of a column in groups, whatever their number: how many there are in bins, and which.
+
+Rows and a column of numbers → trials by bin; single values of some bins; rows with a rating in the
+place of the number. A bin is the sign, the exponent and the first 12 bits of the fraction of a
+double, so that bins rise with the numbers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hmetad.errors import InputError
+from hmetad.rows.database import Opened, literal
+from hmetad.rows.decimals import NUMBER, THOUSANDS
+from hmetad.rows.rows import Rows, Tally, is_number, whole_weights
+from hmetad.rows.tables import GAPS
+
+__all__ = ["NumberColumn", "bin_of", "low_end"]
+
+type Ints = NDArray[np.int64]
+SHIFT = 40
+# The bits of negative numbers rise while the numbers fall.
+BLANKS = "".join(sign for sign in map(chr, range(1, 0x3001)) if sign.isspace())
+IN_ORDER = "CASE WHEN bits < 0 THEN xor(bits, 9223372036854775807) ELSE bits END"
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers of rows, and the groups in which it is looked at.
+
+    Parameters
+    ----------
+    rows : Rows
+    column : str
+    within : sequence of str
+        Columns of the groups.
+    n : str or None
+        Column that says how many trials each row stands for.
+    levels : callable
+        Numbers of the different values of a DataFrame's column; NaN where one is missing. Raises an
+        error for what is no number.
+    """
+
+    rows: Rows
+    column: str
+    within: Sequence[str]
+    n: str | None
+    levels: Callable[[pd.Series], NDArray[np.float64]]
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the groups' columns in SQL, and of the weight."""
+        groups = [f"g{place}" for place in range(len(self.within))]
+        return groups if self.n is None else [*groups, "weight"]
+
+    def bins(self) -> tuple[pd.DataFrame, Ints]:
+        """Groups (g0, g1, ...) and bins of numbers, and the trials of each; missing ones have none.
+
+        Bins are NaN for missing numbers.
+        """
+        keys = "".join(f"{key}, " for key in self.keys)
+        with self.opened([]) as table:
+            found = table.frame(
+                f"SELECT {keys}bin, {table.number} AS n, any_value(wrong) AS wrong, "
+                "bool_or(isinf(value)) AS is_infinite FROM trials GROUP BY ALL ORDER BY ALL"
+            )
+        wrong = found["wrong"].dropna()
+        if len(wrong):
+            self.levels(wrong.astype(object))
+        if found["is_infinite"].eq(True).any():
+            argument = f"confidence column {self.column!r}"
+            raise InputError(argument, "infinite values", "finite numbers")
+        return self.weighted(found.drop(columns=["wrong", "is_infinite"]))
+
+    def values(self, bins: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
+        """Groups, bins and single values of some bins, and the trials of each."""
+        keys = "".join(f"trials.{key}, " for key in self.keys)
+        with self.opened([]) as table:
+            found = table.frame(
+                f"SELECT {keys}trials.bin, value, {table.number} AS n FROM trials "
+                f"JOIN bins ON {self.same('bins', 'bin')} GROUP BY ALL ORDER BY ALL",
+                bins=bins,
+            )
+        return self.weighted(found)
+
+    def rated(self, kept: Sequence[str], bins: pd.DataFrame, values: pd.DataFrame) -> Tally:
+        """Distinct rows of some columns with a rating (NaN where missing), and their trials.
+
+        `bins` and `values` tell it: of a value where it is there, else of its bin.
+        """
+        columns = [*kept, *([] if self.n is None else [self.n])]
+        own = "".join(f"c{place}, " for place in range(len(columns)))
+        with self.opened(columns) as table:
+            found = table.frame(
+                f"SELECT {own}coalesce(single.rating, bins.rating) AS rating, "
+                f"{table.number} AS n FROM trials "
+                f"LEFT JOIN bins ON {self.same('bins', 'bin')} "
+                f"LEFT JOIN single ON {self.same('single', 'value')} GROUP BY ALL ORDER BY ALL",
+                bins=bins,
+                single=values,
+            )
+            found["rating"] = found["rating"].astype(float)
+            return self.rows.tally(table, found, columns, self.n, beside=["rating"])
+
+    def same(self, table: str, name: str) -> str:
+        """SQL for rows whose group and number are those of a row of a table."""
+        groups = [f"g{place}" for place in range(len(self.within))]
+        equal = [f"trials.{one} IS NOT DISTINCT FROM {table}.{one}" for one in groups]
+        return " AND ".join([*equal, f"trials.{name} = {table}.{name}"])
+
+    def weighted(self, found: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
+        """Rows that stand for trials, and for how many."""
+        if self.n is not None:
+            found["n"] *= whole_weights(self.n, found.pop("weight"))
+            names = [name for name in found if name != "n"]
+            found = found[found["n"] > 0].groupby(names, dropna=False)["n"].sum().reset_index()
+        return found, found.pop("n").to_numpy(dtype=np.int64)
+
+    @contextmanager
+    def opened(self, columns: Sequence[str]) -> Iterator[Opened]:
+        """Columns for SQL (c0, c1, ...), with those of the groups, value and bin."""
+        names = list(dict.fromkeys([*columns, *self.within, *([self.n] if self.n else [])]))
+        own = self.rows.own_names([*names, self.column])
+        with self.rows.source.opened(own, self.numbers_of_levels) as table:
+            value, wrong = self.number_in(table)
+            named = dict(zip(self.keys, [*self.within, *([self.n] if self.n else [])], strict=True))
+            keys = "".join(f", c{names.index(name)} AS {key}" for key, name in named.items())
+            select = f"SELECT *{keys}, {value} + 0.0 AS value, {wrong} AS wrong FROM trials"
+            bits = f"SELECT *, value::BIT::BIGINT AS bits FROM ({select})"
+            bins = f"SELECT *, ({IN_ORDER}) >> {SHIFT} AS bin FROM ({bits})"
+            yield replace(table, select=f"WITH trials AS ({table.select}) {bins}")
+
+    def numbers_of_levels(self, levels: pd.Index) -> NDArray[np.float64]:
+        """Numbers of the different values of a table in memory, once they are cleaned."""
+        (own,) = self.rows.own_names([self.column])
+        cleaned = self.rows.cleaned(pd.DataFrame({own: pd.Series(levels)}))[own]
+        if pd.api.types.is_bool_dtype(cleaned.dtype):
+            argument = f"confidence column {self.column!r}"
+            raise InputError(argument, "booleans", "numbers")
+        if pd.api.types.is_numeric_dtype(cleaned.dtype):
+            return cleaned.to_numpy(dtype=np.float64, na_value=np.nan)
+        return self.levels(cleaned.astype(object))
+
+    def number_in(self, table: Opened) -> tuple[str, str]:
+        """SQL for the number, NULL where missing, and for a text that is none."""
+        column, kind = table.places[-1], table.kinds[-1]
+        if kind == "BOOLEAN":
+            argument = f"confidence column {self.column!r}"
+            raise InputError(argument, "booleans", "numbers")
+        table.refuse_nested()
+        (own,) = self.rows.own_names([self.column])
+        codes = self.rows.codes.get(own, frozenset())
+        numbers = [repr(code) for code in codes if isinstance(code, float)]
+        without = [f"isnan({column}::DOUBLE)"]
+        if is_number(kind):
+            number, wrong = f"{column}::DOUBLE", "NULL::VARCHAR"
+        else:
+            text = f"({column}->>'$')" if kind == "JSON" else f"{column}::VARCHAR"
+            if own in self.rows.points:
+                bare = f"trim({text}, {literal(BLANKS)})"
+                is_comma = f"regexp_full_match({bare}, {literal(NUMBER.pattern)})"
+                is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
+                text = f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
+            words = [literal(word) for word in codes if isinstance(word, str)]
+            gaps = f"{text} IN ({', '.join(map(literal, GAPS))})"
+            gaps += f" OR lower(trim({text})) IN ({', '.join(words)})" if words else ""
+            number = f"TRY_CAST({text} AS DOUBLE)"
+            wrong = f"CASE WHEN {number} IS NULL AND NOT ({gaps}) THEN {text} END"
+            without = [gaps]
+        without += [
+            f"isnan({number})",
+            *([f"{number} IN ({', '.join(numbers)})"] if numbers else []),
+        ]
+        return f"CASE WHEN {' OR '.join(without)} THEN NULL ELSE {number} END", wrong
+
+
+def bin_of(values: NDArray[np.float64]) -> Ints:
+    """Bins of numbers.
+
+    Examples
+    --------
+    >>> bin_of(np.array([0.0, -0.0, 1.0])).tolist()
+    [0, 0, 4190208]
+    """
+    return in_order((values + 0.0).view(np.int64)) >> SHIFT
+
+
+def low_end(bins: Ints) -> NDArray[np.float64]:
+    """The number with which a bin begins.
+
+    Examples
+    --------
+    >>> low_end(bin_of(np.array([1.0, -2.0]))).tolist()
+    [1.0, -2.0]
+    """
+    return in_order(bins << SHIFT).view(np.float64)
+
+
+def in_order(bits: Ints) -> Ints:
+    """Bits of numbers as integers in the order of the numbers, and these as bits."""
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
