@@ -37,7 +37,7 @@ from hmetad.counts.items import (
     unused_columns,
 )
 from hmetad.counts.noticed import choice_notices, missing_answers, trial_notices
-from hmetad.counts.ratings import Ask, Scale, rated_rows, rating_numbers
+from hmetad.counts.ratings import Scale, rated_answers, rating_numbers
 from hmetad.counts.tables import (
     CUT_TRIALS,
     cell_labels,
@@ -187,8 +187,7 @@ def count_trials(
             raise correctness_error(role, got, stimulus)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *by_names, *covariate_names]
-    ask, seen = rated_rows(rows, scale, used, n)
-    tallied, items, sample = tally_trials(rows, ask, used, by_names, stimulus, response)
+    tallied, items, sample, seen = tally_trials(rows, scale, used, by_names, roles, n)
     refuse_one_rated_response(*tallied, response, confidence)
     groups, number, dropped = complete_rows(*tallied)
     pair = two_labels(groups, number, stimulus, response, labels)
@@ -298,8 +297,7 @@ def count_correct(
     rows, (names,) = rows_in_use(trials, roles, {"by": by}, (quantiles_within, n), missing_codes)
     scale = Scale(confidence, quantiles, quantiles_within, ratings, levels)
     used = [*roles.values(), *names]
-    ask, seen = rated_rows(rows, scale, used, n)
-    (tallied,) = ask([Distinct(tuple(used))])
+    (tallied,), seen = rated_answers(rows, scale, used, [], n)
     groups, number, dropped = complete_rows(*tallied)
     is_right, labels = right_trials(groups, number, correct)
     attrs = {
@@ -342,22 +340,28 @@ def count_rows(
 
 
 def tally_trials(
-    rows: Rows, ask: Ask, used: list[str], by: list[str], stimulus: str, response: str
-) -> tuple[Tally, dict[str, Values], Tally | None]:
+    rows: Rows,
+    scale: Scale,
+    used: list[str],
+    by: list[str],
+    roles: Mapping[str, str],
+    n: str | None,
+) -> tuple[Tally, dict[str, Values], Tally | None, list[Notice]]:
     """Distinct rows of the columns in use with their trials, items, a sample with other columns.
 
-    Raises an error where one of those shows that stimulus or response is correctness.
+    With them what the making of ratings shows. Raises an error where another column shows that
+    stimulus or response is correctness.
     """
+    stimulus, response = roles["stimulus"], roles["response"]
     items = [name for name in unused_columns(rows, used) if is_item_name(name)]
     judged = [name for name in rows.cheap_columns if is_correctness_name(name)]
     others = difficulty_columns(rows, used, by)
     queries: list[Query] = [
-        Distinct(tuple(used)),
         *(Distinct((stimulus, response, name), MOST_ANSWERS) for name in judged),
         *(Spread((*by, stimulus), name) for name in items),
         *([Sample((*used, *others), MOST_SAMPLED)] if others else []),
     ]
-    tallied, *found = ask(queries)
+    (tallied, *found), shown = rated_answers(rows, scale, used, queries, n)
     groups, number = tallied
     seen = {name: one[0] for name, one in zip(judged, found, strict=False) if one is not None}
     few = bool(
@@ -366,7 +370,7 @@ def tally_trials(
     refuse_correctness(seen, few, stimulus, response)
     told = dict(zip(items, found[len(judged) :], strict=False))
     of_items = {name: values for name, values in told.items() if values is not None}
-    return tallied, of_items, found[-1] if others else None
+    return tallied, of_items, found[-1] if others else None, shown
 
 
 def in_places(sample: Tally, scale: Scale) -> Tally:

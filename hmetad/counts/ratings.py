@@ -7,7 +7,7 @@ that quantiles are exact, as those of `bin_confidence`.
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,12 +36,11 @@ from hmetad.counts.columns import (
 from hmetad.errors import InputError
 from hmetad.notice import Notice
 from hmetad.rows.quantiles import NumberColumn, bin_of, low_end
-from hmetad.rows.rows import Query, Rows, plain_value, regrouped
+from hmetad.rows.rows import Distinct, Query, Rows, plain_value, regrouped
 from hmetad.rows.tables import GAPS
 
-__all__ = ["Ask", "Scale", "bin_confidence", "rated_rows", "rating_numbers", "text_as_confidence"]
+__all__ = ["Scale", "bin_confidence", "rated_answers", "rating_numbers", "text_as_confidence"]
 
-type Ask = Callable[[Sequence[Query]], list[Any]]
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 Method = Literal["quantile", "width", "edges"]
@@ -414,51 +413,42 @@ def warn(text: str) -> None:
 # Ratings of rows of any number, in two passes
 
 
-def rated_rows(
-    rows: Rows, scale: Scale, used: Sequence[str], n: str | None
-) -> tuple[Ask, list[Notice]]:
-    """Function that answers queries about rows with ratings, and what their making shows.
+def rated_answers(
+    rows: Rows, scale: Scale, used: Sequence[str], others: Sequence[Query], n: str | None
+) -> tuple[list[Any], list[Notice]]:
+    """Answers to queries, as of `Rows.ask`, and what the making of ratings shows.
 
-    The first query is of columns with the confidence; ratings are those there are, or quantiles.
+    The first answer is the distinct rows of the columns in use, with ratings in the place of the
+    confidence: those there are, or quantiles. Then come those to other queries.
     """
+    within = [scale.within] if isinstance(scale.within, str) else scale.within
     if n is not None:
         check_roles(rows.columns, [("n", n), *(("column", name) for name in used)])
-    within = [scale.within] if isinstance(scale.within, str) else [*scale.within]
     if scale.quantiles is None:
         if within:
             step = "Add quantiles=, or leave it out."
             raise InputError("quantiles_within", "no quantiles", "how many ratings to make", step)
-        return partial(rows.ask, n=n), []
+        return rows.ask([Distinct(tuple(used)), *others], n), []
     quantiles = whole_number("ratings", scale.quantiles, 2)
     for name in within:
         refuse_absent("quantiles_within", name, rows.columns)
-    confidence = scale.confidence
-    column = NumberColumn(rows, confidence, within, n, partial(level_numbers, scale=scale))
+    kept = [name for name in used if name != scale.confidence]
+    levels = partial(level_numbers, scale=scale)
+    column = NumberColumn(rows, scale.confidence, within, n, kept, levels)
+    rows.prepare(others, n, column.columns)
     bins, trials = column.bins()
     known = bins["bin"].notna()
-    places = bins.loc[known, "bin"].to_numpy(dtype=np.int64)
-    # One value of each bin: a code where it would be in the bin.
-    codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
-    ends = np.where(np.isnan(codes), low_end(places), codes)
-    seen = code_notices(confidence, ends, trials[known])
-    return partial(ask_rated, column, bins[known], trials[known], quantiles), seen
-
-
-def ask_rated(
-    column: NumberColumn,
-    bins: pd.DataFrame,
-    trials: Ints,
-    quantiles: int,
-    queries: Sequence[Query],
-) -> list[Any]:
-    """Answers to queries, as of `Rows.ask`, ratings in the place of confidence."""
-    first, *others = queries
-    kept = [name for name in first.columns if name != column.column]
-    groups, number = column.rated(kept, *quantile_tables(column, bins, trials, quantiles))
+    bins, trials = bins[known], trials[known]
+    (groups, number) = column.rated(*quantile_tables(column, bins, trials, quantiles))
     rating = groups.pop("rating")
     whole = rating if rating.isna().any() else rating.astype(np.int64)
-    chosen = groups.assign(**{column.column: whole})[list(first.columns)]
-    return [regrouped(chosen, number), *column.rows.ask(others, column.n)]
+    chosen = groups.assign(**{scale.confidence: whole})[list(used)]
+    # One value of each bin: a code where it would be in the bin.
+    places = bins["bin"].to_numpy(dtype=np.int64)
+    codes = pd.Series(USUAL_CODES, bin_of(USUAL_CODES)).reindex(places).to_numpy()
+    ends = np.where(np.isnan(codes), low_end(places), codes)
+    seen = code_notices(scale.confidence, ends, trials)
+    return [regrouped(chosen, number), *rows.ask(others, n)], seen
 
 
 def quantile_tables(

@@ -134,8 +134,8 @@ def connected(paths: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
     """Connection to a database of its own, which can read these files and no other."""
     # DuckDB makes the folder when it needs it, and removes it.
     folder = Path(tempfile.gettempdir(), f"hmetad-{os.getpid()}-{next(NUMBERS)}")
-    settings = {"memory_limit": MEMORY, "threads": usable_cpus(), "temp_directory": str(folder)}
-    connection = duckdb.connect(config=settings)
+    settings: dict[str, Any] = {"memory_limit": MEMORY, "threads": usable_cpus()}
+    connection = duckdb.connect(config={**settings, "temp_directory": str(folder)})
     names = [name for path in paths for name in {str(path), as_pattern(path)}]
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, names))}]")
     connection.execute("SET enable_external_access = false")
@@ -165,8 +165,8 @@ def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     >>> plain_frame(pd.DataFrame({"a": pd.array([1, None], "Int64")}))["a"].tolist()
     [1.0, nan]
     """
-    new = {}
-    for name, column in frame.items():
+    new: dict[str, pd.Series] = {}
+    for name, column in zip(map(str, frame.columns), (frame[x] for x in frame), strict=True):
         if isinstance(column.dtype, pd.CategoricalDtype):
             new[name] = column.astype(column.cat.categories.dtype)
         elif pd.api.types.is_extension_array_dtype(column.dtype) and column.dtype != "str":

@@ -41,16 +41,19 @@ class FrameSource:
         self.frame, self.weights, self.lacks = frame, weights, lacks or {}
         self.coded: dict[Any, tuple[NDArray[np.int64], pd.Index]] = {}
 
+    def prepare(self, _: Sequence[Sequence[Any]]) -> None:
+        """Nothing has to be prepared."""
+
     @contextmanager
     def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:
-        """The columns for SQL; of the last one `levels`, made from its different values."""
+        """The columns for SQL; of the last one, unless it is numbers, `levels` of its values."""
         self.refuse_lacking(columns)
         values = [self.plain(name) for name in columns]
-        if levels is not None:
+        if levels is not None and not is_plain(self.frame[columns[-1]]):
             codes, known = self.codes(columns[-1])
             # A missing value has the last place.
             values[-1] = np.append(levels(known), np.nan)[codes]
-        registered = {f"c{place}": one for place, one in enumerate(values)}
+        registered = {f"c{place}": np.ascontiguousarray(one) for place, one in enumerate(values)}
         number = Opened.number
         if self.weights is not None:
             registered |= {"times": self.weights}

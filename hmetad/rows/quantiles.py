@@ -40,6 +40,8 @@ class NumberColumn:
         Columns of the groups.
     n : str or None
         Column that says how many trials each row stands for.
+    kept : sequence of str
+        Further columns that rows with ratings have.
     levels : callable
         Numbers of the different values of a DataFrame's column; NaN where one is missing. Raises an
         error for what is no number.
@@ -49,7 +51,14 @@ class NumberColumn:
     column: str
     within: Sequence[str]
     n: str | None
+    kept: Sequence[str]
     levels: Callable[[pd.Series], NDArray[np.float64]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns in use, in the order in which they are opened: kept, n, within and own."""
+        weight = [] if self.n is None else [self.n]
+        return [*dict.fromkeys([*self.kept, *weight, *self.within]), self.column]
 
     @property
     def keys(self) -> list[str]:
@@ -63,7 +72,7 @@ class NumberColumn:
         Bins are NaN for missing numbers.
         """
         keys = "".join(f"{key}, " for key in self.keys)
-        with self.opened([]) as table:
+        with self.opened() as table:
             found = table.frame(
                 f"SELECT {keys}bin, {table.number} AS n, any_value(wrong) AS wrong, "
                 "bool_or(isinf(value)) AS is_infinite FROM trials GROUP BY ALL ORDER BY ALL"
@@ -79,7 +88,7 @@ class NumberColumn:
     def values(self, bins: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
         """Groups, bins and single values of some bins, and the trials of each."""
         keys = "".join(f"trials.{key}, " for key in self.keys)
-        with self.opened([]) as table:
+        with self.opened() as table:
             found = table.frame(
                 f"SELECT {keys}trials.bin, value, {table.number} AS n FROM trials "
                 f"JOIN bins ON {self.same('bins', 'bin')} GROUP BY ALL ORDER BY ALL",
@@ -87,14 +96,14 @@ class NumberColumn:
             )
         return self.weighted(found)
 
-    def rated(self, kept: Sequence[str], bins: pd.DataFrame, values: pd.DataFrame) -> Tally:
-        """Distinct rows of some columns with a rating (NaN where missing), and their trials.
+    def rated(self, bins: pd.DataFrame, values: pd.DataFrame) -> Tally:
+        """Distinct rows of the kept columns with a rating (NaN where missing), and their trials.
 
         `bins` and `values` tell it: of a value where it is there, else of its bin.
         """
-        columns = [*kept, *([] if self.n is None else [self.n])]
+        columns = [*self.kept, *([] if self.n is None else [self.n])]
         own = "".join(f"c{place}, " for place in range(len(columns)))
-        with self.opened(columns) as table:
+        with self.opened() as table:
             found = table.frame(
                 f"SELECT {own}coalesce(single.rating, bins.rating) AS rating, "
                 f"{table.number} AS n FROM trials "
@@ -121,14 +130,14 @@ class NumberColumn:
         return found, found.pop("n").to_numpy(dtype=np.int64)
 
     @contextmanager
-    def opened(self, columns: Sequence[str]) -> Iterator[Opened]:
-        """Columns for SQL (c0, c1, ...), with those of the groups, value and bin."""
-        names = list(dict.fromkeys([*columns, *self.within, *([self.n] if self.n else [])]))
-        own = self.rows.own_names([*names, self.column])
+    def opened(self) -> Iterator[Opened]:
+        """Columns for SQL (c0, c1, ...), with those of the groups (g0, ..., weight), value, bin."""
+        own = self.rows.own_names(self.columns)
         with self.rows.source.opened(own, self.numbers_of_levels) as table:
             value, wrong = self.number_in(table)
             named = dict(zip(self.keys, [*self.within, *([self.n] if self.n else [])], strict=True))
-            keys = "".join(f", c{names.index(name)} AS {key}" for key, name in named.items())
+            place = self.columns.index
+            keys = "".join(f", c{place(name)} AS {key}" for key, name in named.items())
             select = f"SELECT *{keys}, {value} + 0.0 AS value, {wrong} AS wrong FROM trials"
             bits = f"SELECT *, value::BIT::BIGINT AS bits FROM ({select})"
             bins = f"SELECT *, ({IN_ORDER}) >> {SHIFT} AS bin FROM ({bits})"
@@ -162,7 +171,8 @@ class NumberColumn:
             text = f"({column}->>'$')" if kind == "JSON" else f"{column}::VARCHAR"
             if own in self.rows.points:
                 bare = f"trim({text}, {literal(BLANKS)})"
-                is_comma = f"regexp_full_match({bare}, {literal(NUMBER.pattern)})"
+                is_comma = f"contains({text}, ',')"
+                is_comma += f" AND regexp_full_match({bare}, {literal(NUMBER.pattern)})"
                 is_comma += f" AND NOT regexp_full_match({bare}, {literal(THOUSANDS.pattern)})"
                 text = f"(CASE WHEN {is_comma} THEN replace({bare}, ',', '.') ELSE {text} END)"
             words = [literal(word) for word in codes if isinstance(word, str)]

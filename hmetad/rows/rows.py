@@ -117,6 +117,9 @@ class Sample:
 class Source(Protocol):
     """Where rows are."""
 
+    def prepare(self, needs: Sequence[Sequence[Any]], /) -> None:
+        """Make ready for several questions about some columns each, in one pass if it takes one."""
+
     def opened(
         self, columns: Sequence[Any], levels: Levels | None = None, /
     ) -> AbstractContextManager[Opened]:
@@ -237,7 +240,7 @@ class Rows:
 
     def cleaned(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Values without codes for missing ones and decimal commas; names are the table's."""
-        for name in frame:
+        for name in frame.columns.tolist():
             if name in self.codes:
                 frame = blanked(name, self.codes[name], frame)
         return with_points([name for name in frame if name in self.points], frame)
@@ -267,7 +270,15 @@ class Rows:
         InputError
             If a column cannot be grouped by, `n` holds no whole numbers, or there are no rows.
         """
+        self.prepare(queries, n)
         return [self.answer(query, n) for query in queries]
+
+    def prepare(
+        self, queries: Sequence[Query], n: str | None = None, columns: Sequence[str] = ()
+    ) -> None:
+        """Make ready for queries, and for others about some columns."""
+        needs = [columns] * bool(columns) + [needed(query, n) for query in queries]
+        self.source.prepare([self.own_names(names) for names in needs])
 
     def answer(self, query: Query, n: str | None) -> Tally | Values | None:
         """Answer to a query."""
@@ -275,9 +286,10 @@ class Rows:
             if isinstance(query, Spread):
                 values = self.spread(query)
                 return values if values is None or n is None else values._replace(are_unique=False)
-            columns = query.columns if n is None or n in query.columns else (*query.columns, n)
+            columns = needed(query, n)
             own = self.own_names(columns)
             with self.source.opened(own) as table:
+                found: pd.DataFrame | None
                 if isinstance(query, Sample):
                     found = sample_of(table, query.most)
                 else:
@@ -353,6 +365,13 @@ class PlainLevels:
         self.is_plain = pd.api.types.infer_dtype(levels, skipna=True) in PLAIN_KINDS
         values, self.are_numbers = plain_values(levels)
         return pd.factorize(values)[0].astype(np.float64)
+
+
+def needed(query: Query, n: str | None) -> tuple[str, ...]:
+    """Columns of a query, with that of the weights where they matter."""
+    if isinstance(query, Spread):
+        return (*query.groups, query.column)
+    return query.columns if n is None or n in query.columns else (*query.columns, n)
 
 
 def distinct_of(table: Opened, columns: Sequence[str], most: int | None) -> pd.DataFrame | None:

@@ -136,20 +136,33 @@ class Scanned:
 
 
 class Unpacked:
-    """A temporary folder for files that were packed, which is removed when nothing uses it."""
+    """A temporary folder for copies of files, which is removed when nothing uses it."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
 
     def copy_of(self, path: Path, suffix: str) -> Path:
         """Path of the same file, unpacked."""
-        if self.folder is None:
-            self.folder = Path(mkdtemp(prefix="hmetad-"))
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        plain = self.folder / f"{sum(1 for _ in self.folder.iterdir())}{suffix}"
+        plain = self.place(suffix)
         with open_packed(path) as file, plain.open("wb") as copy:
             shutil.copyfileobj(file, copy, PIECE)
         return plain
+
+    def place(self, suffix: str) -> Path:
+        """Path of a new file in the folder."""
+        if self.folder is None:
+            self.folder = Path(mkdtemp(prefix="hmetad-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        return self.folder / f"{sum(1 for _ in self.folder.iterdir())}{suffix}"
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A copy of some columns of texts in Parquet, as c0, c1, ..., and their types before."""
+
+    path: Path
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 class FileSource:
@@ -168,15 +181,44 @@ class FileSource:
         self, files: Sequence[Scanned], text: tuple[str, ...], unpacked: "Unpacked"
     ) -> None:
         self.files, self.text, self.unpacked = files, text, unpacked
+        self.copied: Copied | None = None
 
     @contextmanager
     def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
         """The columns for SQL."""
-        select = " UNION ALL ".join(file.select(columns) for file in self.files)
-        try:
-            with connected([file.readable for file in self.files]) as connection:
+        if self.copied is None or not {*columns} <= {*self.copied.columns}:
+            with self.reading() as connection:
+                select = " UNION ALL ".join(file.select(columns) for file in self.files)
                 kinds = kinds_of(connection, select, len(columns))
-                yield Opened(connection, select, kinds, self.decoded)
+                yield Opened(connection, select, kinds, self.labels)
+            return
+        copied = self.copied
+        places = [copied.columns.index(name) for name in columns]
+        chosen = ", ".join(f"c{old} AS c{new}" for new, old in enumerate(places))
+        with self.reading([copied.path]) as connection:
+            select = f"SELECT {chosen} FROM (FROM read_parquet({of_files([copied.path])}))"
+            kinds = tuple(copied.kinds[place] for place in places)
+            yield Opened(connection, select, kinds, self.labels)
+
+    def prepare(self, needs: Sequence[Sequence[str]]) -> None:
+        """Read a text once: a copy of the columns in Parquet is read from then on."""
+        columns = list(dict.fromkeys(name for names in needs for name in names))
+        known = () if self.copied is None else self.copied.columns
+        if self.files[0].suffix == ".parquet" or not columns or {*columns} <= {*known}:
+            return
+        path = self.unpacked.place(".parquet")
+        with self.reading([path]) as connection:
+            select = " UNION ALL ".join(file.select(columns) for file in self.files)
+            kinds = kinds_of(connection, select, len(columns))
+            connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
+        self.copied = Copied(path, tuple(columns), kinds)
+
+    @contextmanager
+    def reading(self, more: Sequence[Path] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Connection that can read the files; its errors are said in words."""
+        try:
+            with connected([*more, *(file.readable for file in self.files)]) as connection:
+                yield connection
         except duckdb.Error as error:
             raise self.unreadable(error) from error
 
@@ -206,6 +248,15 @@ class FileSource:
             self.refuse_signs(frame)
         return frame
 
+    def labels(self, found: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+        """Values of columns to group by, which are no lists or records."""
+        frame = self.decoded(found, columns)
+        if self.files[0].suffix == ".jsonl":
+            for value in (value for name in frame for value in frame[name].tolist()):
+                if isinstance(value, dict | list):
+                    raise UngroupableError(f"unhashable type: '{type(value).__name__}'")
+        return frame
+
     def finished(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Numbers in the place of their texts, in what was read of a CSV or TSV."""
         return frame if self.files[0].sep is None else values_of_texts(frame, self.text)
@@ -221,17 +272,15 @@ class FileSource:
         codes, levels = pd.factorize(texts)
         file = self.files[0]
         values = [json_value(str(file.path), text.encode(), file.limits) for text in levels]
-        if any(isinstance(value, dict | list) for value in values):
-            raise UngroupableError("lists or records")
         return pd.Series([values[code] if code >= 0 else None for code in codes], texts.index)
 
     def refuse_signs(self, frame: pd.DataFrame) -> None:
         """Raise if texts have NUL bytes, or a row holds the names of the columns."""
         path = str(self.files[0].path) if len(self.files) == 1 else "one of the files"
-        texts = {name: frame[name].astype(object) for name in frame}
+        texts = {str(name): frame[name].astype(object) for name in frame}
         if any(column.str.contains("\0", regex=False).any() for column in texts.values()):
             raise InputError(path, "NUL bytes", "text in UTF-8", "Save it as UTF-8.")
-        if not texts or any(name in GAPS or is_number(name) for name in frame):
+        if not texts or any(name in GAPS or is_number(name) for name in texts):
             return
         if np.logical_and.reduce([column.eq(name) for name, column in texts.items()]).any():
             step = "Perhaps files were joined with their headers; remove all but the first."
@@ -308,8 +357,8 @@ def scan_table(
             for path, frame in zip(files, frames, strict=True)
             for name in {*together} - {*frame}
         }
-        source = FrameSource(together, lacks=lacks)
-        return Rows(columns[0], source, costly=lacking(columns), notices=tuple(found))
+        in_memory = FrameSource(together, lacks=lacks)
+        return Rows(columns[0], in_memory, costly=lacking(columns), notices=tuple(found))
     unpacked = Unpacked()
     scans = [scanned(path, own, within, unpacked) for path, own in files.items()]
     columns = [tuple(scan.names) for scan in scans]

@@ -100,6 +100,9 @@ class StreamSource:
     def __init__(self, stream: Callable[[Sequence[str]], Any]) -> None:
         self.stream = stream
 
+    def prepare(self, _: Sequence[Sequence[str]]) -> None:
+        """Nothing has to be prepared."""
+
     @contextmanager
     def opened(self, columns: Sequence[str], _: Levels | None = None, /) -> Iterator[Opened]:
         """The columns for SQL."""
@@ -137,15 +140,21 @@ class PartitionSource:
 
     def grouped(self, columns: Sequence[Any]) -> FrameSource:
         """Distinct rows of the columns, with how often they occur in all partitions."""
-        names = tuple(columns)
-        if names not in self.found:
-            parts = [
-                part.pipe(partial(distinct_rows, list(names)))
-                for part in self.trials[list(names)].to_delayed()
-            ]
-            together = pd.concat(import_module("dask").compute(*parts), ignore_index=True)
+        self.prepare([columns])
+        return self.found[tuple(columns)]
+
+    def prepare(self, needs: Sequence[Sequence[Any]]) -> None:
+        """Group by each of some sets of columns, in one pass over the partitions."""
+        new = [names for names in dict.fromkeys(map(tuple, needs)) if names not in self.found]
+        if not new:
+            return
+        used = list(dict.fromkeys(name for names in new for name in names))
+        grouped = partial(distinct_rows, new)
+        parts = [part.pipe(grouped) for part in self.trials[used].to_delayed()]
+        found = import_module("dask").compute(*parts)
+        for names, tallies in zip(new, zip(*found, strict=True), strict=True):
+            together = pd.concat(tallies, ignore_index=True)
             self.found[names] = FrameSource(together, together.pop(TIMES).to_numpy())
-        return self.found[names]
 
     @contextmanager
     def opened(self, columns: Sequence[Any], levels: Levels | None = None, /) -> Iterator[Opened]:
@@ -160,10 +169,10 @@ class PartitionSource:
         return self.trials[list(columns)].partitions[0].compute()[:most]
 
 
-def distinct_rows(names: Sequence[Any], part: pd.DataFrame) -> pd.DataFrame:
-    """Distinct rows of a partition, and how often they occur."""
-    sizes = part.groupby(list(names), dropna=False, observed=True, sort=False).size()
-    return sizes.rename(TIMES).reset_index()
+def distinct_rows(needs: Sequence[tuple[Any, ...]], part: pd.DataFrame) -> list[pd.DataFrame]:
+    """Distinct rows of a partition by each of some sets of columns, and how often they occur."""
+    grouped = (part.groupby([*names], dropna=False, observed=True, sort=False) for names in needs)
+    return [groups.size().rename(TIMES).reset_index() for groups in grouped]
 
 
 def streams_of(trials: Any) -> tuple[tuple[str, ...], Callable[[Sequence[str]], Any]] | None:
@@ -192,10 +201,10 @@ def streams_of(trials: Any) -> tuple[tuple[str, ...], Callable[[Sequence[str]], 
     return None
 
 
-def own_stream(trials: Any, names: Sequence[str]) -> pa.RecordBatchReader:
-    """Batches of what has an Arrow stream."""
+def own_stream(trials: Any, names: Sequence[str]) -> Any:
+    """Columns of what has an Arrow stream; as a table of what is in memory, which takes none."""
     if hasattr(trials, "select"):
-        return pa.RecordBatchReader.from_stream(trials.select(list(names)))
+        return pa.RecordBatchReader.from_stream(trials.select(list(names))).read_all()
     reader = pa.RecordBatchReader.from_stream(trials)
     schema = pa.schema([reader.schema.field(name) for name in names])
     return pa.RecordBatchReader.from_batches(
