@@ -10,6 +10,7 @@ from likelihood.mp_reference import area
 # Logarithm of what is left out of an integral, relative to the largest integrand.
 NEGLIGIBLE = 65
 DIGITS = 40
+STEP = mp.mpf(10) ** -10
 NODES = 24
 
 
@@ -104,9 +105,8 @@ def scaled_criteria(stimulus, response, rating, d, c, q, t):
     return log_integral(log_f, mp.mpf(-70), mp.mpf(5), steep) - mp.log(2 * mp.pi) / 2
 
 
-def gradient(function, at, parameters):
+def gradient(function, at, parameters, step):
     """Central differences of an area by every parameter, those of arrays by each element."""
-    step = mp.mpf(10) ** -10
     slopes = {}
     for name, value in parameters.items():
         slopes[name] = np.zeros(np.shape(value))
