@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 from hypothesis import strategies as st
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.errors import InputError
@@ -88,12 +87,6 @@ def attack_in(folder):
     return attack
 
 
-def test_any_card_is_refused_or_a_model(tmp_path):
-    ends = tally(cards(), attack_in(tmp_path), examples=400)
-    assert set(ends) == {"refused", "a model"}
-
-
-@pytest.mark.slow
-def test_any_card_is_refused_or_a_model_for_minutes(tmp_path):
-    ends = tally_for(2, cards(), attack_in(tmp_path), name="cards")
+def test_any_card_is_refused_or_a_model(tally, tmp_path):
+    ends = tally(cards(), attack_in(tmp_path), examples=400, minutes=2)
     assert set(ends) == {"refused", "a model"}

@@ -10,7 +10,6 @@ from unittest import mock
 import pytest
 from hypothesis import strategies as st
 from report.made_fit import made_fit
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.cli import COMMANDS, outcome
@@ -100,12 +99,6 @@ def attack_in(inputs, folder):
     return attack
 
 
-def test_any_command_line_ends_well(inputs, tmp_path):
-    ends = tally(lines, attack_in(inputs, tmp_path), examples=150)
-    assert set(ends) == {"exit 0", "exit 2"}
-
-
-@pytest.mark.slow
-def test_any_command_line_ends_well_for_minutes(inputs, tmp_path):
-    ends = tally_for(4, lines, attack_in(inputs, tmp_path), name="command lines")
+def test_any_command_line_ends_well(tally, inputs, tmp_path):
+    ends = tally(lines, attack_in(inputs, tmp_path), examples=150, minutes=4)
     assert set(ends) == {"exit 0", "exit 2"}

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from command_line import refused
 from hypothesis import strategies as st
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.errors import InputError
@@ -188,11 +187,5 @@ def attack(formula):
     return "a design"
 
 
-def test_any_text_is_refused_or_a_design():
-    ends = tally(texts, attack, examples=1000)
-    assert set(ends) == {"refused", "a design"}
-
-
-@pytest.mark.slow
-def test_any_text_is_refused_or_a_design_for_minutes():
-    tally_for(3, texts, attack, name="formulas")
+def test_any_text_is_refused_or_a_design(tally):
+    assert set(tally(texts, attack, examples=1000, minutes=3)) == {"refused", "a design"}

@@ -21,7 +21,6 @@ import xarray as xr
 from hypothesis import strategies as st
 from public_names import PUBLIC_NAMES, named
 from report.made_fit import made_fit
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.logs.kinds import READERS
@@ -430,11 +429,18 @@ def called(call):
     return "refused" if said else "answered"
 
 
-@pytest.mark.integration
-def test_no_call_ends_in_an_error_from_inside():
+@pytest.mark.parametrize(
+    "tally",
+    [
+        pytest.param("few", marks=pytest.mark.integration),
+        pytest.param("for minutes", marks=pytest.mark.slow),
+    ],
+    indirect=True,
+)
+def test_no_call_ends_in_an_error_from_inside(tally):
     # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
     assert all(callable(named(name)) for name in FUNCTIONS)
-    ends = tally(calls(), called, examples=500)
+    ends = tally(calls(), called, examples=500, minutes=8)
     assert ends["refused"] > 100
     assert ends["answered"] > 100
 
@@ -448,9 +454,3 @@ def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name
     others = [ABSENT] if name == "build_model" else []
     with pytest.raises(hmetad.InputError):
         named(name)(wrong, *others)
-
-
-@pytest.mark.slow
-def test_no_call_of_many_ends_in_an_error_from_inside():
-    assert all(callable(named(name)) for name in FUNCTIONS)
-    tally_for(8, calls(), called, name="public functions")

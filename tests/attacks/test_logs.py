@@ -22,7 +22,6 @@ import zstandard
 from command_line import refused, run
 from hypothesis import strategies as st
 from scipy.io import savemat
-from tally import tally, tally_for
 
 from hmetad.errors import InputError
 from hmetad.logs import option_pairs, parse_confidence, read_log, read_table
@@ -467,12 +466,7 @@ def attack(tmp_path_factory):
     return read_damaged
 
 
-def test_damaged_logs_and_tables_are_read_or_refused(attack):
+def test_damaged_logs_and_tables_are_read_or_refused(tally, attack):
     assert {kind for kind, _ in SOURCES.values()} == OPTIONS.keys() == READERS.keys()
-    ends = tally(attacks, attack, examples=400)
+    ends = tally(attacks, attack, examples=400, minutes=5)
     assert set(ends) == {"answered", "refused"}
-
-
-@pytest.mark.slow
-def test_damaged_logs_and_tables_are_read_or_refused_for_minutes(attack):
-    tally_for(5, attacks, attack, name="logs and tables")

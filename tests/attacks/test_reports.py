@@ -18,7 +18,6 @@ from attacks.hostile_texts import FRAGMENTS, texts
 from command_line import refused, run
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tally import tally, tally_for
 
 from hmetad import plots
 from hmetad.cli import report_failure
@@ -274,18 +273,11 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("place", ATTACKS)
-def test_any_text_is_only_text(place):
+def test_any_text_is_only_text(tally, place):
     strategy, attack, examples = ATTACKS[place]
-    tally(strategy, attack, examples=examples)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ATTACKS)
-def test_any_text_and_every_fragment_is_only_text_for_minutes(place):
-    strategy, attack, _ = ATTACKS[place]
     for fragment in FRAGMENTS if place != "figure" else ():
         attack([fragment] if place == "csv" else fragment)
-    tally_for(2, strategy, attack, name=place)
+    tally(strategy, attack, examples=examples, minutes=2)
 
 
 LABELS = (
