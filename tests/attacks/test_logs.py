@@ -457,7 +457,7 @@ def attack(tmp_path_factory):
         name, changes, number = example
         kind, content = SOURCES[name]
         if name == "members.eval":
-            target = sorted(MEMBERS)[int(changes[0][1] * len(MEMBERS))]
+            target = sorted(MEMBERS)[int(changes[0][1] * len(MEMBERS)) if changes else 0]
             write(folder / name, MEMBERS | {target: reduce(changed, changes, MEMBERS[target])})
         else:
             (folder / name).write_bytes(reduce(changed, changes, content))
@@ -468,5 +468,7 @@ def attack(tmp_path_factory):
 
 def test_damaged_logs_and_tables_are_read_or_refused(tally, attack):
     assert {kind for kind, _ in SOURCES.values()} == OPTIONS.keys() == READERS.keys()
+    for name in SOURCES:
+        assert "answered" in {attack((name, [], number)) for number in range(3)}, name
     ends = tally(attacks, attack, examples=400, minutes=5)
     assert set(ends) == {"answered", "refused"}
