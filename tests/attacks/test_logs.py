@@ -116,8 +116,10 @@ LARGE = [
         *(r"31 members, allowed is at most 20 \(limit 'members'\)", 2),
     ),
     *[(f"t.csv{x}", ROWS, None, r"\(limit 'ratio'\)", 150) for x in (*PACKERS, ".zip")],
-    *[(f"t.csv{x}", ROWS, {"unpacked": 10**6}, "limit 'unpacked'", 150) for x in PACKERS],
-    ("t.csv.zip", ROWS, {"unpacked": 10**6}, "limit 'unpacked'", 150),
+    *[
+        (f"t.csv{x}", ROWS[: 2 * 10**6], {"unpacked": 10**6}, "limit 'unpacked'", 150)
+        for x in (*PACKERS, ".zip")
+    ],
     (
         *("t.csv", (",".join(NAMES[:9000]) + "\n" + "1\n" * 30_000).encode(), None),
         *(r"30,001 rows of 9,000 columns.*limit 'cells'", 150),
