@@ -20,9 +20,7 @@ WIDEST = 88
 MACHINE = re.compile(r"/(?:work|home|tmp|root|Users)/|file://|<ipython-input|[A-Z]:\\\\")
 
 # Notebook → data set that it loads, and the file of it beside the checkout.
-DATA = {
-    "10_which_process": ("hellmann2023", "hellmann2023_maskori/MaskOri.RData"),
-}
+DATA = {"10_which_process": ("hellmann2023", "hellmann2023_maskori/MaskOri.RData")}
 
 of_every_notebook = pytest.mark.parametrize("name", NAMES)
 
@@ -59,9 +57,7 @@ def printed(cell):
 
 def complaints(cell):
     """What a cell wrote to stderr, and its errors."""
-    return [
-        out for out in cell.outputs if out.output_type == "error" or out.get("name") == "stderr"
-    ]
+    return [x for x in cell.outputs if x.output_type == "error" or x.get("name") == "stderr"]
 
 
 @pytest.mark.integration
@@ -77,12 +73,8 @@ def test_it_runs_quietly_and_shows_what_is_committed(name, monkeypatch, tmp_path
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     committed = code_cells(read_notebook(name))
-    client = nbclient.NotebookClient(
-        read_notebook(name),
-        timeout=SECONDS_A_CELL,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
+    where = {"timeout": SECONDS_A_CELL, "resources": {"metadata": {"path": str(tmp_path)}}}
+    client = nbclient.NotebookClient(read_notebook(name), kernel_name="python3", **where)
     ran = code_cells(client.execute())
     assert [complaints(cell) for cell in ran] == [[] for _ in ran]
     assert list(map(rich_outputs, ran)) == list(map(rich_outputs, committed))
@@ -110,20 +102,14 @@ def test_outputs_are_those_of_one_run_from_top_to_bottom_without_a_complaint(nam
 
 
 @of_every_notebook
-def test_it_says_nothing_of_the_machine_and_the_hour(name):
-    notebook = read_notebook(name)
-    path = FOLDER / f"{name}.ipynb"
+def test_it_is_small_in_the_current_format_and_says_nothing_of_the_machine_and_the_hour(name):
+    notebook, path = read_notebook(name), FOLDER / f"{name}.ipynb"
     assert MACHINE.findall(path.read_text(encoding="utf-8")) == []
+    assert path.stat().st_size < LARGEST
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     assert set(notebook.metadata) <= {"kernelspec", "language_info"}
     assert notebook.metadata.kernelspec.name == "python3"
     assert {key for cell in notebook.cells for key in cell.metadata} <= {"tags"}
-
-
-@of_every_notebook
-def test_it_is_small_in_the_current_format_with_short_lines(name):
-    notebook = read_notebook(name)
-    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    assert (FOLDER / f"{name}.ipynb").stat().st_size < LARGEST
     lines = [line for cell in code_cells(notebook) for line in cell.source.splitlines()]
     assert [line for line in lines if len(line) > WIDEST] == []
 

@@ -24,37 +24,18 @@ def labelled(request):
     return request.param
 
 
-def test_an_object_without_notices_has_none(labelled):
+def test_notices_are_put_in_once_in_order_and_nothing_else_changes(labelled):
     assert notices(labelled) == []
-
-
-def test_what_is_put_in_comes_out_in_order(labelled):
-    assert notices(with_notices(with_notices(labelled, [FEW]), [EMPTY])) == [FEW, EMPTY]
-
-
-def test_the_input_is_not_changed_and_other_attrs_stay(labelled):
+    assert "notices" not in with_notices(labelled, []).attrs
     before = dict(labelled.attrs)
-    warned = with_notices(labelled, [FEW])
+    other = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("B",), "Rahnev 2025")
+    warned = with_notices(with_notices(labelled, [FEW, FEW]), [EMPTY, FEW, other])
+    assert notices(warned) == [FEW, EMPTY, other]
     assert labelled.attrs == before
     assert warned.attrs["kept"] == 1
     assert type(warned) is type(labelled)
-
-
-def test_a_tree_keeps_its_children():
-    assert list(with_notices(OBJECTS["tree"], [FEW]).children) == ["posterior"]
-
-
-def test_an_exact_duplicate_is_skipped(labelled):
-    assert notices(with_notices(labelled, [FEW, FEW, EMPTY, FEW])) == [FEW, EMPTY]
-
-
-def test_the_same_code_about_another_cell_is_not_a_duplicate(labelled):
-    other = Notice("few-trials", "warning", "12 trials: d′ is rough.", ("B",), "Rahnev 2025")
-    assert notices(with_notices(labelled, [FEW, other])) == [FEW, other]
-
-
-def test_nothing_to_say_leaves_no_attr(labelled):
-    assert "notices" not in with_notices(labelled, []).attrs
+    if isinstance(warned, xr.DataTree):
+        assert list(warned.children) == ["posterior"]
 
 
 @pytest.mark.parametrize("kind", ["array", "dataset", "tree"])
@@ -67,21 +48,19 @@ def test_notices_survive_netcdf_even_when_they_are_long(kind, tmp_path):
     assert notices(read(tmp_path / "object.nc", engine="h5netcdf")) == [FEW, long]
 
 
-def test_a_notice_cannot_be_edited():
+def test_a_notice_cannot_be_edited_and_has_one_of_three_severities():
     with pytest.raises(FrozenInstanceError):
         FEW.message = "all is well"
-
-
-def test_a_fourth_severity_is_refused():
     with pytest.raises(InputError, match="'fatal', allowed is 'info', 'warning' or 'error'"):
         Notice("few-trials", "fatal", "12 trials.")
 
 
-def test_an_object_without_attrs_is_refused_by_name():
-    with pytest.raises(InputError, match="counts_or_fit: got dict"):
-        notices({"notices": "[]"})
-    with pytest.raises(InputError, match="counts_or_fit: got list"):
-        with_notices([1, 2], [FEW])
+# A data frame is no result although it has attrs.
+@pytest.mark.parametrize("thing", [{"notices": "[]"}, [1, 2], pd.DataFrame()])
+def test_an_object_that_is_no_result_is_refused_by_name(thing):
+    for use in (notices, lambda x: with_notices(x, [FEW])):
+        with pytest.raises(InputError, match=f"counts_or_fit: got {type(thing).__name__}"):
+            use(thing)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +95,3 @@ def test_a_mask_becomes_one_notice_for_all_its_cells():
     expected = Notice("no-members", "warning", text, ("a", "c"), "", "Leave the trial out.")
     assert notice == expected
     assert notice_where(~mask & mask, "no-members") == []
-
-
-def test_a_data_frame_is_no_result_although_it_has_attrs():
-    with pytest.raises(InputError, match="counts_or_fit: got DataFrame"):
-        notices(pd.DataFrame())

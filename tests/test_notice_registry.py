@@ -61,19 +61,12 @@ def test_every_text_of_the_table_is_used_in_the_code_and_no_other():
     reasons = {name for name, code in codes().items() if not code.texts}
     assert {"rhat", "few-trials.of-confidence", "meta-d-sign.possible"} <= texts
     assert {"few-draws", "unsettled"} <= reasons
-    assert sorted(texts - written) == []
-    assert sorted(reasons - written) == []
-
-
-def test_what_is_noticed_by_name_is_in_the_table():
-    texts = {name for code in codes().values() for name in code.texts}
+    assert sorted((texts | reasons) - written) == []
     for file, call in calls_of("notice_of", "notice_where"):
         named = {getattr(argument, "value", None) for argument in call.args}
         named = {name for name in named if isinstance(name, str)}
         assert named <= texts, f"{file}: {named}"
-
-
-def test_no_notice_is_made_without_the_table():
+    # No notice is made without the table.
     assert {file for file, _ in calls_of("Notice")} == {"notice.py"}
 
 
@@ -128,20 +121,15 @@ def test_a_text_has_its_data_and_its_limit():
         text_of("dprime-sign", {})
 
 
-def test_data_in_a_text_are_not_read_as_names():
-    said = notice_of("mixed-items", columns="{first}, @all-tied")
-    assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
-    assert notice_of("confidence-sign", step="@cf/meta/llama").next_step == "@cf/meta/llama"
-
-
-def test_a_shared_sentence_is_named_with_a_sign_and_a_wrong_name_is_an_error():
+def test_a_shared_sentence_is_named_with_a_sign_but_not_by_data_and_a_wrong_name_is_an_error():
     assert filled_in("@all-tied", {}) == sentence("all-tied") != "@all-tied"
     assert filled_in("all-tied", {}) == "all-tied"
     with pytest.raises(KeyError, match="all-tide"):
         filled_in("@all-tide", {})
-
-
-def test_a_next_step_may_be_given_where_it_is_noticed():
+    said = notice_of("mixed-items", columns="{first}, @all-tied")
+    assert said.message.startswith("A cell is a mixture of items ({first}, @all-tied), and")
+    assert notice_of("confidence-sign", step="@cf/meta/llama").next_step == "@cf/meta/llama"
+    # A next step may be given where it is noticed.
     said = notice_of("confidence-sign", ["a"], step=sentence("more-trials"))
     assert said.next_step == "Collect more trials, or compare meta_d, which may be negative."
     assert (said.code, said.severity, said.cells) == ("confidence-sign", "warning", ("a",))
@@ -156,10 +144,8 @@ def test_a_case_says_otherwise_and_has_the_code_and_the_rest_of_its_record():
 def test_masks_of_several_codes_become_notices_in_their_order():
     where = xr.DataArray([True, False], {"cell": ["a", "b"]})
     found = notices_where({"no-errors": ~where, "ceiling": where, "no-rights": where & ~where})
-    assert [(notice.code, notice.cells) for notice in found] == [
-        ("no-errors", ("b",)),
-        ("ceiling", ("a",)),
-    ]
+    expected = [("no-errors", ("b",)), ("ceiling", ("a",))]
+    assert [(notice.code, notice.cells) for notice in found] == expected
     assert notice_where(np.logical_not(where), "ceiling")[0].cells == ("b",)
 
 

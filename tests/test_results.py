@@ -16,11 +16,8 @@ from hmetad.text.names import axis_name, column_name, heading, symbol, unit
 
 COUNTS = hmetad.from_nr([52, 32, 35, 37, 26, 12, 4, 2], [2, 5, 15, 22, 33, 38, 40, 45])
 TRIALS = pd.DataFrame(
-    {
-        "correct": [1, 0, 1, 1, 0, 1] * 20,
-        "confidence": [0.9, 0.4, 0.7, 0.8, 0.6, 0.5] * 20,
-        "left_out": [0, 1, 0, 0, 0, 0] * 20,
-    }
+    [(1, 0.9, 0), (0, 0.4, 1), (1, 0.7, 0), (1, 0.8, 0), (0, 0.6, 0), (1, 0.5, 0)] * 20,
+    columns=["correct", "confidence", "left_out"],
 )
 MEMBERS = xr.DataArray([["a", "b"]], dims=["trial", "member"])
 SURE = xr.DataArray([[0.6, 0.7]], dims=["trial", "member"])

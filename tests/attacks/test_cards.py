@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 from hypothesis import strategies as st
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.errors import InputError
@@ -15,13 +14,8 @@ from hmetad.specs.spec import MAX_TEXT
 CARDS = [(models_folder() / f"{name}.toml").read_text(encoding="utf-8") for name in card_names()]
 VALUES = ["3", "-1e400", "nan", "true", '""', '"cell"', '"a/b"', '"\\u0000"', "[]", "[[1], {}]"]
 VALUES += ["{}", '{dist = "Normal", mu = 0, sigma = 1}', '{dist = "LKJ", eta = 2}', "1979-05-27"]
-VALUES += [
-    "'''\n'''",
-    '"1 + (1|subject)"',
-    '"__import__(1)"',
-    '"' + "x" * 300 + '"',
-    "0x" + "f" * 200,
-]
+VALUES += ["'''\n'''", '"1 + (1|subject)"', '"__import__(1)"', f'"{"x" * 300}"', "0x" + "f" * 200]
+BOTH = 'formula = {log_m = "1", c = "1"}\n'
 
 
 @pytest.mark.parametrize(
@@ -32,19 +26,13 @@ VALUES += [
         ("a." * 3_000 + "x = 1", f"a line of 6005 characters, allowed is at most {MAX_LINE}"),
         ("#\n" * (MAX_BYTES // 2 + 1), f"at most {MAX_BYTES}"),
         (f'title = """{"x\n" * MAX_TEXT}"""', f"text of at most {MAX_TEXT} characters"),
-        ('[names]\ndprime = "cell"', "name of dprime: got 'cell'"),
-        ('[names]\ndprime = "a/b"', "name of dprime: got 'a/b'"),
-        ('[names]\ndprime = ""', "name of dprime: got ''"),
+        *[
+            (f'[names]\ndprime = "{x}"', rf"name of dprime: got '{x}'")
+            for x in ("cell", "a/b", "", "m_ratio")
+        ],
         ('[names]\ndprime = "x\\u0000y"', "name of dprime: got"),
-        ('[names]\ndprime = "m_ratio"', "name of dprime: got 'm_ratio'"),
-        (
-            '[formula]\nlog_m = "1"\nc = "1"\n[names]\nlog_m_Intercept = "x"\nc_Intercept = "x"',
-            "'x' for two variables",
-        ),
-        (
-            '[formula]\nlog_m = "1"\n[names]\nlog_m_Intercept = "log_gap"',
-            "'log_gap' for two variables",
-        ),
+        (f'{BOTH}names = {{log_m_Intercept = "x", c_Intercept = "x"}}', "'x' for two variables"),
+        (f'{BOTH}names = {{log_m_Intercept = "log_gap"}}', "'log_gap' for two variables"),
     ],
 )
 def test_what_no_model_may_say_is_named(tmp_path, text, message):
@@ -54,11 +42,13 @@ def test_what_no_model_may_say_is_named(tmp_path, text, message):
         hmetad.load_model(path)
 
 
-def test_a_name_that_is_a_column_of_the_cells_is_refused():
+def test_a_column_as_a_name_and_an_example_that_cannot_be_written_are_refused():
     counts = hmetad.simulate_counts([1.5, 2.0], trials=100, coords={"model": ["a", "b"]}, seed=1)
     named = hmetad.load_model("individual", formula="1", names={"log_m_Intercept": "model"})
     with pytest.raises(InputError, match="'model', which is a coordinate of the cells"):
         hmetad.build_model(counts, named)
+    with pytest.raises(hmetad.InputError, match=r"example: got .*1979.*numbers, text"):
+        hmetad.ModelSpec("x", example={"coords": {"subject": date(1979, 5, 27)}})
 
 
 @st.composite
@@ -97,17 +87,6 @@ def attack_in(folder):
     return attack
 
 
-def test_any_card_is_refused_or_a_model(tmp_path):
-    ends = tally(cards(), attack_in(tmp_path), examples=400)
-    assert set(ends) == {"refused", "a model"}
-
-
-def test_an_example_that_cannot_be_written_is_refused():
-    with pytest.raises(hmetad.InputError, match=r"example: got .*1979.*numbers, text"):
-        hmetad.ModelSpec("x", example={"coords": {"subject": date(1979, 5, 27)}})
-
-
-@pytest.mark.slow
-def test_any_card_is_refused_or_a_model_for_minutes(tmp_path):
-    ends = tally_for(2, cards(), attack_in(tmp_path), name="cards")
+def test_any_card_is_refused_or_a_model(tally, tmp_path):
+    ends = tally(cards(), attack_in(tmp_path), examples=400, minutes=2)
     assert set(ends) == {"refused", "a model"}

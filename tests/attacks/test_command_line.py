@@ -10,7 +10,6 @@ from unittest import mock
 import pytest
 from hypothesis import strategies as st
 from report.made_fit import made_fit
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.cli import COMMANDS, outcome
@@ -18,41 +17,18 @@ from hmetad.errors import InputError
 
 # Of every command, options by their kind; `fit` and `plan` do not get as far as drawing.
 FLAGS = ["--json", "--rank", "--sensitivity", "--meta-d", "--interval", "--help", "--version"]
-OPTIONS = ["--by", "--var", "--over", "--within", "--rope", "--format", "-o", "--output", "--seed"]
-OPTIONS += ["--draws", "--model", "--formula", "--stimulus", "--response", "--confidence"]
-OPTIONS += ["--ratings", "--quantiles", "--labels", "--correct", "--limit", "--against", "--null"]
-OPTIONS += [
-    "--columns",
-    "--words",
-    "--scale",
-    "--m-ratio",
-    "--trials",
-    "--data",
-    "--out",
-    "--ci-prob",
-    "--subjects",
-    "--question",
-    "--effect",
-    "--pilot",
-    "--resume",
-]
-OPTIONS += ["--pool", "--weights", "--se", "--link"]
-OPTIONS += ["--matrix", "--reference", "--kind", "--cluster", "--target-accept", "--covariates"]
+WORDS = """
+--by --var --over --within --rope --format -o --output --seed --draws --model --formula --stimulus
+--response --confidence --ratings --quantiles --labels --correct --limit --against --null --columns
+--words --scale --m-ratio --trials --data --out --ci-prob --subjects --question --effect --pilot
+--resume --pool --weights --se --link --matrix --reference --kind --cluster --target-accept
+--covariates
+"""
+OPTIONS = WORDS.split()
 VALUES = ["trials.csv", "made.nc", "none.csv", "model", "domain", "model,domain", "log_m", "dprime"]
 VALUES += ["", " ", ",", "=", "a=b", "0", "1", "-1", "4", "1e11", "nan", "inf", "1e400", "0.95"]
-VALUES += [
-    "20,40",
-    "tasks",
-    "-0.1,0.1",
-    "0.1,-0.1",
-    "table",
-    "inspect",
-    "lm-eval",
-    "csv",
-    "json",
-    "latex",
-    "out.csv",
-]
+VALUES += ["20,40", "tasks", "-0.1,0.1", "0.1,-0.1", "table", "inspect", "lm-eval", "csv", "json"]
+VALUES += ["latex", "out.csv"]
 VALUES += ["out.html", "out.nc", "no/out.csv", "trials.csv/x", ".", "/", "/dev/null", "group"]
 VALUES += ["log_m=1 + os.system('touch owned')", "1 + (1|subject)", "columns=0", "columns=5", "x=1"]
 VALUES += ["\x00", "\x1b[31m", "é", "\ud800", "x" * 5000, "-", "--", "~", "$HOME", "*", "'", '"']
@@ -69,6 +45,10 @@ def inputs(tmp_path_factory):
     return folder
 
 
+# What takes long, or a network.
+LONG = [(hmetad, "fit"), (hmetad, "sensitivity"), (hmetad.bayes, "fit_estimates")]
+LONG += [(hmetad.simulate, "plan_trials"), (hmetad.simulate, "plan_groups")]
+LONG += [(hmetad.datasets, "load_trials")]
 commands = st.sampled_from([name for name in COMMANDS if name != "reproduce"])
 words = st.one_of(st.sampled_from(VALUES), st.sampled_from(VALUES), st.text(max_size=6))
 options = st.one_of(
@@ -87,13 +67,9 @@ SENSIBLE = [
     ["models"],
 ]
 lines = st.one_of(
-    st.tuples(commands, st.lists(options, max_size=5)).map(
-        lambda x: [x[0], *chain.from_iterable(x[1])]
-    ),
-    st.tuples(st.sampled_from(SENSIBLE), st.lists(options, max_size=2)).map(
-        lambda x: [*x[0], *chain.from_iterable(x[1])]
-    ),
-)
+    st.tuples(commands.map(lambda name: [name]), st.lists(options, max_size=5)),
+    st.tuples(st.sampled_from(SENSIBLE), st.lists(options, max_size=2)),
+).map(lambda x: [*x[0], *chain.from_iterable(x[1])])
 
 
 def attack_in(inputs, folder):
@@ -104,17 +80,12 @@ def attack_in(inputs, folder):
 
     def attack(arguments):
         out, err = io.StringIO(), io.StringIO()
-        with (
-            contextlib.chdir(folder),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            mock.patch.object(hmetad, "fit", not_drawn),
-            mock.patch.object(hmetad.simulate, "plan_trials", not_drawn),
-            mock.patch.object(hmetad.simulate, "plan_groups", not_drawn),
-            mock.patch.object(hmetad, "sensitivity", not_drawn),
-            mock.patch.object(hmetad.bayes, "fit_estimates", not_drawn),
-            mock.patch.object(hmetad.datasets, "load_trials", not_drawn),
-        ):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.chdir(folder))
+            stack.enter_context(contextlib.redirect_stdout(out))
+            stack.enter_context(contextlib.redirect_stderr(err))
+            for module, name in LONG:
+                stack.enter_context(mock.patch.object(module, name, not_drawn))
             status = outcome(arguments)
         assert {name: (folder / name).read_bytes() for name in before} == before, arguments
         assert not (folder / "owned").exists(), arguments
@@ -128,12 +99,6 @@ def attack_in(inputs, folder):
     return attack
 
 
-def test_any_command_line_ends_well(inputs, tmp_path):
-    ends = tally(lines, attack_in(inputs, tmp_path), examples=250)
-    assert set(ends) == {"exit 0", "exit 2"}
-
-
-@pytest.mark.slow
-def test_any_command_line_ends_well_for_minutes(inputs, tmp_path):
-    ends = tally_for(4, lines, attack_in(inputs, tmp_path), name="command lines")
+def test_any_command_line_ends_well(tally, inputs, tmp_path):
+    ends = tally(lines, attack_in(inputs, tmp_path), examples=150, minutes=4)
     assert set(ends) == {"exit 0", "exit 2"}

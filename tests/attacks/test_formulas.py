@@ -7,104 +7,71 @@ import pandas as pd
 import pytest
 from command_line import refused
 from hypothesis import strategies as st
-from tally import tally, tally_for
 
 import hmetad
 from hmetad.errors import InputError
 from hmetad.specs.design import parse_design
-from hmetad.specs.formula import FUNCTIONS, MAX_LENGTH, parse_formula
+from hmetad.specs.formula import FUNCTIONS, MAX_LENGTH
 
 # {run} stands for a command that leaves a file behind.
 HOSTILE = [
-    "1 + pd.io.common.os.system({run})",
-    "1 + np.lib.npyio.os.system({run})",
+    *("1 + pd.io.common.os.system({run})", "1 + np.lib.npyio.os.system({run})"),
     "1 + xr.backends.file_manager.atexit.os.system({run})",
     "1 + scale(pd.io.common.os.system({run}))",
-    "1 + scale(np.lib.npyio.os.system({run}) + age)",
-    "1 + C(np.lib.npyio.os.system({run}))",
+    *("1 + scale(np.lib.npyio.os.system({run}) + age)", "1 + C(np.lib.npyio.os.system({run}))"),
     "1 + C(task, pd.io.common.os.system({run}))",
-    "1 + (pd.io.common.os.system({run}) | subject)",
-    "1 + (1 | pd.io.common.os.system({run}))",
+    *("1 + (pd.io.common.os.system({run}) | subject)", "1 + (1 | pd.io.common.os.system({run}))"),
     "1 + (1 + np.lib.npyio.os.system({run}) || subject)",
-    "0 + np.lib.npyio.os.system({run}):task",
-    "task * pd.io.common.os.system({run})",
-    "1 + I(pd.io.common.os.system({run}))",
-    "1 + {{pd.io.common.os.system({run})}}",
+    *("0 + np.lib.npyio.os.system({run}):task", "task * pd.io.common.os.system({run})"),
+    *("1 + I(pd.io.common.os.system({run}))", "1 + {{pd.io.common.os.system({run})}}"),
     "1 + center(xr.backends.file_manager.atexit.os.system({run}))",
-    "1 + math.os.system({run})",
-    "1 + poly(age, pd.io.common.os.system({run}))",
-    "1 + bs(age, df=np.lib.npyio.os.system({run}))",
-    # More of the same kind, by other doors.
-    "1 + pd.eval({run})",
-    "1 + np.fromfile({run})",
-    "1 + np.load({run})",
-    "1 + pd.read_pickle({run})",
-    "1 + __import__({run})",
-    "1 + eval({run})",
-    "1 + exec({run})",
-    "1 + open({run})",
+    *("1 + math.os.system({run})", "1 + poly(age, pd.io.common.os.system({run}))"),
+    *("1 + bs(age, df=np.lib.npyio.os.system({run}))", "1 + pd.eval({run})"),
+    *("1 + np.fromfile({run})", "1 + np.load({run})", "1 + pd.read_pickle({run})"),
+    *("1 + __import__({run})", "1 + eval({run})", "1 + exec({run})", "1 + open({run})"),
     "1 + S(task, omit=pd.io.common.os.system({run}))",
     "1 + T(task, pd.io.common.os.system({run}))",
     "1 + C(task, Treatment(pd.io.common.os.system({run})))",
     "1 + C(task, levels=pd.io.common.os.system({run}))",
-    "1 + log(np.lib.npyio.os.system({run}))",
-    "1 + scale(age, pd.io.common.os.system({run}))",
-    "1 + age[pd.io.common.os.system({run})]",
-    "1 + (lambda: pd.io.common.os.system({run}))()",
-    "1 + `age`.apply({run})",
-    "1 + age.map(pd.io.common.os.system)({run})",
-    "1 + scale(age)(pd.io.common.os.system({run}))",
-    "pd.io.common.os.system({run}) ~ 1",
-    "1 + offset(pd.io.common.os.system({run}))",
-    "1 + (age == pd.io.common.os.system({run}))",
+    *("1 + log(np.lib.npyio.os.system({run}))", "1 + scale(age, pd.io.common.os.system({run}))"),
+    *("1 + age[pd.io.common.os.system({run})]", "1 + (lambda: pd.io.common.os.system({run}))()"),
+    *("1 + `age`.apply({run})", "1 + age.map(pd.io.common.os.system)({run})"),
+    *("1 + scale(age)(pd.io.common.os.system({run}))", "pd.io.common.os.system({run}) ~ 1"),
+    *("1 + offset(pd.io.common.os.system({run}))", "1 + (age == pd.io.common.os.system({run}))"),
 ]
 CELLS = pd.DataFrame(
-    {
-        "subject": np.repeat(["a", "b", "c"], 2),
-        "task": ["x", "y"] * 3,
-        "age": np.repeat([20, 30, 70], 2),
-    }
+    {"subject": [*"aabbcc"], "task": ["x", "y"] * 3, "age": np.repeat([20, 30, 70], 2)}
 )
 
 
-@pytest.fixture(params=HOSTILE)
-def hostile(request, tmp_path):
-    """A formula that would leave a file behind if it ran, and the file."""
-    marker = tmp_path / "owned"
-    yield request.param.format(run=f"'touch {marker}'")
-    assert not marker.exists(), "the formula ran"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Folder with trials of two people."""
+    place = tmp_path_factory.mktemp("trials")
+    trials = hmetad.simulate_trials([1.5, 1.6], trials=40, coords={"subject": ["a", "b"]}, seed=1)
+    trials.to_csv(place / "trials.csv", index=False)
+    return place
 
 
-def test_it_is_refused_from_python(hostile):
+@pytest.mark.parametrize("formula", HOSTILE)
+def test_it_is_refused_in_python_a_card_the_record_of_a_fit_and_a_command(formula, folder):
+    marker, card = folder / "owned", folder / "card.toml"
+    hostile = formula.format(run=f"'touch {marker}'")
+    card.write_text(f"[formula]\nlog_m = {json.dumps(hostile)}\n", encoding="utf-8")
+    record = json.loads(hmetad.load_model("group").to_json())
+    record["formula"]["log_m"] = hostile
     for use in (
-        lambda: parse_formula(hostile),
         lambda: parse_design("log_m", hostile, CELLS),
         lambda: hmetad.ModelSpec("x", formula={"log_m": hostile}),
         lambda: hmetad.load_model("group", formula=hostile),
+        lambda: hmetad.load_model(card),
+        lambda: hmetad.ModelSpec.from_json(json.dumps(record)),
     ):
-        with pytest.raises(InputError, match="formula"):
+        with pytest.raises(InputError, match="formula of log_m"):
             use()
-
-
-def test_it_is_refused_in_a_card(hostile, tmp_path):
-    card = tmp_path / "card.toml"
-    card.write_text(f"[formula]\nlog_m = {json.dumps(hostile)}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="formula of log_m"):
-        hmetad.load_model(card)
-
-
-def test_it_is_refused_in_the_record_of_a_fit(hostile):
-    record = json.loads(hmetad.load_model("group").to_json())
-    record["formula"]["log_m"] = hostile
-    with pytest.raises(InputError, match="formula of log_m"):
-        hmetad.ModelSpec.from_json(json.dumps(record))
-
-
-def test_it_is_refused_on_the_command_line(hostile, tmp_path):
-    trials = hmetad.simulate_trials([1.5, 1.6], trials=40, coords={"subject": ["a", "b"]}, seed=1)
-    trials.to_csv(tmp_path / "trials.csv", index=False)
     line = f"fit trials.csv --by subject --model group --formula {json.dumps('log_m=' + hostile)}"
-    assert "formula" in refused(tmp_path, line)
+    assert "formula" in refused(folder, line)
+    assert not marker.exists(), "the formula ran"
 
 
 @pytest.mark.parametrize(
@@ -130,19 +97,19 @@ def test_it_is_refused_on_the_command_line(hostile, tmp_path):
         ("scale(3)", r"a column inside scale\(\)"),
         ("1 + 2.5", "columns"),
         ("1 + age + 9999999999999999", "columns"),
-        ("", "at least an intercept"),
+        *[(text, "at least an intercept") for text in ("", "1 - 1", "task - task - 1", "0 + 0")],
         (None, "a formula, as text"),
+        ("1 + log(age - 20)", "finite numbers in every cell"),
+        ("1 + I(1 / (age - 30))", "finite numbers in every cell"),
+        ("exp(age**5)", "finite numbers in every cell"),
+        ("I(task * 100000000)", r"text in 'task' to calculate with.*S\(column\)"),
+        ("I(task + task)", r"text in 'task' to calculate with.*S\(column\)"),
+        ("scale(task)", r"text in 'task' to calculate with.*S\(column\)"),
     ],
 )
 def test_what_no_formula_may_say_is_named(formula, message):
     with pytest.raises(InputError, match=message):
-        parse_formula(formula)
-
-
-@pytest.mark.parametrize("formula", ["1 - 1", "task - task", "0 + 0"])
-def test_a_formula_without_terms_is_refused(formula):
-    with pytest.raises(InputError, match="at least an intercept"):
-        parse_design("log_m", formula + (" - 1" if "task" in formula else ""), CELLS)
+        parse_design("log_m", formula, CELLS)
 
 
 def columns(formula, cells=CELLS):
@@ -164,11 +131,14 @@ def test_every_function_does_what_its_name_says():
     quadratic = columns("0 + poly(age, 2)")
     np.testing.assert_allclose(quadratic.T @ quadratic, np.eye(2), atol=1e-12)
     assert columns("0 + bs(age, df=2, degree=2)").shape == (6, 2)
-    assert columns("1 + S(task)")[:, 1].tolist() == [1, -1] * 3
-    assert columns("1 + T(task, 'y')")[:, 1].tolist() == [1, 0] * 3
-    assert columns("1 + C(task, Treatment)")[:, 1].tolist() == [0, 1] * 3
-    assert columns("1 + C(task, Treatment(reference='y'))")[:, 1].tolist() == [1, 0] * 3
-    assert columns("1 + C(task, Sum(omit='x'))")[:, 1].tolist() == [-1, 1] * 3
+    for coding, values in {
+        "S(task)": [1, -1],
+        "T(task, 'y')": [1, 0],
+        "C(task, Treatment)": [0, 1],
+        "C(task, Treatment(reference='y'))": [1, 0],
+        "C(task, Sum(omit='x'))": [-1, 1],
+    }.items():
+        assert columns(f"1 + {coding}")[:, 1].tolist() == values * 3
 
 
 def test_names_in_back_ticks_are_columns_whatever_they_are():
@@ -178,32 +148,17 @@ def test_names_in_back_ticks_are_columns_whatever_they_are():
     assert columns("1 + `True`", cells)[:, 1].tolist() == CELLS["age"].tolist()
     grouped = parse_design("log_m", "1 + (1 | `_task`)", cells)
     assert grouped.blocks[0].name == "1|_task"
-
-
-def test_a_column_named_as_a_number_is_a_column():
     cells = CELLS.rename(columns={"task": "1"})
     grouped = parse_design("log_m", "1 + (0 + `1` | subject)", cells)
     assert grouped.blocks[0].name == "1|subject"
     assert grouped.blocks[0].columns[:, 0].tolist() == [1, 0] * 3
     with pytest.raises(InputError, match="columns"):
-        parse_formula("-`1`")
+        columns("-`1`", cells)
 
 
 def test_powers_of_whole_numbers_do_not_wrap():
     cells = pd.DataFrame({"income": [100_000, 200_000]})
     assert columns("0 + I(income**4)", cells)[:, 0].tolist() == [1e20, 1.6e21]
-
-
-@pytest.mark.parametrize("formula", ["1 + log(age - 20)", "1 + I(1 / (age - 30))", "exp(age**5)"])
-def test_columns_that_are_not_finite_are_refused(formula):
-    with pytest.raises(InputError, match="finite numbers in every cell"):
-        parse_design("log_m", formula, CELLS)
-
-
-@pytest.mark.parametrize("formula", ["I(task * 100000000)", "I(task + task)", "scale(task)"])
-def test_text_is_nothing_to_calculate_with(formula):
-    with pytest.raises(InputError, match=r"text in 'task' to calculate with.*S\(column\)"):
-        parse_design("log_m", formula, CELLS)
 
 
 def test_more_columns_than_could_be_are_refused_before_they_are_made():
@@ -232,11 +187,5 @@ def attack(formula):
     return "a design"
 
 
-def test_any_text_is_refused_or_a_design():
-    ends = tally(texts, attack, examples=1000)
-    assert set(ends) == {"refused", "a design"}
-
-
-@pytest.mark.slow
-def test_any_text_is_refused_or_a_design_for_minutes():
-    tally_for(3, texts, attack, name="formulas")
+def test_any_text_is_refused_or_a_design(tally):
+    assert set(tally(texts, attack, examples=1000, minutes=3)) == {"refused", "a design"}

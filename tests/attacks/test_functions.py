@@ -20,24 +20,16 @@ import pytest
 import xarray as xr
 from hypothesis import strategies as st
 from public_names import PUBLIC_NAMES, named
-from tally import tally, tally_for
+from report.made_fit import made_fit
 
 import hmetad
 from hmetad.logs.kinds import READERS
 
 # What imports PyMC, builds models or samples: only refusals are tried, by arguments that are none.
 SAMPLING = {
-    "bayes.draw_prior",
-    "bayes.other_choices",
-    "bayes.predicted_counts",
-    "bayes.rebuild_model",
-    "build_model",
-    "fit",
-    "loo",
-    "predict",
-    "sensitivity",
-    "simulate.calibrate_sampler",
-    "simulate.plan_groups",
+    *("bayes.draw_prior", "bayes.other_choices", "bayes.predicted_counts", "bayes.rebuild_model"),
+    *("build_model", "fit", "loo", "predict", "sensitivity"),
+    *("simulate.calibrate_sampler", "simulate.plan_groups"),
 }
 # Classes; their fields are checked where the records are read. And what reads or writes files.
 RECORDS = {"Decisions", "InputError", "ModelSpec", "Notice", "Prior", "Report"}
@@ -48,32 +40,16 @@ FUNCTIONS = [
     if name not in SAMPLING | RECORDS | ON_FILES and not name.startswith("likelihood.")
 ]
 ABSENT = inspect.Parameter.empty
+OF_MODELS = {"var": "log_m", "over": "model", "within": "task"}
+OF_SURE = {"confidence": "sure", "n": 200, "seed": 1}
 
 
 def a_fit():
-    """Fit of four cells whose draws are normal numbers."""
-    rng = np.random.default_rng(1)
-    counts = counts_of_four()
-    shape = (2, 50, 4)
-    dprime, log_m = rng.normal(1.5, 0.1, shape), rng.normal(-0.2, 0.1, shape)
-    values = {"dprime": dprime, "c": rng.normal(0, 0.1, shape), "log_m": log_m}
-    values |= {"m_ratio": np.exp(log_m), "meta_d": dprime * np.exp(log_m), "meta_c": 0 * dprime}
-    dims = ("chain", "draw", "cell")
-    coords = {str(k): v for k, v in counts.coords.items() if v.dims == ("cell",)}
-    criteria = np.sort(rng.normal(0, 1, (*shape, 2, 3)), axis=-1)
-    posterior = xr.Dataset(
-        {name: (dims, x) for name, x in values.items()}
-        | {"criteria": ((*dims, "response", "criterion"), criteria)},
-        {**coords, "response": ["S1", "S2"], "criterion": [1, 2, 3]},
-    )
-    stats = xr.Dataset({"diverging": (dims[:2], np.zeros(shape[:2], dtype=bool))})
-    groups = {"posterior": posterior, "sample_stats": stats}
-    fit = xr.DataTree.from_dict(groups | {"observed_data": counts.to_dataset(name="counts")})
-    spec = hmetad.load_model("individual").to_json()
-    versions = json.dumps({"hmetad": "0", "pymc": "0"})
-    said = {"model": "individual", "seed": "1", "sampler": "none", "spec": spec}
-    fit.attrs = said | {"versions": versions}
-    return fit
+    """Fit of two models in two tasks, whose draws are normal numbers."""
+    fit = made_fit(["a", "b"], ["x", "y"], draws=50, chains=2)
+    groups = {name: group.to_dataset() for name, group in fit.children.items()}
+    renamed = {n: x.rename(domain="task") if "cell" in x.dims else x for n, x in groups.items()}
+    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=fit.attrs), **renamed})
 
 
 def counts_of_four():
@@ -82,7 +58,7 @@ def counts_of_four():
     return hmetad.simulate_counts([1.5] * 4, 0.1, 0.8, trials=300, coords=coords, seed=1)
 
 
-def some_trials():
+def some_trials(**changes):
     """Trials of two models with correctness, confidence and probabilities of options."""
     coords = {"model": ["a", "b"], "task": ["x", "x"]}
     trials = hmetad.simulate_trials([1.2] * 2, trials=60, coords=coords, seed=2)
@@ -90,125 +66,47 @@ def some_trials():
     right = (trials["stimulus"] == trials["response"]).to_numpy()
     probabilities = [json.dumps([p, 1 - p]) for p in sure]
     more = {"correct": right, "sure": sure, "target": 0, "item": range(len(trials))}
-    return trials.assign(**more, option_probabilities=probabilities, age=30, truth="S1")
-
-
-def contrasted():
-    """Draws of the difference of two models."""
-    return hmetad.contrast(made("fit"), var="log_m", over="model", within="task")
-
-
-def decided():
-    """Decisions about the difference of two models."""
-    return hmetad.decide(made("contrast"), rope=(-0.1, 0.1))
-
-
-def superior():
-    """Draws of superiority of two models."""
-    return hmetad.contrast(
-        made("fit"), var="log_m", over="model", within="task", kind="superiority"
-    )
-
-
-def planned():
-    """A plan of few studies."""
-    return hmetad.simulate.plan_trials(trials=(50, 100), rope=(-0.1, 0.1), n=20, seed=1)
-
-
-def calibrated():
-    """Bins of confidence and how often they are right."""
-    return hmetad.measures.calibration(made("trials"), by="model", confidence="sure")
-
-
-def measured():
-    """Maximum-likelihood estimates."""
-    return hmetad.fit_mle(made("counts"))
-
-
-def type1():
-    """Type-1 measures with their standard errors."""
-    return hmetad.sdt(made("counts"))
-
-
-def informed():
-    """Measures of information."""
-    return hmetad.information.meta_information(made("counts"))
-
-
-def correct_table():
-    """Type-2 table of two models."""
-    return hmetad.counts.type2_counts(made("counts"))
-
-
-def bounds():
-    """Accuracy of groups, and what bounds it."""
-    return hmetad.groups.group_bounds([[0.6, 0.7, 0.8]])
-
-
-def one_report():
-    """A report of measures."""
-    return hmetad.report.measures_report(made("counts"), hmetad.measure(made("counts")))
-
-
-def ranked():
-    """Ranks of two models."""
-    return hmetad.rank(made("fit"), var="log_m", over="model", within="task")
-
-
-def pairs():
-    """Pairs of options."""
-    return hmetad.logs.option_pairs(made("trials"))
+    more |= {"option_probabilities": probabilities, "age": 30, "truth": "S1"}
+    return trials.assign(**more).assign(**changes)
 
 
 def fitted_estimates():
     """A fit of estimates of a measure."""
-    asked = {"by": ["model", "task"], "confidence": "sure"}
-    found = hmetad.measures.resample_trials(made("trials"), **asked, n=200, seed=1)
+    found = hmetad.measures.resample_trials(made("trials"), by=["model", "task"], **OF_SURE)
     return hmetad.bayes.fit_estimates(found, "auroc2 ~ 1 + (1 | model)", draws=50, seed=1)
 
 
 def pooled():
     """Draws of measures of two models in two sets, with trials."""
     trials = made("trials").assign(set=["s", "t"] * 60)
-    asked = {"by": ["model", "set"], "confidence": "sure"}
-    return hmetad.measures.resample_trials(trials, **asked, n=200, seed=1)
+    return hmetad.measures.resample_trials(trials, by=["model", "set"], **OF_SURE)
 
 
-def log_evidence():
-    """Log evidence of three people for two models."""
-    return pd.DataFrame({"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"])
-
-
-def frame():
-    """Estimates of a fit as a table."""
-    return hmetad.report.estimate_table(made("fit"))
-
-
-def some_axes():
-    """Axes of a figure of their own."""
-    return plt.figure().add_subplot()
-
-
+# Values that functions take and give, then others that are not what they look like.
 MADE = {
     "fit": a_fit,
     "counts": counts_of_four,
     "trials": some_trials,
-    "contrast": contrasted,
-    "decisions": decided,
-    "superiority": superior,
-    "plan": planned,
-    "calibrated": calibrated,
-    "measures": measured,
-    "sdt": type1,
+    "contrast": lambda: hmetad.contrast(made("fit"), **OF_MODELS),
+    "decisions": lambda: hmetad.decide(made("contrast"), rope=(-0.1, 0.1)),
+    "superiority": lambda: hmetad.contrast(made("fit"), **OF_MODELS, kind="superiority"),
+    "plan": lambda: hmetad.simulate.plan_trials(trials=(50, 100), rope=(-0.1, 0.1), n=20, seed=1),
+    "calibrated": lambda: hmetad.measures.calibration(
+        made("trials"), by="model", confidence="sure"
+    ),
+    "measures": lambda: hmetad.fit_mle(made("counts")),
+    "sdt": lambda: hmetad.sdt(made("counts")),
     "measured": lambda: hmetad.measure(made("counts")),
-    "information": informed,
-    "type2": correct_table,
-    "bounds": bounds,
-    "report": one_report,
-    "ranks": ranked,
-    "pairs": pairs,
-    "frame": frame,
-    "evidence": log_evidence,
+    "information": lambda: hmetad.information.meta_information(made("counts")),
+    "type2": lambda: hmetad.counts.type2_counts(made("counts")),
+    "bounds": lambda: hmetad.groups.group_bounds([[0.6, 0.7, 0.8]]),
+    "report": lambda: hmetad.report.measures_report(made("counts"), made("measured")),
+    "ranks": lambda: hmetad.rank(made("fit"), **OF_MODELS),
+    "pairs": lambda: hmetad.logs.option_pairs(made("trials")),
+    "frame": lambda: hmetad.report.estimate_table(made("fit")),
+    "evidence": lambda: pd.DataFrame(
+        {"a": [-9.0, -8.0, -7.5], "b": [-8.0, -9.5, -9.0]}, index=["x", "y", "z"]
+    ),
     "estimates": fitted_estimates,
     "draws of sets": pooled,
     "one cell": lambda: counts_of_four().sel(cell="a | x"),
@@ -236,38 +134,34 @@ MADE = {
     "no posterior": lambda: xr.DataTree.from_dict({"prior": xr.Dataset()}),
     "scalar array": lambda: xr.DataArray(1.0),
     "draws without cell": lambda: xr.DataArray(np.zeros((2, 9)), dims=("chain", "draw")),
-    "few draws": lambda: contrasted().isel(draw=[0], chain=[0]),
-    "no draws": lambda: contrasted().isel(draw=[]),
-    "draws of text": lambda: contrasted().astype(str),
-    "missing draws": lambda: contrasted() * np.nan,
-    "infinite draws": lambda: contrasted() / 0,
-    "draws backwards": lambda: contrasted().transpose(),
-    "trials of NA": lambda: some_trials().assign(
-        correct=pd.array([True, pd.NA] * 60, dtype="boolean")
-    ),
-    "trials of None": lambda: some_trials().assign(correct=None, confidence=None),
+    "few draws": lambda: made("contrast").isel(draw=[0], chain=[0]),
+    "no draws": lambda: made("contrast").isel(draw=[]),
+    "draws of text": lambda: made("contrast").astype(str),
+    "missing draws": lambda: made("contrast") * np.nan,
+    "infinite draws": lambda: made("contrast") / 0,
+    "draws backwards": lambda: made("contrast").transpose(),
+    "trials of NA": lambda: some_trials(correct=pd.array([True, pd.NA] * 60, dtype="boolean")),
+    "trials of None": lambda: some_trials(correct=None, confidence=None),
     "trials of text": lambda: some_trials().astype(str),
-    "trials of lists": lambda: some_trials().assign(model=[[1]] * 120, confidence=[[1]] * 120),
-    "trials of dates": lambda: some_trials().assign(
-        confidence=pd.Timestamp(0), model=pd.Timestamp(0)
-    ),
-    "trials of infinities": lambda: some_trials().assign(sure=np.inf, confidence=np.inf),
-    "trials of NaN": lambda: some_trials().assign(sure=np.nan, confidence=np.nan),
-    "trials of NUL": lambda: some_trials().assign(model="a\0"),
-    "trials of complex": lambda: some_trials().assign(sure=1j, confidence=1j),
+    "trials of lists": lambda: some_trials(model=[[1]] * 120, confidence=[[1]] * 120),
+    "trials of dates": lambda: some_trials(confidence=pd.Timestamp(0), model=pd.Timestamp(0)),
+    "trials of infinities": lambda: some_trials(sure=np.inf, confidence=np.inf),
+    "trials of NaN": lambda: some_trials(sure=np.nan, confidence=np.nan),
+    "trials of NUL": lambda: some_trials(model="a\0"),
+    "trials of complex": lambda: some_trials(sure=1j, confidence=1j),
     "one trial": lambda: some_trials().iloc[:1],
     "no trials": lambda: some_trials().iloc[:0],
     "columns twice": lambda: pd.concat([some_trials()] * 2, axis=1),
     "numbered columns": lambda: pd.DataFrame(np.ones((3, 3))),
     "two levels": lambda: some_trials().set_index("model", append=True),
     "categories": lambda: some_trials().astype("category"),
-    "bytes column": lambda: some_trials().assign(model=b"a", stimulus=b"a"),
+    "bytes column": lambda: some_trials(model=b"a", stimulus=b"a"),
     "series": lambda: some_trials()["sure"],
     "NA series": lambda: pd.Series([1, pd.NA], dtype="Int64"),
     "text series": lambda: pd.Series(["a", "b"]),
     "frame of objects": lambda: pd.DataFrame({"label": [object()], "mean": [None]}),
     "index": lambda: pd.Index(["model"]),
-    "axes": some_axes,
+    "axes": lambda: plt.figure().add_subplot(),
     "mappings": lambda: {"a": made("fit"), "b": made("fit")},
     "mapping of decisions": lambda: {"a": made("decisions")},
     "mapping of reports": lambda: {"a": made("report")},
@@ -300,6 +194,11 @@ class Named(str):
         return f"<{self}>"
 
 
+def pool(names):
+    """Values of the pool by names with commas between them."""
+    return [Named(name) for name in names.split(", ")]
+
+
 class Odd:
     """What refuses to be compared, counted, shown or converted."""
 
@@ -315,158 +214,83 @@ class Odd:
     __hash__ = None
 
 
-TABLES = [Named(name) for name in MADE]
-SCALARS = [
-    None,
-    True,
-    False,
-    np.True_,
-    0,
-    1,
-    2,
-    3,
-    -1,
-    -7,
-    10**12,
-    2**63,
-    10**400,
-    0.0,
-    0.5,
-    0.95,
-    -0.5,
-    1.5,
-    1e308,
-    math.nan,
-    math.inf,
-    -math.inf,
-    np.float64(0.3),
-    np.int64(4),
-    np.float32(0.5),
-    np.uint8(3),
-    np.str_("model"),
-    np.datetime64("2020-01-01"),
-    1j,
-    decimal.Decimal("0.5"),
-    fractions.Fraction(1, 2),
-    pd.NA,
-    pd.NaT,
-    datetime.date(2020, 1, 1),
-    "",
-    "model",
-    "task",
-    "cell",
-    "S1",
-    "a/b",
-    "a\0b",
-    "\ud800",
-    "dprime",
-    "no such",
-    "0.5",
-    "none",
-    "x" * 5000,
-    b"model",
-    bytearray(b"x"),
-    ...,
-    NotImplemented,
-    object(),
-    Path("no such"),
-    slice(3),
-    range(3),
-    memoryview(b"abc"),
-]
-CONTAINERS = [
-    [],
-    (),
-    {},
-    set(),
-    {"a"},
-    {"S1", "S2"},
-    frozenset(["model"]),
-    {"model": "model"},
-    {"a": 1},
-    {1: "a"},
-    {"a": {"b": []}},
-    ["model"],
-    ("model", "task"),
-    ["model", "model"],
-    [None],
-    [1, "a"],
-    [math.nan, 1.0],
-    [0.6, 0.7],
-    [[0.6, 0.7], [0.8]],
-    [[5, 3, 2, 1], [5, 3, 2, 1]],
-    [1, 2, 3, 4],
-    [-1, 2, 3, 4],
-    [[]],
-    (-0.1, 0.1),
-    (0.1, -0.1),
-    (0, 0),
-    (math.nan, 1),
-    (-0.1, 0.1, 0.2),
-    [10**400, 1],
-    [True, False],
-    ["a", "b"],
-    {"a": 1}.keys(),
-    {"a": "b"}.values(),
-    np.array([]),
-    np.zeros((0, 3)),
-    np.zeros((2, 0)),
-    np.array(0.5),
-    np.array([0.6, 0.7]),
-    np.array([True, False]),
-    np.array(["a", "b"]),
-    np.array([None, 1], dtype=object),
-    np.array([[0.6, 0.7], [0.7, 0.8]]),
-    np.full((2, 2, 2, 2, 2), 0.5),
-    np.array([math.nan, 0.5]),
-    np.array([1j]),
+WRONG = [
+    *(
+        None,
+        True,
+        False,
+        np.True_,
+        0,
+        1,
+        2,
+        3,
+        -1,
+        -7,
+        10**12,
+        2**63,
+        10**400,
+        0.0,
+        0.5,
+        0.95,
+        -0.5,
+    ),
+    *(1.5, 1e308, math.nan, math.inf, -math.inf, np.float64(0.3), np.int64(4), np.float32(0.5)),
+    *(np.uint8(3), np.str_("model"), np.datetime64("2020-01-01"), 1j, decimal.Decimal("0.5")),
+    *(fractions.Fraction(1, 2), pd.NA, pd.NaT, datetime.date(2020, 1, 1), "", "model", "task"),
+    *("cell", "S1", "a/b", "a\0b", "\ud800", "dprime", "no such", "0.5", "none", "x" * 5000),
+    *(
+        b"model",
+        bytearray(b"x"),
+        ...,
+        NotImplemented,
+        object(),
+        Path("no such"),
+        slice(3),
+        range(3),
+    ),
+    *(memoryview(b"abc"), [], (), {}, set(), {"a"}, {"S1", "S2"}, frozenset(["model"])),
+    *({"model": "model"}, {"a": 1}, {1: "a"}, {"a": {"b": []}}, ["model"], ("model", "task")),
+    *(["model", "model"], [None], [1, "a"], [math.nan, 1.0], [0.6, 0.7], [[0.6, 0.7], [0.8]]),
+    *([[5, 3, 2, 1], [5, 3, 2, 1]], [1, 2, 3, 4], [-1, 2, 3, 4], [[]], (-0.1, 0.1), (0.1, -0.1)),
+    *((0, 0), (math.nan, 1), (-0.1, 0.1, 0.2), [10**400, 1], [True, False], ["a", "b"]),
+    *({"a": 1}.keys(), {"a": "b"}.values(), np.array([]), np.zeros((0, 3)), np.zeros((2, 0))),
+    *(np.array(0.5), np.array([0.6, 0.7]), np.array([True, False]), np.array(["a", "b"])),
+    *(np.array([None, 1], dtype=object), np.array([[0.6, 0.7], [0.7, 0.8]])),
+    *(np.full((2, 2, 2, 2, 2), 0.5), np.array([math.nan, 0.5]), np.array([1j])),
     np.array(["2020-01-01"], dtype="datetime64[D]"),
     np.ma.masked_array([1.0, 2.0], [True, False]),
     np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]),
-    np.random.default_rng,
+    *(np.random.default_rng, int, str, xr.DataArray, pd.DataFrame, dict, len, print, math),
+    *(hmetad.sdt, lambda x: x, Odd()),
+    *map(Named, MADE),
 ]
-OTHERS = [
-    int,
-    str,
-    xr.DataArray,
-    pd.DataFrame,
-    dict,
-    len,
-    print,
-    math,
-    hmetad.sdt,
-    lambda x: x,
-    Odd(),
-]
-WRONG = [*SCALARS, *CONTAINERS, *OTHERS]
-FEW = ["model", "task", ("model", "task"), [], {"model": "model"}]
-COUNTS = [Named(x) for x in ("counts", "counts", "one cell", "type2", "one model")]
-DRAWS = [Named(x) for x in ("fit", "fit", "mappings", "contrast", "measures")]
 FRACTIONS = [0.5, 0.7, [0.6, 0.7], [[0.6, 0.7, 0.8]], [[0.5, 0.9], [0.7, 0.8]]]
-FLAGS = [True, False, np.True_]
-# Values that an argument may well have, by its name.
+DRAWS = "fit, fit, mappings, contrast, measures"
+OF_SETS = f"{DRAWS}, draws of sets, estimates"
+# Values that an argument may well have, by its name or by those of several.
 RIGHT = {
-    "counts": COUNTS,
-    "type2_table": [Named("type2")],
-    "counts_or_fit": [Named("counts"), Named("fit")],
-    "fit": [Named("fit")],
-    "fits": [Named("mappings")],
-    "draws": [*DRAWS, Named("contrast"), Named("superiority")],
-    "trials": [Named("trials")],
-    "pairs": [Named("pairs")],
-    "decisions": [Named("decisions")],
-    "estimates": [Named("sdt"), Named("measures"), Named("frame")],
-    "measures": [Named("measured"), Named("sdt")],
-    "plan": [Named("plan")],
-    "ranks": [Named("ranks")],
-    "evidence": [Named("evidence")],
-    "reports": [Named("mapping of reports")],
-    "calibrated": [Named("calibrated")],
-    "information": [Named("information")],
-    "table": [Named("frame"), Named("trials")],
-    "estimators": [Named("estimators")],
+    "counts": pool("counts, counts, one cell, type2, one model"),
+    "type2_table": pool("type2"),
+    "counts_or_fit": pool("counts, fit"),
+    "fit": pool("fit"),
+    "fits": pool("mappings"),
+    "draws": pool(f"{DRAWS}, contrast, superiority"),
+    "trials": pool("trials"),
+    "pairs": pool("pairs"),
+    "decisions": pool("decisions"),
+    "estimates": pool("sdt, measures, frame"),
+    "measures": pool("measured, sdt"),
+    "plan": pool("plan"),
+    "ranks": pool("ranks"),
+    "evidence": pool("evidence"),
+    "reports": pool("mapping of reports"),
+    "calibrated": pool("calibrated"),
+    "information": pool("information"),
+    "table": pool("frame, trials"),
+    "estimators": pool("estimators"),
+    "predicted": pool("dataset"),
     "results": [{}],
-    "by": FEW,
+    "by": ["model", "task", ("model", "task"), [], {"model": "model"}],
     "covariates": [(), "age"],
     "within": ["task", (), "model"],
     "over": ["model", "task"],
@@ -478,15 +302,12 @@ RIGHT = {
     "ci_prob": [0.95, 0.8],
     "ci_kind": ["eti", "hdi"],
     "comparisons": [1, 3],
-    "n": [2, 5],
+    "n, bins, plan_trials.n": [2, 5],
     "seed": [1, None],
     "ratings": [2, 4, None],
-    "bins": [2, 5],
     "labels": [None, ("S1", "S2"), ["a", "b"]],
     "correction": ["none", "loglinear", "cell", 0.5],
-    "accuracy": FRACTIONS,
-    "fpr": FRACTIONS,
-    "share": FRACTIONS,
+    "accuracy, fpr, share": FRACTIONS,
     "prior": [0.5, 0.4],
     "dprime": [1.0, [1.0, 2.0], 1],
     "m_ratio": [1.0, 0.8, [0.8, 1.0]],
@@ -501,8 +322,7 @@ RIGHT = {
     "ax": [None, Named("axes")],
     "x": ["task", "risk"],
     "hue": ["model", None],
-    "title": ["A title"],
-    "question": ["A question?"],
+    "title, question": ["A question?"],
     "correct": ["correct"],
     "confidence": ["sure", "confidence"],
     "stimulus": ["stimulus"],
@@ -516,50 +336,45 @@ RIGHT = {
     "coords": [None, {"model": ["a", "b"]}],
     "gaps": [None, [0.5, 0.5, 0.5]],
     "estimate": ["mean", "c"],
-    "se": [0.1, [0.1, 0.2]],
+    "se, decide_normal.estimate": [0.1, [0.1, 0.2]],
     "acknowledge": ["detection", ""],
     "path": [Path("no such"), "no such.csv"],
     "scale": [None, "percent", 100],
     "coverages": [[0.5, 1.0]],
     "probability": [None, 0.5],
     "probabilities": [[0.5, 0.6, 0.8, 1.0], [0, 0.3, 0.6, 0.9]],
-    "meta_delta.estimates": [Named("measures"), Named("fit")],
-    "group_correlation.first": ["log_m", "dprime"],
-    "group_correlation.second": ["dprime", "age", "log_m"],
     "eta": [2.0, 1],
     "half_width": [None, 0.3],
     "interval": ["wilson", "exact"],
-    "predicted": [Named("dataset")],
+    "pool": ["task", "set", ("task",), ()],
+    "weights": ["equal", "trials", {"x": 1, "y": 2}, {"s": 1.0, "t": 0.5}],
+    "link": ["identity", "logit", "log", "fisher_z"],
+    "new": [(), "set", "model"],
+    "meta_delta.estimates, estimate_table.results": pool("measures, fit"),
+    "group_correlation.first": ["log_m", "dprime"],
+    "group_correlation.second": ["dprime", "age", "log_m"],
     "simulate_counts.trials": [100, [100, 200]],
-    "simulate_trials.trials": [50],
-    "recover.trials": [100],
+    "recover.trials, recover_models.trials": [60],
     "recover_models.models": [["sdt", "meta_d"]],
-    "recover_models.trials": [60],
     "recover_models.people": [2],
     "recover_models.n": [1],
     "plan_trials.trials": [(50, 100)],
-    "plan_trials.n": [2, 5],
-    "plots.group_accuracy.accuracy": [Named("bounds")],
+    "plots.group_accuracy.accuracy": pool("bounds"),
     "combine_predictions.confidence": [[[0.6, 0.7, 0.8]], Named("scalar array")],
     "predictionwise_vote.confidence": [[[0.6, 0.7, 0.8]]],
-    "decide_normal.estimate": [0.1, [0.1, 0.2]],
     "decide_normal.labels": [None, ["a", "b"]],
     "model_frequencies.prior": [1.0, 0.5],
-    "superiority_table.draws": [Named("superiority")],
-    "decide.draws": [Named("contrast"), Named("superiority")],
+    "superiority_table.draws": pool("superiority"),
+    "decide.draws": pool("contrast, superiority"),
     "type1_roc_bounds.accuracy": [0.7, [0.6, 0.7]],
     "selective_prediction.confidence": ["sure"],
     "z_test.var": ["dprime", "c"],
-    "z_test.estimates": [Named("sdt")],
-    "estimate_table.results": [Named("measures"), Named("fit")],
-    "plots.accuracy_by_rating.counts": [Named("counts"), Named("one cell")],
+    "z_test.estimates": pool("sdt"),
+    "plots.accuracy_by_rating.counts": pool("counts, one cell"),
     "read_log.kind": ["auto", *READERS],
-    "pool": ["task", "set", ("task",), ()],
-    "weights": ["equal", "trials", {"x": 1, "y": 2}, {"s": 1.0, "t": 0.5}],
-    "contrast.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
-    "rank.draws": [*DRAWS, Named("draws of sets"), Named("estimates")],
-    "save_draws.draws": [Named("draws of sets")],
-    "fit_estimates.estimates": [Named("draws of sets"), Named("sdt"), Named("estimates")],
+    "contrast.draws, rank.draws": pool(OF_SETS),
+    "save_draws.draws": pool("draws of sets"),
+    "fit_estimates.estimates": pool("draws of sets, sdt, estimates"),
     "fit_estimates.formula": [
         *("auroc2 ~ 1", "auroc2 ~ 0 + model + (1 | set)", "dprime ~ model"),
         *("auroc2 ~ 1 + (1 + model | set)", "gamma_pairs ~ (1 | model:set)"),
@@ -568,15 +383,10 @@ RIGHT = {
     "fit_estimates.chains": [1, 2],
     "fit_estimates.se": [None, "dprime_se"],
     "fit_estimates.priors": [None, {"auroc2_Intercept": hmetad.Prior("Normal", mu=0, sigma=1)}],
-    "link": ["identity", "logit", "log", "fisher_z"],
-    "predict_estimates.fit": [Named("estimates")],
+    "predict_estimates.fit": pool("estimates"),
     "predict_estimates.cells": [None, {"model": ["a"]}, {"set": ["s"]}],
-    "new": [(), "set", "model"],
 }
-# By default these take minutes, and are always given.
-ALWAYS_GIVEN = {name for name in RIGHT if name.startswith("recover_models.")}
-# What would take long or much memory, were it taken at its word.
-SLOW = {"n", "trials", "debias", "ratings", "bins", "subjects", "ranks"}
+RIGHT = {name: values for names, values in RIGHT.items() for name in names.split(", ")}
 
 
 @st.composite
@@ -591,24 +401,20 @@ def calls(draw):
         right = RIGHT.get(f"{key}.{parameter.name}", RIGHT.get(parameter.name, []))
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
-        needed = parameter.default is ABSENT or f"{key}.{parameter.name}" in ALWAYS_GIVEN
+        # By default those of recover_models take minutes, and are always given.
+        needed = parameter.default is ABSENT or (key == "recover_models" and right)
         dice = draw(st.integers(0, 9))
         if dice < 7 and not needed and (dice < 5 or not right):
             continue
-        pool = right if right and (only_right or dice < 8) else [*WRONG, *TABLES]
-        arguments[parameter.name] = draw(st.sampled_from(pool))
+        values = right if right and (only_right or dice < 8) else WRONG
+        arguments[parameter.name] = draw(st.sampled_from(values))
     return name, arguments
-
-
-def given_value(value):
-    """What a name in the pool stands for."""
-    return made(str(value)) if isinstance(value, Named) else value
 
 
 def called(call):
     """How the call ended: refused or answered; any other error is let through."""
     name, arguments = call
-    values = {key: given_value(value) for key, value in arguments.items()}
+    values = {k: made(str(x)) if isinstance(x, Named) else x for k, x in arguments.items()}
     said = ""
     try:
         # A name of the pool may be taken for a file to write.
@@ -623,11 +429,18 @@ def called(call):
     return "refused" if said else "answered"
 
 
-@pytest.mark.integration
-def test_no_call_ends_in_an_error_from_inside():
+@pytest.mark.parametrize(
+    "tally",
+    [
+        pytest.param("few", marks=pytest.mark.integration),
+        pytest.param("for minutes", marks=pytest.mark.slow),
+    ],
+    indirect=True,
+)
+def test_no_call_ends_in_an_error_from_inside(tally):
     # PyTensor, which some of them import, raises the recursion limit that hypothesis keeps.
     assert all(callable(named(name)) for name in FUNCTIONS)
-    ends = tally(calls(), called, examples=500)
+    ends = tally(calls(), called, examples=500, minutes=8)
     assert ends["refused"] > 100
     assert ends["answered"] > 100
 
@@ -641,9 +454,3 @@ def test_what_samples_refuses_a_first_argument_that_is_none_before_sampling(name
     others = [ABSENT] if name == "build_model" else []
     with pytest.raises(hmetad.InputError):
         named(name)(wrong, *others)
-
-
-@pytest.mark.slow
-def test_no_call_of_many_ends_in_an_error_from_inside():
-    assert all(callable(named(name)) for name in FUNCTIONS)
-    tally_for(8, calls(), called, name="public functions")

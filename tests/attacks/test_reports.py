@@ -18,7 +18,6 @@ from attacks.hostile_texts import FRAGMENTS, texts
 from command_line import refused, run
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tally import tally, tally_for
 
 from hmetad import plots
 from hmetad.cli import report_failure
@@ -99,9 +98,8 @@ def in_html(label):
     for text in (report.html(), report._repr_html_()):
         page = Tags(text)
         assert tags_of(page) <= PLAIN_TAGS
-        assert all(
-            link.startswith(("#", "data:text/csv;charset=utf-8,")) for link in links_of(page)
-        )
+        own = ("#", "data:text/csv;charset=utf-8,")
+        assert all(link.startswith(own) for link in links_of(page))
         assert visible(label) in "".join(page.words)
         text.encode()
     return "words"
@@ -125,8 +123,8 @@ def in_markdown(label):
 
 def in_a_table_of_markdown(label):
     page = Tags(READER.render(markdown_table([{"a": label, "b": 1.5}], {"a": "x", "b": "y"})))
-    assert [tag for tag, _ in page.tags if tag in ("td", "th")] == ["th", "th", "td", "td"]
-    assert {tag for tag, _ in page.tags} == {"table", "thead", "tbody", "tr", "th", "td"}
+    tags = "table thead tr th th tbody tr td td"
+    assert [tag for tag, _ in page.tags] == tags.split()
     assert visible(label) in [*map(str.strip, page.words), ""]
     return "words"
 
@@ -166,9 +164,8 @@ def in_csv(labels):
     report = Report("R", (Table("T", ("@label", "n"), tuple(frame.itertuples(index=False))),))
     (written,) = csv_files(report, Path("out.md")).values()
     by_records, by_frame = csv_table(frame.to_dict("records")), trials_csv(frame)
-    assert by_records.replace("\ud800", "?").replace("\udfff", "?") == written.replace(
-        "\ud800", "?"
-    ).replace("\udfff", "?")
+    plain = str.maketrans("\ud800\udfff", "??")
+    assert by_records.translate(plain) == written.translate(plain)
     whole = [label.encode("utf-8", "replace").decode() for label in labels]
     for text in (by_records, by_frame):
         for delimiter in ",;\t":
@@ -255,16 +252,7 @@ def in_a_figure(label):
     for text in (inline_svg(figure, "figure-1"), figure_svg(figure).decode()):
         page = Tags(text.partition("?>")[2] or text)
         assert {tag for tag, _ in page.tags} <= {
-            "svg",
-            "g",
-            "defs",
-            "clippath",
-            "path",
-            "use",
-            "text",
-            "rect",
-            "tspan",
-            "image",
+            *("svg", "g", "defs", "clippath", "path", "use", "text", "rect", "tspan", "image")
         }
         assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
         assert not [link for link in links_of(page) if OUTSIDE.search(link)]
@@ -285,24 +273,11 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("place", ATTACKS)
-def test_any_text_is_only_text(place):
+def test_any_text_is_only_text(tally, place):
     strategy, attack, examples = ATTACKS[place]
-    tally(strategy, attack, examples=examples)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ATTACKS)
-def test_any_text_is_only_text_for_minutes(place):
-    strategy, attack, _ = ATTACKS[place]
-    tally_for(2, strategy, attack, name=place)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fragment", FRAGMENTS)
-def test_every_fragment_is_only_text(fragment):
-    for place, (_, attack, _) in ATTACKS.items():
-        if place != "figure":
-            attack([fragment] if place == "csv" else fragment)
+    for fragment in FRAGMENTS if place != "figure" else ():
+        attack([fragment] if place == "csv" else fragment)
+    tally(strategy, attack, examples=examples, minutes=2)
 
 
 LABELS = (
@@ -321,41 +296,35 @@ LABELS = (
 
 def hostile_trials(folder):
     """Trials of models whose names a spreadsheet would run, in a column that it would run too."""
-    rows = [
-        {
-            "@model": label,
-            "stimulus": trial % 2,
-            "response": trial // 2 % 2,
-            "confidence": 1 + trial % 3,
-        }
-        for label in LABELS
-        for trial in range(12)
+    answers = [
+        {"stimulus": i % 2, "response": i // 2 % 2, "confidence": 1 + i % 3} for i in range(12)
     ]
+    rows = [{"@model": label, **answer} for label in LABELS for answer in answers]
     (folder / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def test_labels_come_back_from_the_trials_that_were_imported(tmp_path):
+def harmless_rows(text):
+    """Rows of a CSV none of whose cells would run."""
+    rows = list(csv.reader(io.StringIO(text)))
+    assert not [cell for row in rows for cell in row if would_run(cell)]
+    return rows
+
+
+def test_labels_come_back_from_the_trials_and_rows_that_were_written(tmp_path):
     hostile_trials(tmp_path)
     columns = "stimulus=stimulus,response=response,confidence=confidence"
     run(tmp_path, f"import table raw.jsonl --columns {columns} --keep @model -o trials.csv")
-    text = (tmp_path / "trials.csv").read_text(encoding="utf-8")
-    assert not [cell for row in csv.reader(io.StringIO(text)) for cell in row if would_run(cell)]
+    harmless_rows((tmp_path / "trials.csv").read_text(encoding="utf-8"))
     direct = run(tmp_path, "measures raw.jsonl --by @model --json").answer["rows"]
     again = run(tmp_path, "measures trials.csv --by @model --json").answer["rows"]
     assert [row["@model"] for row in again] == sorted(LABELS) == [row["@model"] for row in direct]
     assert again == direct
-
-
-@pytest.mark.parametrize("where", ["-o rows.csv", "--format csv"])
-def test_rows_as_csv_run_nothing(where, tmp_path):
-    hostile_trials(tmp_path)
-    done = run(tmp_path, f"measures raw.jsonl --by @model {where}")
-    file = tmp_path / "rows.csv"
-    text = file.read_text(encoding="utf-8") if file.exists() else done.stdout
-    rows = list(csv.reader(io.StringIO(text)))
-    assert not [cell for row in rows for cell in row if would_run(cell)]
-    place = unguard(rows[0]).index("@model")
-    assert sorted(unguard(row[place] for row in rows[1:])) == sorted(LABELS)
+    printed = run(tmp_path, "measures raw.jsonl --by @model --format csv").stdout
+    run(tmp_path, "measures raw.jsonl --by @model -o rows.csv")
+    for text in (printed, (tmp_path / "rows.csv").read_text(encoding="utf-8")):
+        rows = harmless_rows(text)
+        place = unguard(rows[0]).index("@model")
+        assert sorted(unguard(row[place] for row in rows[1:])) == sorted(LABELS)
 
 
 def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
@@ -369,11 +338,8 @@ def test_names_of_files_stay_on_the_line_of_an_error(tmp_path):
 
 def test_a_column_that_was_not_guarded_stays_as_it_is():
     foreign = pd.DataFrame({"a": ["'=1", "=1"], "b": ["'tis", "it's"], "'=c": [-1, 2]})
-    assert unguard_frame(foreign).to_dict("list") == {
-        "a": ["'=1", "=1"],
-        "b": ["'tis", "it's"],
-        "=c": [-1, 2],
-    }
+    expected = {"a": ["'=1", "=1"], "b": ["'tis", "it's"], "=c": [-1, 2]}
+    assert unguard_frame(foreign).to_dict("list") == expected
 
 
 def test_long_runs_take_no_longer_than_they_are_long():
@@ -383,17 +349,12 @@ def test_long_runs_take_no_longer_than_they_are_long():
     slug("a" + "\u0316\u0300" * 10**5, "x")
 
 
-@pytest.mark.parametrize(
-    "style", ["image-set('http://e.org/a.png' 1x)", "src('//e.org')", "ima\\67e-set('x')"]
-)
-def test_a_drawing_fetches_nothing_by_its_style(style):
-    drawing = f'<svg style="background: {style}"><rect fill="rgb(1, 2, 3)"/></svg>'
-    cleaned = inline_svg(Figure("F", "F", drawing), "p")
-    assert "style" not in cleaned
-    assert 'fill="rgb(1, 2, 3)"' in cleaned
-
-
-def test_a_drawing_too_deep_is_refused():
+def test_a_drawing_fetches_nothing_by_its_style_and_is_not_too_deep():
+    for style in ("image-set('http://e.org/a.png' 1x)", "src('//e.org')", "ima\\67e-set('x')"):
+        drawing = f'<svg style="background: {style}"><rect fill="rgb(1, 2, 3)"/></svg>'
+        cleaned = inline_svg(Figure("F", "F", drawing), "p")
+        assert "style" not in cleaned
+        assert 'fill="rgb(1, 2, 3)"' in cleaned
     with pytest.raises(InputError, match="in more than 100 others"):
         inline_svg(Figure("F", "F", "<svg>" + "<g>" * 5000 + "</g>" * 5000 + "</svg>"), "p")
 
@@ -415,13 +376,8 @@ def test_latex_that_may_run_commands_is_given_none(tmp_path):
     alone = tuple(Prose("", (text,)) for text in (*ATTEMPTS, *FRAGMENTS))
     page = Report("R", (*report_of(everything).blocks, *alone))
     page.save(tmp_path / "page.tex")
-    command = [
-        "pdflatex",
-        "-shell-escape",
-        "-interaction=nonstopmode",
-        "-halt-on-error",
-        "page.tex",
-    ]
+    options = ("-shell-escape", "-interaction=nonstopmode", "-halt-on-error")
+    command = ["pdflatex", *options, "page.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     beside = {path.suffix for path in tmp_path.iterdir() if path.is_file()}

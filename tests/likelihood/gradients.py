@@ -8,19 +8,21 @@ ARGUMENTS = {
     "linear_gaussian": "d c a b w sigma theta",
     "lognormal": "d c q t",
 }
+KERNELS = {name: import_module(f"hmetad.likelihood.kernels.{name}") for name in ARGUMENTS}
 
 
 def named(kernel):
     """Function of a kernel whose results are named as its arguments are."""
     arguments = ARGUMENTS[kernel].split()
     results = namedtuple(kernel, ["value", *arguments])
-    evaluate = import_module(f"hmetad.likelihood.kernels.{kernel}").evaluate
 
     def value_and_gradient(counts, *given, **by_name):
         rest = arguments[len(given) :]
-        return results(*evaluate(counts, *given, *(by_name[name] for name in rest)))
+        values = (*given, *(by_name[name] for name in rest))
+        return results(*KERNELS[kernel].evaluate(counts, *values))
 
     return value_and_gradient
 
 
 meta_d, linear_gaussian, lognormal = map(named, ARGUMENTS)
+GRADIENTS = {"meta_d": meta_d, "linear_gaussian": linear_gaussian, "lognormal": lognormal}

@@ -61,29 +61,28 @@ def assert_same(ours, kernels, tolerance):
         assert (error <= tolerance * size).all()
 
 
-def test_value_and_gradient_are_the_kernels():
-    rng = np.random.default_rng(0)
-    point, counts = random_point(rng), counts_of(rng)
-    assert_same(compiled(counts, *point), log_likelihood_and_gradient(counts, *point), 1e-11)
+EDGE_CASES = [-35.0, -20.1, -19.9, -8.0, -1e-4, 0.0, 2.0, 8.1, 30.0, 35.0]
+GAPS = [1e-300, 1e-9, 5e-4, 1.5e-3, 0.1, 1.0, 8.0, 40.0]
 
 
-def test_value_and_gradient_are_the_kernels_in_the_tails_and_at_narrow_gaps():
-    edges = [-35.0, -20.1, -19.9, -8.0, -1e-4, 0.0, 2.0, 8.1, 30.0, 35.0]
-    point = cells_of(edges, [1e-300, 1e-9, 5e-4, 1.5e-3, 0.1, 1.0, 8.0, 40.0])
+@pytest.mark.parametrize(
+    ("point", "tolerance"),
+    [
+        (random_point(np.random.default_rng(0)), 1e-11),
+        # At 35 a logarithm of an area has 13 digits; of the area between two edges 1e-3 apart, and
+        # of its derivative, three are lost, and a few more where derivatives of either sign add up.
+        (cells_of(EDGE_CASES, GAPS), 1e-8),
+    ],
+    ids=["ordinary", "tails and narrow gaps"],
+)
+def test_value_and_gradient_are_the_kernels(point, tolerance):
     counts = counts_of(np.random.default_rng(1))
-    # At 35 a logarithm of an area has 13 digits; of the area between two edges 1e-3 apart, and of
-    # its derivative, three are lost, and a few more where derivatives of either sign add up.
-    assert_same(compiled(counts, *point), log_likelihood_and_gradient(counts, *point), 1e-8)
-
-
-def test_a_rating_that_nobody_used_and_a_stimulus_never_shown_are_finite():
-    rng = np.random.default_rng(2)
-    point, counts = random_point(rng), counts_of(rng)
+    # A rating that nobody used, a stimulus that was never shown, and a cell without trials.
     counts[0, :, :, 2] = 0
     counts[1, 0] = 0
     counts[2] = 0
     results = compiled(counts, *point)
-    assert_same(results, log_likelihood_and_gradient(counts, *point), 1e-11)
+    assert_same(results, log_likelihood_and_gradient(counts, *point), tolerance)
     assert not any(np.asarray(part)[2].any() for part in results)
 
 

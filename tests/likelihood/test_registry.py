@@ -28,28 +28,16 @@ def own():
 
 
 @pytest.mark.parametrize("name", likelihood_names())
-def test_probabilities_of_every_likelihood_sum_to_one(name):
-    likelihood = load_likelihood(name)
-    rng = np.random.default_rng(1)
+def test_probabilities_of_every_likelihood_sum_to_one_and_follow_from_what_a_fit_keeps(name):
+    likelihood, rng = load_likelihood(name), np.random.default_rng(1)
     values = {
         p.variable: rng.normal(0, 0.5, (20, *likelihood.shape(p.name, 4)))
         for p in likelihood.parameters
     }
-    total = np.exp(likelihood.outcomes(values)).sum(axis=(-2, -1))
-    np.testing.assert_allclose(total, 1, rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", likelihood_names())
-def test_probabilities_follow_from_what_a_fit_keeps(name):
-    likelihood = load_likelihood(name)
-    rng = np.random.default_rng(2)
-    values = {
-        p.variable: rng.normal(0, 0.5, (20, *likelihood.shape(p.name, 4)))
-        for p in likelihood.parameters
-    }
-    everything = likelihood.derived(values)
+    log_p, everything = likelihood.outcomes(values), likelihood.derived(values)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=(-2, -1)), 1, rtol=1e-12)
     kept = {name: everything[name] for name in likelihood.results}
-    np.testing.assert_allclose(likelihood.outcomes(kept), likelihood.outcomes(values), rtol=1e-9)
+    np.testing.assert_allclose(likelihood.outcomes(kept), log_p, rtol=1e-9)
 
 
 @pytest.mark.integration
@@ -87,9 +75,8 @@ def test_other_probabilities_are_not_computed_by_the_code_of_a_likelihood_of_the
 
     assert register(replace(own, log_probabilities=flatter)).compiled_kernel == ""
     first, *others = own.quantities
-    assert (
-        register(replace(own, quantities=(replace(first, unit="1"), *others))).compiled_kernel == ""
-    )
+    other_unit = replace(own, quantities=(replace(first, unit="1"), *others))
+    assert register(other_unit).compiled_kernel == ""
     meta_d = load_likelihood("meta-d")
     assert register(replace(meta_d, name="mine")).kernel_module == meta_d.kernel_module
 
@@ -98,17 +85,6 @@ def test_other_probabilities_are_not_computed_by_the_code_of_a_likelihood_of_the
 
     other = register(replace(meta_d, name="mine", log_probabilities=same))
     assert (other.kernel_module, other.compiled_kernel) == ("", "")
-
-
-def test_what_cannot_be_registered_is_refused(own):
-    with pytest.raises(InputError, match="a Family"):
-        register("mine")
-    with pytest.raises(
-        InputError, match="name: got 'meta-d', allowed is a name other than those of"
-    ):
-        register(replace(own, name="meta-d"))
-    with pytest.raises(InputError, match="arguments: got 'noise'"):
-        register(replace(own, arguments=("dprime", "c", "gaps", "noise")))
 
 
 def test_the_name_of_a_likelihood_in_the_place_of_a_card_is_told_apart(own):
@@ -130,58 +106,74 @@ def test_tables_and_axes_know_the_symbols_of_a_registered_likelihood(own, monkey
     assert symbol("c") == "c"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("parameter_of_interest", "dprim"),
-        ("plotted", "dprim"),
-        ("compared", "dprim"),
-        ("tabulated", ("c", "dprim")),
-        ("arguments", ("dprim", "c", "gaps")),
-    ],
-)
-def test_names_in_a_likelihood_are_looked_up_when_it_is_registered(own, field, value):
-    with pytest.raises(InputError, match=f"{field}: got 'dprim', .* Did you mean 'dprime'"):
-        register(replace(own, **{field: value}))
+def with_probabilities(change):
+    """The same likelihood whose probabilities are changed: a function of them and of d′."""
+
+    def change_of(own):
+        def changed(d, *others, xp):
+            return change(own.log_probabilities(d, *others, xp=xp), d)
+
+        return replace(own, log_probabilities=changed)
+
+    return change_of
 
 
-def test_a_likelihood_whose_probabilities_do_not_sum_to_one_is_refused(own):
-    def shifted(*values, xp):
-        return own.log_probabilities(*values, xp=xp) + 0.1
-
-    with pytest.raises(InputError, match=r"log_probabilities: got .* sum to 1\.10517"):
-        register(replace(own, log_probabilities=shifted))
-    with pytest.raises(InputError, match="sum to nan"):
-        register(replace(own, log_probabilities=lambda *v, xp: shifted(*v, xp=xp) * np.nan))
-
-
-def test_a_likelihood_that_is_wrong_for_several_cells_is_refused(own):
-    def one_cell(d, c, gaps, xp):
-        return own.log_probabilities(d, c, gaps, xp=xp) + 0 * d
-
-    def without_ratings(d, c, gaps, xp):
-        return own.log_probabilities(d, c, gaps, xp=xp)[..., 0]
-
-    with pytest.raises(InputError, match="log_probabilities: got ValueError: operands could not"):
-        register(replace(own, log_probabilities=one_cell))
-    with pytest.raises(
-        InputError, match=r"got shape \(5, 2, 2\) where .*, allowed is shape \(5, 2, 2, 4"
-    ):
-        register(replace(own, log_probabilities=without_ratings))
-
-
-@pytest.mark.parametrize(
-    ("compute", "message"),
-    [
-        (lambda v, _: v["log_gap"], r"quantity extra: got shape \(5, 2, 3\) .* shape \(5,\)"),
-        (lambda v, xp: xp.log(-abs(v["dprime"])), "quantity extra: got a value that is not finite"),
-        (lambda v, _: v["absent"], "quantities: got KeyError: 'absent'"),
-    ],
-)
-def test_quantities_of_another_shape_than_they_say_are_refused(own, compute, message):
+def with_quantity(compute):
+    """The same likelihood with one more quantity."""
     extra = Quantity("extra", needs=("dprime", "log_gap"), compute=compute)
+    return lambda own: replace(own, quantities=(*own.quantities, extra))
+
+
+def misspelt(field, *names):
+    """The same likelihood that names d′ wrongly in a field."""
+    value = names or "dprim"
+    message = f"{field}: got 'dprim', .* Did you mean 'dprime'"
+    return lambda own: replace(own, **{field: value}), message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda _: "mine", "a Family"),
+        (
+            lambda own: replace(own, name="meta-d"),
+            "name: got 'meta-d', allowed is a name other than those of",
+        ),
+        (
+            lambda own: replace(own, arguments=("dprime", "c", "gaps", "noise")),
+            "arguments: got 'noise'",
+        ),
+        *map(misspelt, ("parameter_of_interest", "plotted", "compared")),
+        misspelt("tabulated", "c", "dprim"),
+        misspelt("arguments", "dprim", "c", "gaps"),
+        (
+            with_probabilities(lambda p, _: p + 0.1),
+            r"log_probabilities: got .* sum to 1\.10517",
+        ),
+        (with_probabilities(lambda p, _: p * np.nan), "sum to nan"),
+        # Those that are wrong for several cells.
+        (
+            with_probabilities(lambda p, d: p + 0 * d),
+            "log_probabilities: got ValueError: operands could not",
+        ),
+        (
+            with_probabilities(lambda p, _: p[..., 0]),
+            r"got shape \(5, 2, 2\) where .*, allowed is shape \(5, 2, 2, 4",
+        ),
+        (
+            with_quantity(lambda v, _: v["log_gap"]),
+            r"quantity extra: got shape \(5, 2, 3\) .* shape \(5,\)",
+        ),
+        (
+            with_quantity(lambda v, xp: xp.log(-abs(v["dprime"]))),
+            "quantity extra: got a value that is not finite",
+        ),
+        (with_quantity(lambda v, _: v["absent"]), "quantities: got KeyError: 'absent'"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused(own, change, message):
     with pytest.raises(InputError, match=message):
-        register(replace(own, quantities=(*own.quantities, extra)))
+        register(change(own))
 
 
 @pytest.mark.parametrize("name", likelihood_names())
@@ -195,10 +187,14 @@ def test_those_of_the_package_with_any_choices_could_be_registered(own, name, sc
     assert register(replace(likelihood, name=own.name)).name == "mine"
 
 
-def test_choices_are_those_of_the_likelihood():
-    with pytest.raises(InputError, match="meta_criterion: got 'relativ'"):
-        load_likelihood("meta-d", meta_criterion="relativ")
-    with pytest.raises(InputError, match="has no choices"):
-        load_likelihood("signal-detection", scale="m")
-    with pytest.raises(InputError, match="meta-d"):
-        load_likelihood("meta-c")
+@pytest.mark.parametrize(
+    ("name", "choices", "message"),
+    [
+        ("meta-d", {"meta_criterion": "relativ"}, "meta_criterion: got 'relativ'"),
+        ("signal-detection", {"scale": "m"}, "has no choices"),
+        ("meta-c", {}, "meta-d"),
+    ],
+)
+def test_choices_are_those_of_the_likelihood(name, choices, message):
+    with pytest.raises(InputError, match=message):
+        load_likelihood(name, **choices)

@@ -23,27 +23,25 @@ def design(formula, **options):
     return parse_design("log_m", formula, CELLS, **options)
 
 
-def test_a_factor_is_coded_against_its_first_level():
-    term = design("1 + task").common[1]
-    assert (term.name, term.labels.tolist(), term.is_level) == ("task", ["b"], False)
-    assert term.columns[:, 0].tolist() == [1, 0, 1, 0, 1, 0]
-
-
-def test_without_an_intercept_every_level_has_a_value_of_its_own():
-    (term,) = design("0 + task").common
-    assert (term.labels.tolist(), term.is_level) == (["a", "b"], True)
-    assert (term.columns.sum(axis=1) == 1).all()
-
-
-def test_effect_coding_sums_to_zero():
-    term = design("1 + S(task)").common[1]
-    assert sorted(set(term.columns[:, 0])) == [-1, 1]
+@pytest.mark.parametrize(
+    ("formula", "labels", "columns"),
+    [
+        ("1 + task", ["b"], [[1], [0]]),
+        ("0 + task", ["a", "b"], [[0, 1], [1, 0]]),
+        ("1 + S(task)", ["a"], [[-1], [1]]),
+    ],
+)
+def test_a_factor_is_coded_against_its_first_level_by_all_levels_or_to_sum_to_zero(
+    formula, labels, columns
+):
+    term = design(formula).common[-1]
+    assert (term.labels.tolist(), term.is_level) == (labels, formula[0] == "0")
+    assert term.columns.tolist() == columns * 3
 
 
 def test_covariates_are_standardised_on_request():
     column = design("1 + scale(age)").common[1].columns[:, 0]
-    assert column.mean() == pytest.approx(0)
-    assert column.std() == pytest.approx(1)
+    assert (column.mean(), column.std()) == (pytest.approx(0), pytest.approx(1))
 
 
 def test_groups_keep_the_order_in_which_they_appear():
@@ -68,6 +66,8 @@ def test_groups_keep_the_order_in_which_they_appear():
 def test_a_block_is_named_as_it_is_written(written, name, is_correlated):
     (block,) = design(f"1 + {written}").blocks
     assert (block.name, block.is_correlated) == (name, is_correlated)
+    # Parameters of several numbers keep their effects independent.
+    assert not design(f"1 + {written}", may_correlate=False).blocks[0].is_correlated
 
 
 def test_factors_cross_and_nest():
@@ -76,11 +76,6 @@ def test_factors_cross_and_nest():
     nested = design("1 + (1|lab/subject)").blocks
     assert [block.factor for block in nested] == ["lab", "lab:subject"]
     assert nested[1].groups.tolist() == ["u:10", "u:2", "v:3"]
-
-
-def test_parameters_of_several_numbers_keep_their_effects_independent():
-    (block,) = design("1 + (1 + task|subject)", may_correlate=False).blocks
-    assert not block.is_correlated
 
 
 def test_new_cells_are_coded_and_standardised_as_the_old_ones():
@@ -110,15 +105,11 @@ def test_what_a_formula_may_not_say_is_an_error_with_a_way_out(formula, message)
         design(formula)
 
 
-def test_one_group_is_refused():
+def test_one_group_and_a_level_that_the_fit_lacks_are_refused():
     with pytest.raises(InputError, match=r"one subject: '10'.*at least two groups"):
         parse_design("c", "1 + (1|subject)", CELLS[:2])
-
-
-def test_a_level_that_the_fit_lacks_is_refused():
-    new = pd.DataFrame({"task": ["c"]})
     with pytest.raises(InputError, match=r"levels \(c\) in 'task'"):
-        parse_design("c", "1 + task", CELLS, new)
+        parse_design("c", "1 + task", CELLS, pd.DataFrame({"task": ["c"]}))
 
 
 def test_nested_groups_whose_names_would_be_the_same_are_refused():

@@ -1,5 +1,7 @@
 """Ratings that are quantiles of each person are noticed, and others are not."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from hmetad.specs.design import designs_of
 from hmetad.specs.identification import even_ratings_notices
 
 
+@cache
 def sliders(people=20, trials=200, seed=3):
     """Trials with a slider of people in two tasks, who use it differently."""
     rng = np.random.default_rng(seed)
@@ -38,25 +41,18 @@ def notices_on(trials, ratings, within, card="multitask"):
 
 @pytest.mark.filterwarnings("ignore:Equal or too few values")
 @pytest.mark.parametrize("ratings", [4, 6])
-def test_quantiles_of_each_cell_and_of_each_person_are_noticed(ratings):
+def test_quantiles_of_each_cell_and_of_each_person_are_noticed_and_the_same_cuts_are_not(ratings):
     trials = sliders()
     (of_cells,) = notices_on(trials, ratings, trials["subject"] + trials["task"])
     assert "Every cell" in of_cells.message
     (of_people,) = notices_on(trials, ratings, trials["subject"])
     assert "Every subject" in of_people.message
+    assert notices_on(trials, ratings, None) == []
 
 
-@pytest.mark.parametrize("ratings", [4, 6])
-def test_the_same_cuts_for_all_are_not(ratings):
-    assert notices_on(sliders(), ratings, None) == []
-
-
-def test_models_whose_cells_share_nothing_are_not_concerned():
+def test_cells_that_share_nothing_and_people_alike_by_chance_are_not_noticed():
     trials = sliders(4)
     assert notices_on(trials, 4, trials["subject"], "individual") == []
-
-
-def test_people_who_are_alike_by_chance_are_not_noticed():
     counts = hmetad.simulate_counts([1.5] * 30, coords={"subject": range(30)}, seed=1)
     assert even_ratings_notices(counts, designs_of(counts, load_model("group"))) == []
 

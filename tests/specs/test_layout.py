@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hmetad import build_model
 from hmetad.likelihood.priors import Prior
 from hmetad.simulate.simulate import simulate_counts
 from hmetad.specs.design import designs_of
@@ -70,4 +71,6 @@ def test_parameters_share_a_dim_only_where_its_labels_are_the_same(counts):
 def test_cards_rename_variables(counts):
     spec = load_model("hmetad_group")
     own = layout_of(counts, spec, designs_of(counts, spec))
-    assert {"mu_log_m", "sigma_log_m", "mu_c2", "sigma_c2"} <= {one.name for one in own.free}
+    named = {"mu_log_m", "sigma_log_m", "mu_c2", "sigma_c2"}
+    assert named <= {one.name for one in own.free}
+    assert named <= {*build_model(counts, spec).named_vars}

@@ -31,53 +31,17 @@ def card_of(folder, text):
     return path
 
 
-def test_the_cards_of_the_package_are_listed():
-    assert card_names() == [
-        "casandre",
-        "cncb",
-        "crossed_items",
-        "dmc",
-        "fleming_daw",
-        "fleming_daw_group",
-        "gaussian_noise",
-        "gaussian_noise_group",
-        "group",
-        "group_comparison",
-        "group_m",
-        "hmetad_correlation",
-        "hmetad_group",
-        "hmetad_regression",
-        "hmetad_single",
-        "ig",
-        "ig_group",
-        "individual",
-        "lognormal_noise",
-        "lognormal_noise_group",
-        "meta_d_by_difficulty",
-        "multitask",
-        "pda",
-        "pda_group",
-        "rce",
-        "rce_group",
-        "regression",
-        "response_conditional",
-        "sdt",
-        "sdt_group",
-        "unequal_variance",
-        "wev",
-        "wev_group",
-        "within_subject",
-    ]
-
-
 @pytest.mark.parametrize("name", card_names())
-def test_every_card_says_what_it_is(name):
+def test_every_card_says_what_it_is_and_is_the_same_wherever_it_went(name):
     spec = load_model(name)
     assert spec.name == name
-    assert spec.title
-    assert spec.question
-    assert spec.reference
-    assert spec.example
+    assert all((spec.title, spec.question, spec.reference, spec.example))
+    refuse_unknown_priors(spec, names_with_prior(spec))
+    sent = pickle.loads(pickle.dumps(spec))
+    others = [load_model(name), sent, copy(spec), deepcopy(spec), replace(spec)]
+    assert {spec: name} == dict.fromkeys([*others, ModelSpec.from_json(spec.to_json())], name)
+    assert spec not in {replace(spec, priors={"log_m": HEAVY})}
+    assert asdict(spec)["formula"] == {**spec.formula}
 
 
 def test_hmetad_single_has_the_priors_of_the_jags_model():
@@ -98,22 +62,6 @@ def test_a_card_can_be_any_toml_file(tmp_path):
     spec = load_model(card_of(tmp_path, text))
     assert (spec.name, spec.choices["scale"]) == ("mine", "m")
     assert spec.priors == {"m": Prior("Normal", mu=1, sigma=0.5)}
-
-
-@pytest.mark.parametrize("name", card_names())
-def test_the_spec_survives_as_json(name):
-    spec = load_model(name)
-    assert ModelSpec.from_json(spec.to_json()) == spec
-
-
-@pytest.mark.parametrize("name", card_names())
-def test_a_model_is_the_same_key_wherever_it_went(name):
-    spec = load_model(name)
-    sent = pickle.loads(pickle.dumps(spec))
-    others = [load_model(name), sent, copy(spec), deepcopy(spec), replace(spec)]
-    assert {spec: name} == dict.fromkeys(others, name)
-    assert spec not in {replace(spec, priors={"log_m": HEAVY})}
-    assert asdict(spec)["formula"] == {**spec.formula}
 
 
 @pytest.mark.parametrize("field", ["formula", "names", "priors", "example"])
@@ -159,27 +107,23 @@ def test_a_prior_cannot_be_changed_and_hashes():
     assert prior != Prior("Normal", mu=0, sigma=2)
 
 
-def test_priors_are_replaced_by_name():
-    spec = with_changes(load_model("individual"), priors={"log_m": HEAVY})
-    assert spec.priors == {"log_m": HEAVY}
-
-
-def test_a_text_alone_is_the_formula_of_m():
+def test_changes_replace_what_they_name_and_leave_the_priors_of_what_went():
+    assert with_changes(load_model("individual"), priors={"log_m": HEAVY}).priors == {
+        "log_m": HEAVY
+    }
+    # A text alone is the formula of M.
     for scale in ("log_m", "m"):
         spec = with_changes(load_model("individual", scale=scale), formula="1 + task")
         assert spec.formula == {scale: "1 + task"}
-
-
-def test_a_change_of_type1_takes_its_formulas_and_priors_along():
     spec = load_model("hmetad_group", type1="plug_in")
     assert set(spec.formula) == {"log_m"}
     assert set(spec.priors) == {"mu_log_m", "sigma_log_m", "mu_c2", "sigma_c2"}
-
-
-def test_a_new_formula_leaves_the_cards_priors_of_that_parameter_behind():
     spec = with_changes(load_model("hmetad_group"), formula={"c": "1"})
     assert "mu_c" not in spec.priors
     assert "mu_d1" in spec.priors
+    # Priors keep their names when variables are named otherwise.
+    named = ModelSpec("x", names={"log_gap": "d"}, priors={"d": HEAVY})
+    assert with_changes(named, names={}).priors == {"d": HEAVY}
 
 
 @pytest.mark.parametrize(
@@ -200,40 +144,28 @@ def test_a_new_formula_leaves_the_cards_priors_of_that_parameter_behind():
         (lambda: Prior("Normal", mu=float("nan"), sigma=1), "finite"),
         (lambda: with_changes(load_model("individual"), priors={"c": {"mu": 0}}), "priors"),
         (lambda: with_changes(load_model("hmetad_single"), priors={"criteria": HEAVY}), "Normal"),
+        (
+            lambda: load_model("group", priors={"log_m_Intercpt": HEAVY}),
+            "Did you mean 'log_m_Intercept'",
+        ),
+        (lambda: load_model("group", formula="1 + 1|subject"), "in brackets of their own"),
+        (lambda: load_model("group", formula=3), "formula: got 3"),
+        (
+            lambda: load_model("group", names={"log_m_Intercpt": "mu"}),
+            "names: got 'log_m_Intercpt'.* 'log_m_Intercept'",
+        ),
+        # A prior of a model that is written in Python is looked at by the fit.
+        (
+            lambda: fit(
+                from_nr([36, 24, 1, 4], [1, 4, 10, 30]), ModelSpec("x", priors={"logm": HEAVY})
+            ),
+            "Did you mean 'log_m'",
+        ),
     ],
 )
 def test_unknown_words_list_the_legal_ones(make, message):
     with pytest.raises(InputError, match=message):
         make()
-
-
-@pytest.mark.parametrize("content", [b"scale = ", b'title = "\xff"'])
-def test_a_card_that_is_no_toml_is_refused(tmp_path, content):
-    path = tmp_path / "broken.toml"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="no TOML"):
-        load_model(path)
-
-
-@pytest.mark.parametrize(
-    ("formula", "prior", "message"),
-    [
-        ("", "logm", "Did you mean 'log_m'"),
-        ("", "log_s", "Did you mean 'log_m'"),
-        ("1 + (1|subject)", "log_m_Intercpt", "Did you mean 'log_m_Intercept'"),
-        ("1 + (1|subject)", "log_m_1|subjct_sigma", r"Did you mean 'log_m_1\|subject_sigma'"),
-        ("1 + (1|subject)", "log_m", "log_m_Intercept"),
-        ("1 + S(a)*S(b)", "log_m_S(b):S(a)", r"Did you mean 'log_m_S\(a\):S\(b\)'"),
-        ("1 + (1|subject)", "log_m_1|subject_corr", r"log_m_1\|subject_sigma"),
-    ],
-)
-def test_a_prior_of_no_variable_is_refused_when_the_card_is_loaded(
-    tmp_path, formula, prior, message
-):
-    written = f'[formula]\nlog_m = "{formula}"\n' if formula else ""
-    path = card_of(tmp_path, f'{written}[priors]\n"{prior}" = {NORMAL}\n')
-    with pytest.raises(InputError, match=f"model 'mine', priors: got .*{message}"):
-        load_model(path)
 
 
 def test_a_prior_that_only_the_cells_could_refuse_is_left_to_the_fit(tmp_path):
@@ -246,31 +178,6 @@ def test_a_formula_that_replaces_the_cards_takes_its_priors_along(tmp_path):
     text = f'[formula]\nlog_m = "1 + age"\n[priors]\nlog_m_age = {NORMAL}\ndprime = {NORMAL}\n'
     spec = with_changes(load_model(card_of(tmp_path, text)), formula="1 + task")
     assert set(spec.priors) == {"dprime"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"priors": {"log_m_Intercpt": HEAVY}}, "Did you mean 'log_m_Intercept'"),
-        ({"formula": "1 + 1|subject"}, "in brackets of their own"),
-        ({"formula": 3}, "formula: got 3"),
-    ],
-)
-def test_changes_while_loading_are_checked_too(changes, message):
-    with pytest.raises(InputError, match=message):
-        load_model("group", **changes)
-
-
-@pytest.mark.parametrize("name", card_names())
-def test_priors_of_the_packages_cards_are_of_their_variables(name):
-    spec = load_model(name)
-    refuse_unknown_priors(spec, names_with_prior(spec))
-
-
-def test_a_misspelt_prior_of_a_model_written_in_python_is_refused_by_the_fit():
-    counts = from_nr([36, 24, 17, 20], [1, 4, 10, 11])
-    with pytest.raises(InputError, match="Did you mean 'log_m'"):
-        fit(counts, ModelSpec("x", priors={"logm": HEAVY}))
 
 
 @pytest.mark.parametrize(
@@ -306,21 +213,37 @@ def test_other_criteria_leave_the_priors_of_the_cards_criteria_behind(name, crit
         ("title = 3", "title: got 3, allowed is text"),
         ("example = 3", "example: got 3"),
         ('titel = "x"', "Did you mean 'title'"),
+        # Priors of no variable.
+        *[
+            (
+                f'formula.log_m = "{formula}"\npriors."{prior}" = {NORMAL}',
+                f"priors: got .*{message}",
+            )
+            for formula, prior, message in [
+                ("1 + (1|subject)", "log_m_Intercpt", "Did you mean 'log_m_Intercept'"),
+                ("1 + (1|subject)", "log_m_1|subjct_sigma", r"mean 'log_m_1\|subject_sigma'"),
+                ("1 + (1|subject)", "log_m", "log_m_Intercept"),
+                ("1 + S(a)*S(b)", "log_m_S(b):S(a)", r"Did you mean 'log_m_S\(a\):S\(b\)'"),
+                ("1 + (1|subject)", "log_m_1|subject_corr", r"log_m_1\|subject_sigma"),
+            ]
+        ],
+        (f"priors.logm = {NORMAL}", "priors: got .*Did you mean 'log_m'"),
+        (f"priors.log_s = {NORMAL}", "priors: got .*Did you mean 'log_m'"),
     ],
 )
-def test_a_field_of_the_wrong_kind_is_named_with_its_card(tmp_path, text, message):
+def test_what_a_card_may_not_say_is_named_with_the_card(tmp_path, text, message):
     with pytest.raises(InputError, match=f"model 'mine'.*{message}"):
         load_model(card_of(tmp_path, text))
 
 
-def test_priors_keep_their_names_when_variables_are_named_otherwise():
-    named = ModelSpec("x", names={"log_gap": "d"}, priors={"d": HEAVY})
-    assert with_changes(named, names={}).priors == {"d": HEAVY}
+@pytest.mark.parametrize("content", [b"scale = ", b'title = "\xff"'])
+def test_a_card_that_is_no_toml_is_refused(tmp_path, content):
+    (tmp_path / "broken.toml").write_bytes(content)
+    with pytest.raises(InputError, match="no TOML"):
+        load_model(tmp_path / "broken.toml")
 
 
-def test_names_are_checked_where_they_are_given_and_outlive_another_formula():
-    with pytest.raises(InputError, match=r"names: got 'log_m_Intercpt'.* 'log_m_Intercept'"):
-        load_model("group", names={"log_m_Intercpt": "mu"})
+def test_names_outlive_another_formula():
     effects = {"log_m_1|subject": "own", "log_m_1|subject_sigma": "sd", "log_gap": "gaps"}
     assert load_model("group", names=effects).names == effects
     assert load_model("hmetad_group", formula={"log_m": "1"}).names["log_m_1|subject_sigma"]

@@ -2,14 +2,19 @@
 
 import pytest
 
+from hmetad.studies.comparison import is_reproduced
 from hmetad.studies.printed import file_of
 
 
 @pytest.fixture(scope="session")
-def known_differences():
-    """Return a function that gives the places where a study differs from print."""
+def check_differences():
+    """Return a function that checks that what differs from print is what a study's file lists."""
 
-    def places(study):
-        return {tuple(at) for entry in file_of(study)["differs"] for at in entry["at"]}
+    def check(study, comparison, rows):
+        known = {tuple(at) for entry in file_of(study)["differs"] for at in entry["at"]}
+        differing = comparison[~comparison["agrees"]]
+        assert set(differing[["table", "row", "quantity"]].itertuples(index=False)) == known
+        assert is_reproduced(comparison)
+        assert len(comparison) == rows
 
-    return places
+    return check
