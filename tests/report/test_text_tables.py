@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from plots.hostile_labels import HOSTILE
 
-from hmetad.report.text_tables import csv_table, latex_table, markdown_table
+from hmetad.report.terminal import csv_table, latex_table, markdown_table
 from hmetad.spreadsheets import unguard
 
 ROWS = [{"cell": label, "m_ratio": 0.5 + i} for i, label in enumerate(HOSTILE)]
