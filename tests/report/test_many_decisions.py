@@ -13,8 +13,7 @@ from report.made_fit import made_fit
 
 import hmetad
 from hmetad import InputError
-from hmetad.report.contents.decided import decision_blocks
-from hmetad.report.contents.pairwise import pair_matrix, pair_strata
+from hmetad.report.contents.decided import decision_blocks, pair_matrix, pair_strata
 from hmetad.report.page.blocks import Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS
 

@@ -18,10 +18,14 @@ from hmetad.bayes.predictive import predicted_counts
 from hmetad.compare.decisions import Decisions
 from hmetad.errors import InputError
 from hmetad.notice import Notice, notices, with_notices
-from hmetad.report.contents.decided import changed_verdicts, decision_blocks, question_of
+from hmetad.report.contents.decided import (
+    changed_verdicts,
+    decision_blocks,
+    is_many,
+    question_of,
+)
 from hmetad.report.contents.estimates_fit import estimates_blocks, estimates_question
 from hmetad.report.contents.fitted import check_blocks, data_blocks, estimate_blocks, method_blocks
-from hmetad.report.contents.pairwise import is_many
 from hmetad.report.contents.paragraph import results_paragraph
 from hmetad.report.contents.population_blocks import population_blocks
 from hmetad.report.contents.tables import notice_block, with_words
