@@ -6,7 +6,7 @@ import xarray as xr
 
 from hmetad import InputError
 from hmetad.plots import correlations
-from hmetad.plots.correlated import GRID, density_of
+from hmetad.plots.posteriors import GRID, density_of
 
 
 @pytest.fixture

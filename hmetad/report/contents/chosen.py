@@ -11,7 +11,7 @@ import pandas as pd
 from hmetad.coverage import CODE, items_of, shares_of
 from hmetad.notice import Notice
 from hmetad.notice_registry import limit
-from hmetad.plots import dot_panels
+from hmetad.plots import intervals
 from hmetad.plots.intervals import describe_intervals
 from hmetad.report.contents.standings import Evidence, Standing
 from hmetad.report.contents.tables import early_notices
@@ -201,7 +201,7 @@ def evidence_figure(found: Evidence) -> Figure:
         is_best = [level == one.best for level in order]
         parts.append(pd.DataFrame({"level": order, **names, **sides, "is_best": is_best}))
     table = pd.concat(parts, ignore_index=True)
-    drawn = dot_panels.interval_panels(
+    drawn = intervals.interval_panels(
         table, rows="level", panels="measure", strong="is_best", xlabel="axis"
     )
     caption = (

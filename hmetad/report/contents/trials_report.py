@@ -18,7 +18,7 @@ from hmetad.measures.of_trials import measure_trials, resample_trials
 from hmetad.measures.reliability import calibration, selective_prediction
 from hmetad.notice import notices
 from hmetad.notice_registry import short_words
-from hmetad.plots import coverage, diagrams
+from hmetad.plots import curves, reliability
 from hmetad.report.contents.chosen import capital, first_screen, in_a_row
 from hmetad.report.contents.standings import (
     OF_TRIALS,
@@ -315,7 +315,7 @@ def reliability_figure(own: xr.Dataset, name: str, cells: int) -> Figure:
         f"{cell}: mean confidence {format_cell(float(p))}, right {format_cell(float(o))}"
         for cell, p, o in numbers
     )
-    figure = diagrams.calibration_panels(shown)[0].figure
+    figure = reliability.calibration_panels(shown)[0].figure
     return Figure(caption, f"{caption} {distance}.", figure, "reliability")
 
 
@@ -330,7 +330,7 @@ def coverage_figure(own: xr.Dataset, name: str, strong: Sequence[str]) -> Figure
     ]
     where = f", {name}" if name else ""
     caption = f"Share wrong of the answers that are given, by coverage{where}."
-    figure = coverage.risk_coverage(own, strong=strong).figure
+    figure = curves.risk_coverage(own, strong=strong).figure
     return Figure(caption, f"{caption} Share wrong: {'; '.join(parts)}.", figure, "risk-coverage")
 
 
