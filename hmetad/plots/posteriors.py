@@ -3,6 +3,7 @@
 Fit, or draws (DataArray) → matplotlib Axes.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -231,7 +232,7 @@ def rows_of(draws: xr.DataArray) -> np.ndarray:
     flat = draws.transpose("cell", *SAMPLES).to_numpy().astype(float)
     if about(str(draws.name)):
         flat[draws["cell"].isin([*undetermined_cells(draws)]).to_numpy()] = np.nan
-    return flat.reshape(len(flat), -1)
+    return flat.reshape(len(flat), math.prod(flat.shape[1:]))
 
 
 def estimates_of(separate: xr.DataArray, draws: xr.DataArray) -> np.ndarray:
