@@ -1,4 +1,4 @@
-"""33 models in 6 domains stay readable: rankings and matrices in place of 3168 rows."""
+"""Decisions on a page: few as rows, many as rankings and matrices, and all of them as records."""
 
 import csv
 import html
@@ -12,10 +12,12 @@ import xarray as xr
 from report.made_fit import made_fit
 
 import hmetad
-from hmetad import InputError
 from hmetad.report.contents.decided import decision_blocks, pair_matrix, pair_strata
-from hmetad.report.page.blocks import Matrix, Table
+from hmetad.report.contents.tables import decision_table
+from hmetad.report.page.blocks import Figure, Matrix, Table
 from hmetad.report.page.layout import SIGNS, VERDICTS
+from hmetad.text.cells import format_cell
+from hmetad.text.escape import latex, markdown
 
 ROPE = (-0.05, 0.05)
 MODELS, DOMAINS = [f"model {i:02d}" for i in range(33)], list("ABCDEF")
@@ -94,6 +96,43 @@ def test_matrix_ranking_page_csv_and_record_say_the_same_of_every_pair(report, d
         assert len(re.findall(rf'<td class="{word}"><abbr', page)) == count
 
 
+def kinds_and_names(decisions, fit):
+    blocks = decision_blocks(decisions, fit)
+    return [(type(block).__name__, getattr(block, "name", "")[-6:]) for block in blocks]
+
+
+def test_only_all_pairs_of_many_are_a_matrix_and_only_what_has_a_best_end_has_ranks(small, fit):
+    other = made_fit(list("abcdefghij"), ["A"], seed=4)
+    few = made_fit(["a", "b", "c"], ["A", "B"])
+    rows = [("Prose", ""), ("Table", "-log_m")]
+    matrix = [("Prose", ""), ("Table", "ounted"), ("Matrix", "")]
+    ranked = [*matrix[:2], ("Table", "-ranks"), *matrix[2:]]
+    for decisions, drawn, expected in (
+        (judged(small, within=()), small, ranked),
+        # Of other draws, and where more is not better.
+        (judged(other, within=()), small, matrix),
+        (judged(small, var="c", within=()), small, matrix),
+        (judged(fit, against="model 00"), fit, rows),
+        (judged(few), few, [*rows, ("Figure", "-log_m")]),
+    ):
+        assert kinds_and_names(decisions, drawn) == expected
+    fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
+    drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)
+    page = hmetad.report.fit_report(fits, hmetad.decide(drawn, rope=ROPE))
+    assert [type(x).__name__ for x in page.blocks[:4]] == ["Prose", "Prose", "Table", "Figure"]
+
+
+def test_levels_fall_and_an_uneven_rope_is_judged_in_the_direction_that_is_written(small):
+    decisions = hmetad.decide(hmetad.contrast(small, var="log_m", over="model"), rope=(-0.5, 0.01))
+    [stratum] = pair_strata(decisions)
+    means = small["posterior"]["log_m"].mean(["chain", "draw"])
+    assert list(stratum.levels) == [str(means["model"][i].item()) for i in np.argsort(-means)]
+    verdicts = dict(decisions.table()[["label", "verdict"]].to_numpy().tolist())
+    for row in pair_matrix(decisions, stratum, "All.", name="all").cells:
+        for verdict, _, words in row:
+            assert verdicts[words.partition(":")[0]] == verdict
+
+
 def test_matrix_reads_without_sight_or_colour(small):
     decisions = judged(small, within=())
     [stratum] = pair_strata(decisions)
@@ -105,59 +144,12 @@ def test_matrix_reads_without_sight_or_colour(small):
     assert all(f"{sign} {word}" in page for word, sign in SIGNS.items())
 
 
-def test_levels_stand_from_the_largest_to_the_smallest(small):
-    [stratum] = pair_strata(judged(small, within=()))
-    means = small["posterior"]["log_m"].mean(["chain", "draw"])
-    assert list(stratum.levels) == [str(means["model"][i].item()) for i in np.argsort(-means)]
-
-
 def test_ranks_are_those_of_the_same_draws(fit, report):
     ranks = hmetad.rank(fit, var="log_m", over="model", within="domain")
     table = next(b for b in report.blocks if isinstance(b, Table) and b.name.endswith("-1-ranks"))
     part = hmetad.compare.rank_table(ranks).query("domain == 'A'")
     assert [row[0] for row in table.rows] == part["model"].tolist()
     assert [row[4] for row in table.rows] == part["p_best"].tolist()
-
-
-def test_decisions_on_other_draws_have_no_ranking(small):
-    other = judged(made_fit(list("abcdefghij"), ["A"], seed=4), within=())
-    names = [getattr(block, "name", "") for block in decision_blocks(other, small)]
-    assert not any(name.endswith("-ranks") for name in names)
-    assert any(isinstance(block, Matrix) for block in decision_blocks(other, small))
-
-
-def test_more_is_not_better_of_a_criterion(small):
-    blocks = decision_blocks(judged(small, var="c", within=()), small)
-    assert not any(getattr(block, "name", "").endswith("-ranks") for block in blocks)
-
-
-def test_contrasts_against_one_level_stay_rows(fit):
-    blocks = decision_blocks(judged(fit, against="model 00"), fit)
-    assert [type(block).__name__ for block in blocks] == ["Prose", "Table"]
-    assert len(blocks[1].rows) == 32 * 6
-
-
-def test_few_decisions_stay_rows_with_a_figure():
-    few = made_fit(["a", "b", "c"], ["A", "B"])
-    kinds = [type(block).__name__ for block in decision_blocks(judged(few), few)]
-    assert kinds == ["Prose", "Table", "Figure"]
-
-
-def test_asymmetric_rope_is_judged_in_the_direction_that_is_written(small):
-    draws = hmetad.contrast(small, var="log_m", over="model")
-    decisions = hmetad.decide(draws, rope=(-0.5, 0.01))
-    [stratum] = pair_strata(decisions)
-    matrix = pair_matrix(decisions, stratum, "All.", name="all")
-    verdicts = dict(decisions.table()[["label", "verdict"]].to_numpy().tolist())
-    for row in matrix.cells:
-        for verdict, _, words in row:
-            assert verdicts[words.partition(":")[0]] == verdict
-
-
-def test_matrix_that_is_no_half_square_is_refused():
-    pairs = Table("P", ("a",), ())
-    with pytest.raises(InputError, match="rows of 0 to 1 cells"):
-        Matrix("M", ("a", "b"), ((), ()), pairs)
 
 
 def test_long_tables_are_cut_in_print_and_whole_beside(report, tmp_path):
@@ -178,9 +170,6 @@ def test_many_pairs_of_separate_fits_are_a_ranking_and_a_matrix_too():
     ranks = hmetad.rank(fits, var="log_m", over="model", within="domain", independent=True)
     assert sorted(matrix.levels) == list("abcdefghij")
     assert [row[0] for row in ranking.rows] == hmetad.compare.rank_table(ranks)["model"].tolist()
-    assert [row[1] for row in ranking.rows] == hmetad.compare.rank_table(ranks)[
-        "mean_rank"
-    ].tolist()
     assert "The fits are separate" in report.markdown().partition("**Table 1")[0]
 
 
@@ -202,9 +191,83 @@ def test_many_pooled_pairs_have_one_matrix_and_ranks_over_the_pool():
     assert [len(one.rows) for one in ranks] == [12]
 
 
-def test_few_pairs_of_separate_fits_are_rows_with_a_figure():
-    fits = {"old": made_fit(["a"], ["A"], seed=3), "new": made_fit(["b"], ["A"])}
-    drawn = hmetad.contrast(fits, var="log_m", over="model", independent=True)
-    report = hmetad.report.fit_report(fits, hmetad.decide(drawn, rope=ROPE))
-    kinds = [type(block).__name__ for block in report.blocks[:4]]
-    assert kinds == ["Prose", "Prose", "Table", "Figure"]
+@pytest.fixture(scope="module")
+def few():
+    return made_fit(["a", "b", "c"], ["A", "B"])
+
+
+@pytest.fixture(scope="module")
+def made(few):
+    draws = hmetad.contrast(few, var="log_m", over="model", within="domain")
+    return hmetad.decide(draws, rope=(-0.05, 0.05), ci_prob=0.9, ci_kind="hdi", comparisons=6)
+
+
+def test_record_of_decisions_is_complete_and_json(made):
+    record = json.loads(json.dumps(hmetad.report.decisions_record(made), allow_nan=False))
+    asked = {k: record[k] for k in ("quantity", "rope", "null", "ci_prob", "ci_kind")}
+    assert asked == {
+        "quantity": "log_m",
+        "rope": [-0.05, 0.05],
+        "null": 0.0,
+        "ci_prob": 0.9,
+        "ci_kind": "hdi",
+    }
+    assert record["comparisons"] == 6
+    assert np.isclose(record["level"], 1 - 0.1 / 6)
+    assert (record["over"], record["within"], record["pairing"]) == ("model", "domain", "joint")
+    table = made.table()
+    assert [list(row) for row in record["results"]] == [list(table.columns)] * 6
+    for name in table.columns:
+        assert [row[name] for row in record["results"]] == table[name].tolist()
+
+
+def test_record_of_a_report_has_every_number_of_its_tables(few, made, tmp_path):
+    report = hmetad.report.fit_report(few, made)
+    record = json.loads(report.save(tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert record["title"] == report.title
+    assert {entry["name"]: entry["value"] for entry in record["meta"]}["Seed"] == "1"
+    tables = [block for block in report.blocks if isinstance(block, Table)]
+    kept = [block for block in record["blocks"] if block["kind"] == "table"]
+    for table, entry in zip(tables, kept, strict=True):
+        assert entry["columns"] == list(table.columns)
+        assert entry["rows"] == [list(row) for row in table.rows]
+    [shown] = [entry for entry in kept if entry["decisions"] == 0]
+    assert shown["name"] == "decisions-log_m"
+    assert record["decisions"] == [hmetad.report.decisions_record(made)]
+    assert len(record["blocks"]) == len(report.blocks)
+
+
+def test_one_object_says_the_same_in_every_format(few, made):
+    report = hmetad.report.fit_report(few, made)
+    alt = next(b.alt for b in report.blocks if isinstance(b, Figure) and "ROPE" in b.caption)
+    kept = report.to_dict()["decisions"][0]["results"]
+    for row, record in zip(made.table().to_dict("records"), kept, strict=True):
+        label, verdict, number = row["label"], row["verdict"], format_cell(row["mean"])
+        in_html = next(x for x in report.html().split("<tr>") if f">{label}<" in x)
+        assert f'<span class="verdict {verdict}">' in in_html
+        assert f">{number}<" in in_html
+        in_markdown = next(x for x in report.markdown().split("\n") if markdown(label) in x)
+        assert f"| {number} |" in in_markdown
+        assert f"| {verdict} |" in in_markdown
+        in_latex = next(x for x in report.latex().split("\n") if latex(label) in x)
+        assert f"& {latex(number)} &" in in_latex
+        assert f"& {verdict}" in in_latex
+        assert f"{label} ({verdict}): {number}" in alt
+        assert (record["label"], record["verdict"], record["mean"]) == (label, verdict, row["mean"])
+
+
+def test_records_have_no_nan_all_notices_and_decisions_that_are_shown_twice_once(few, made):
+    undefined = hmetad.decide_normal([0.4, np.nan], [0.05, 0.1], rope=(-np.inf, 0.1))
+    record = hmetad.report.decisions_record(undefined)
+    assert (record["rope"], record["results"][1]["mean"]) == ([None, 0.1], None)
+    assert record["results"][1]["verdict"] == "unreliable"
+    fits = {"one": few, "two": made_fit(["a", "b", "c"], ["A", "B"], seed=2)}
+    asked = {"var": "log_m", "over": "fit", "within": ("model", "domain"), "independent": True}
+    separate = hmetad.decide(hmetad.contrast(fits, **asked), rope=(-0.1, 0.1))
+    codes = [notice["code"] for notice in hmetad.report.decisions_record(separate)["notices"]]
+    assert "separate-fits" in codes
+    assert hmetad.report.decisions_record(made)["notices"] == []
+    tables = tuple(decision_table(made, caption) for caption in ("One.", "Two."))
+    record = hmetad.Report("R", tables).to_dict()
+    assert len(record["decisions"]) == 1
+    assert [block["decisions"] for block in record["blocks"]] == [0, 0]
