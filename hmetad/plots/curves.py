@@ -342,7 +342,7 @@ def ranks(found: xr.Dataset, *, prob: float = 0.95, ax: Axes | None = None) -> A
     -----
     With :math:`R_r` of n ranks at most r, out of `ranks` draws, the line is
     :math:`R_r / n - (r + 1)/(ranks + 1)`. It falls below 0 and rises above it again where the
-    posterior is too wide, the other way about where it is too narrow, and stays on one side where
+    posterior is too wide, the other way round where it is too narrow, and stays on one side where
     it is shifted. Source: Säilynoja et al. (2022).
 
     Examples

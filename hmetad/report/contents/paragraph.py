@@ -114,7 +114,7 @@ def reliance_sentences(fit: xr.DataTree) -> Iterator[str]:
     are_some = all(one.cells for one in here)
     whose = f"The estimates of {first_few(cells, ', ')}" if are_some else "These estimates"
     for found, opening in (
-        (here, f"{whose} are not to be reported before the following is mended."),
+        (here, f"{whose} must not be reported before the following is fixed."),
         (beside, "What follows failed in parts of the model that no estimate here rests on."),
     ):
         if found:

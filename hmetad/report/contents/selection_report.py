@@ -55,8 +55,8 @@ NOTES = {
 LIMITS = (
     "The comparison is among these models: the best of them may be wrong, as the figures show, "
     "and a model that is not in the list may be better.",
-    "That ratings are predicted best by a process is no proof that it went on in the observer: "
-    "response times, other ratings and experiments on the process say more.",
+    "The process that predicts the ratings best need not be the one in the observer: response "
+    "times, other ratings and experiments on the process say more.",
 )
 SHOWN = 6
 RESIDUALS = (

@@ -71,10 +71,9 @@ MOST_PANELS, MOST_FIGURES, MOST_CURVES = 20, 8, 8
 # Coverages that the words of a curve say.
 SAID = (0.5, 0.8, 1.0)
 CALIBRATED = (
-    "On the dashed line, confidence is the share of right answers that follows; a point below it "
-    "is of confidence that was too high, one above it of confidence that was too low. Bars are "
-    "95 % Wilson intervals of single answers, and the columns at the foot show how often each "
-    "confidence was stated."
+    "On the dashed line, confidence equals the share of right answers. Points below it mean that "
+    "confidence was too high, points above it that it was too low. Bars are 95 % Wilson intervals "
+    "of single answers, and the columns at the foot show how often each confidence was stated."
 )
 WITHHELD = (
     "If only the most confident answers are given (coverage, to the left), how many of them are "
@@ -89,8 +88,8 @@ PAIRED = (
     "{unit} stay paired."
 )
 SINGLE = (
-    "Single answers were drawn, in each cell by itself; where several answers are to one item, "
-    "intervals that draw items whole are the right ones (cluster)."
+    "Single answers were drawn, in each cell by itself; if several answers are to one item, draw "
+    "whole items instead (cluster)."
 )
 BEST_ONLY = (
     "A verdict of best rests on the probability of being the best over the draws; it says nothing "
@@ -229,7 +228,7 @@ def question_of(found: Evidence) -> str:
 def matrices(found: Evidence) -> list[Block]:
     """Levels by strata, or by measures where there is one stratum."""
     order = list(dict.fromkeys([*found.order, *(x for one in found.strata for x in one.levels)]))
-    said, over = "Click on the head of a column to sort by it.", found.over
+    said, over = "Click a column heading to sort by it.", found.over
     best = (
         "best: the probability of being the best in its column is at least "
         f"{in_percent(found.ci_prob)}."

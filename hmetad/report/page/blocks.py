@@ -6,7 +6,7 @@ Words, numbers and figures → frozen blocks, checked when they are made.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -316,24 +316,14 @@ class Alerts:
 type Block = Prose | Table | Matrix | Figure | Alerts
 
 
-class Document(Protocol):
-    """What can be rendered."""
+@dataclass(frozen=True)
+class Document:
+    """What can be rendered: its name, content, a line under the title, and names and values."""
 
-    @property
-    def title(self) -> str:
-        """Its name."""
-
-    @property
-    def subtitle(self) -> str:
-        """A line under the title."""
-
-    @property
-    def meta(self) -> tuple[tuple[str, str], ...]:
-        """Names and values: data, model, seed, versions."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Its content, in order."""
+    title: str
+    blocks: tuple[Block, ...]
+    subtitle: str = ""
+    meta: tuple[tuple[str, str], ...] = ()
 
 
 def table_from_frame(

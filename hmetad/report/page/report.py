@@ -15,6 +15,7 @@ from hmetad.report.page.blocks import (
     Alerts,
     Block,
     Cell,
+    Document,
     Figure,
     Matrix,
     Prose,
@@ -47,7 +48,7 @@ SUFFIXES = (".html", ".md", ".tex", ".docx", ".json")
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Document):
     r"""A document that can be shown, written and printed.
 
     Every text in it is plain text: nothing is read as markup, in any format.
@@ -86,11 +87,6 @@ class Report:
     | GPT-5 | 0.856 |
     <BLANKLINE>
     """
-
-    title: str
-    blocks: tuple[Block, ...]
-    subtitle: str = ""
-    meta: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for number, block in enumerate(self.blocks, start=1):
